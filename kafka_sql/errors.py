@@ -1,0 +1,155 @@
+"""Every error that kafka_sql raises, as one tree.
+
+A class is a named condition. Its message says what happened and where, what was expected and what to do; the
+same facts are attributes of the same names.
+
+    KafkaSqlError
+    ├── StatementError           a statement that cannot be understood or carried out
+    │   ├── SqlSyntaxError         line, column and the marked text
+    │   ├── UnsupportedSqlError    understood, but has no exact meaning here
+    │   ├── TableExistsError
+    │   └── TableNotFoundError
+    ├── OptionError              a WITH option or a SET key
+    │   ├── UnknownOptionError
+    │   ├── MissingOptionError
+    │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
+    │   └── ConflictingOptionsError
+    ├── SchemaError              a column that the format or Spark cannot carry
+    ├── BrokerError              the cluster
+    │   ├── BrokerUnreachableError
+    │   ├── TopicNotFoundError
+    │   ├── OffsetError            a start or end position that cannot be had
+    │   ├── FetchError             reading stopped at topic[partition]@offset
+    │   └── DeliveryError          records were not acknowledged
+    ├── FormatError              a payload and a format
+    │   ├── DecodeError            the payload is not what the table declares
+    │   └── EncodeError            the row has no form in this format
+    └── EmbeddedKafkaError       a broker on this machine could not be set up
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+
+class KafkaSqlError(Exception):
+    """Base of all errors of this package."""
+
+    def __str__(self) -> str:
+        return f"[{self.condition()}] {super().__str__()}"
+
+    @classmethod
+    def condition(cls) -> str:
+        """The error's name as users search for it: ``TOPIC_NOT_FOUND`` for TopicNotFoundError."""
+        stem = cls.__name__.removesuffix("Error")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).upper()
+
+
+class StatementError(KafkaSqlError):
+    """A statement that cannot be understood or carried out."""
+
+
+class SqlSyntaxError(StatementError):
+    """The statement does not parse; the message shows line, column and the marked text."""
+
+
+class UnsupportedSqlError(StatementError):
+    """The statement is understood, but has no exact meaning here."""
+
+
+class TableExistsError(StatementError):
+    """CREATE TABLE of a name that is taken."""
+
+
+class TableNotFoundError(StatementError):
+    """A statement names a table that was not declared."""
+
+
+class OptionError(KafkaSqlError):
+    """A WITH option or a SET key."""
+
+
+class UnknownOptionError(OptionError):
+    """An option that the connector and its formats do not have."""
+
+
+class MissingOptionError(OptionError):
+    """A required option is absent."""
+
+
+class InvalidOptionError(OptionError):
+    """An option's value is ill-typed or not allowed."""
+
+
+class ConflictingOptionsError(OptionError):
+    """Two options exclude each other."""
+
+
+class SchemaError(KafkaSqlError):
+    """A column that the format or Spark cannot carry."""
+
+
+class BrokerError(KafkaSqlError):
+    """The cluster did not do what was asked of it."""
+
+
+class BrokerUnreachableError(BrokerError):
+    """No broker answered in time."""
+
+
+class TopicNotFoundError(BrokerError):
+    """The topic does not exist."""
+
+
+class OffsetError(BrokerError):
+    """A start or end position that cannot be had."""
+
+
+class FetchError(BrokerError):
+    """Reading a partition stopped before its end."""
+
+
+class DeliveryError(BrokerError):
+    """Records were not acknowledged."""
+
+
+class FormatError(KafkaSqlError):
+    """A payload and a format do not fit."""
+
+
+class DecodeError(FormatError):
+    """A payload is not what the table declares.
+
+    Attributes:
+        row: index of the payload in the buffer that was decoded; the reader turns it into topic[partition]@offset.
+        field: path of the field in the table's columns (``a.b[2]``), or None for the payload as a whole.
+        reason: what was found and what was expected.
+    """
+
+    def __init__(self, row: int, field: str | None, reason: str, where: str | None = None) -> None:
+        self.row, self.field, self.reason, self.where = row, field, reason, where
+        place = where or f"record {row} of the buffer"
+        super().__init__(f"{place}, field '{field}': {reason}" if field else f"{place}: {reason}")
+
+    def __reduce__(self) -> tuple[type[DecodeError], tuple[int, str | None, str, str | None]]:
+        return type(self), (self.row, self.field, self.reason, self.where)
+
+    def at(self, where: str) -> DecodeError:
+        """The same error with its place in Kafka, ``topic[partition]@offset``."""
+        return type(self)(self.row, self.field, self.reason, where)
+
+
+class EncodeError(FormatError):
+    """A row has no form in the format."""
+
+
+class EmbeddedKafkaError(KafkaSqlError):
+    """A broker on this machine could not be set up."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known spelling, or an empty string where none is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,141 @@
+"""An option: its key, type, default, allowed values and documentation; and a checked set of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kafka_sql.errors import InvalidOptionError, MissingOptionError, did_you_mean
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Option(Generic[T]):
+    """One option.
+
+    Attributes:
+        key: as it is typed in WITH.
+        parse: text to value; raises ValueError with what was expected.
+        type: the type's name, for documentation and errors.
+        doc: one paragraph for the person who uses it.
+        default: the value when absent, as text; None where there is none.
+        required: absent is an error.
+        allowed: the values of an enumeration.
+    """
+
+    key: str
+    parse: Callable[[str], T]
+    type: str
+    doc: str
+    default: str | None = None
+    required: bool = False
+    allowed: tuple[str, ...] = ()
+
+    def read(self, text: str, key: str | None = None) -> T:
+        """The typed value of ``text``.
+
+        Raises:
+            InvalidOptionError: ``text`` is ill-typed or not allowed; named under ``key`` where that differs.
+        """
+        try:
+            return self.parse(text)
+        except ValueError as e:
+            near = did_you_mean(text, self.allowed)
+            raise InvalidOptionError(f"Invalid value '{text}' for option '{key or self.key}': {e}.{near}") from e
+
+
+def string(key: str, doc: str, **more: Any) -> Option[str]:
+    """An option that is any non-empty text."""
+
+    def parse(text: str) -> str:
+        if not text:
+            raise ValueError("expected a non-empty text")
+        return text
+
+    return Option(key, parse, "String", doc, **more)
+
+
+def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
+    """An option that is ``true`` or ``false``, in any case."""
+
+    def parse(text: str) -> bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError("expected 'true' or 'false'")
+        return text.lower() == "true"
+
+    return Option(key, parse, "Boolean", doc, allowed=("true", "false"), **more)
+
+
+def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[str]:
+    """An option that is one of ``allowed``; read in any case, given back as spelled there."""
+
+    def parse(text: str) -> str:
+        for value in allowed:
+            if value.lower() == text.lower():
+                return value
+        raise ValueError("expected one of " + ", ".join(f"'{v}'" for v in allowed))
+
+    return Option(key, parse, "Enum", doc, allowed=allowed, **more)
+
+
+def duration(key: str, doc: str, **more: Any) -> Option[int]:
+    """An option that is a length of time as Flink writes it (``10 s``, ``5min``, ``500``); milliseconds."""
+    return Option(key, milliseconds, "Duration", doc, **more)
+
+
+# Labels of Flink's TimeUtils; a number without a label is milliseconds.
+_UNITS = {
+    1: ("ms", "milli", "millis", "millisecond", "milliseconds", ""),
+    1_000: ("s", "sec", "secs", "second", "seconds"),
+    60_000: ("m", "min", "minute", "minutes"),
+    3_600_000: ("h", "hour", "hours"),
+    86_400_000: ("d", "day", "days"),
+}
+_LABELS = {label: ms for ms, labels in _UNITS.items() for label in labels}
+
+
+def milliseconds(text: str) -> int:
+    """Milliseconds of a duration such as ``10 s``.
+
+    Raises:
+        ValueError: the text is no duration.
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _LABELS:
+        raise ValueError("expected a duration such as '500 ms', '10 s' or '5 min'")
+    return int(match[1]) * _LABELS[match[2]]
+
+
+class Options:
+    """The checked options of one table: ``options[STARTUP_MODE]`` is the typed value or the default.
+
+    Printing it shows keys only, as values may be secrets.
+    """
+
+    def __init__(self, known: Iterable[Option[Any]], given: Mapping[str, str]) -> None:
+        """Read every known option once, so that an ill-typed one fails here and not on an executor."""
+        self._values: dict[str, Any] = {}
+        for option in known:
+            text = given.get(option.key, option.default)
+            if text is not None:
+                self._values[option.key] = option.read(text)
+            elif option.required:
+                raise MissingOptionError(
+                    "One or more required options are missing. Missing required options are: "
+                    f"'{option.key}'. {option.doc}"
+                )
+
+    def __getitem__(self, option: Option[T]) -> T:
+        """The value of an option that has a default or is required."""
+        value: T = self._values[option.key]
+        return value
+
+    def get(self, option: Option[T]) -> T | None:
+        """The value, or None where the option is absent and has no default."""
+        return self._values.get(option.key)
+
+    def __repr__(self) -> str:
+        return f"Options({', '.join(self._values)})"
