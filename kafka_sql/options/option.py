@@ -58,6 +58,18 @@ def string(key: str, doc: str, **more: Any) -> Option[str]:
     return Option(key, parse, "String", doc, **more)
 
 
+def string_list(key: str, doc: str, **more: Any) -> Option[tuple[str, ...]]:
+    """An option that is one or more texts separated by ``;``."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        values = tuple(part.strip() for part in text.split(";"))
+        if not all(values):
+            raise ValueError("expected one or more names separated by ';'")
+        return values
+
+    return Option(key, parse, "List<String>", doc, **more)
+
+
 def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
     """An option that is ``true`` or ``false``, in any case."""
 

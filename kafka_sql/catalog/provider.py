@@ -1,0 +1,82 @@
+"""The data source class of a table.
+
+One class a table: its options live in the class, so Spark never shows a secret, and reads, INSERT, CTAS, STREAM and toTable all
+work. (Options given in Spark's own metadata are lost, or reach the wrong table.)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from kafka_sql.definition import Definition
+from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
+from kafka_sql.source.metadata import check_metadata
+from kafka_sql.source.readers import BatchReader, StreamReader
+
+
+class KafkaTable(DataSource):
+    """A declared table as a data source; a subclass holds the definition."""
+
+    definition: ClassVar[Definition]
+    stored: ClassVar[StructType]
+
+    def schema(self) -> StructType:
+        """The stored columns."""
+        return self.stored
+
+    def reader(self, schema: StructType) -> BatchReader:
+        """A batch read."""
+        return BatchReader(self.definition, arrow_schema(schema))
+
+    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802  Spark's name
+        """A streaming read."""
+        return StreamReader(self.definition, arrow_schema(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        """A batch write."""
+        self._check_write(overwrite)
+        return BatchWriter(self.definition)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        """A streaming write."""
+        self._check_write(overwrite)
+        return StreamWriter(self.definition)
+
+    def _check_write(self, overwrite: bool) -> None:
+        if overwrite:
+            raise UnsupportedSqlError(
+                f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT INTO."
+            )
+        check_sink(self.definition)
+
+
+def provider(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+    """The class of one table, to be registered with Spark under ``name``.
+
+    Raises:
+        SchemaError: a column that the format or Kafka's metadata cannot carry.
+    """
+    check_metadata(definition.table)
+    schema = arrow_schema(stored)
+    physical = pa.schema([schema.field(c.name) for c in definition.table.physical])
+    definition.value_format.decoder(physical, definition.value_options)
+    definition.value_format.encoder(physical, definition.value_options)
+    return type(
+        "KafkaTable",
+        (KafkaTable,),
+        {"definition": definition, "stored": stored, "name": classmethod(lambda cls: name)},
+    )
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema in which Spark takes a Python source's batches."""
+    try:
+        return to_arrow_schema(schema, timezone="UTC")
+    except TypeError:  # Spark 4.1 and 4.2 have no such parameter, and mean UTC
+        return to_arrow_schema(schema)

@@ -1,0 +1,85 @@
+"""A librdkafka handle: made from a configuration, with its log and its errors in Python's hands."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka import library
+from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT
+
+_LOG = logging.getLogger("kafka_sql.kafka")
+_ERROR = 3  # syslog's level. librdkafka retries what it warns of, and what it cannot mend is raised: the rest is for those who look
+
+
+@dataclass
+class Handle:
+    """A running librdkafka instance.
+
+    Attributes:
+        pointer: ``rd_kafka_t*``.
+        errors: what the client last said of its brokers, newest last; librdkafka retries by itself, so these are the causes to
+            name when a wait ends in vain.
+    """
+
+    pointer: int
+    errors: deque[str] = field(default_factory=lambda: deque(maxlen=4))
+    _callbacks: list[object] = field(default_factory=list, repr=False)
+
+    def causes(self) -> str:
+        """The errors as the end of a sentence."""
+        return "; ".join(dict.fromkeys(self.errors)) or "the client reported no error"
+
+
+@contextmanager
+def open_handle(
+    kind: int, config: Mapping[str, str], on_delivery: object | None = None
+) -> Iterator[Handle]:
+    """A producer (``library.PRODUCER``) or consumer for the time of a ``with`` block.
+
+    Args:
+        on_delivery: a ``library.DELIVERY_CALLBACK``, called from polls.
+
+    Raises:
+        BrokerError: librdkafka refuses the configuration as a whole.
+    """
+    handle = Handle(0)
+
+    def on_error(_: int, code: int, why: bytes, __: int) -> None:
+        handle.errors.append(f"{why.decode(errors='replace')} ({library.reason(code)})")
+
+    def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:
+        severity = logging.WARNING if level <= _ERROR else logging.DEBUG
+        _LOG.log(severity, "%s: %s", facility.decode(), text.decode(errors="replace"))
+
+    error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
+    handle._callbacks += [error_callback, log_callback, on_delivery]  # ctypes: alive as long as the handle
+    conf, why = library.conf_new(), ctypes.create_string_buffer(512)
+    # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the interpreter
+    for key, value in {**config, "log.queue": "true"}.items():
+        if key != API_TIMEOUT and library.conf_set(conf, key.encode(), value.encode(), why, 512) != library.CONF_OK:
+            library.conf_destroy(conf)
+            raise BrokerError(f"The Kafka client refuses option 'properties.{key}'.")
+    library.conf_set_error_cb(conf, error_callback)
+    library.conf_set_log_cb(conf, log_callback)
+    if on_delivery is not None:
+        library.conf_set_dr_msg_cb(conf, on_delivery)
+    handle.pointer = library.new(kind, conf, why, 512) or 0
+    if not handle.pointer:
+        library.conf_destroy(conf)
+        raise BrokerError(f"The Kafka client could not start: {why.value.decode(errors='replace')}.")
+    library.set_log_queue(handle.pointer, None)
+    try:
+        yield handle
+    finally:
+        library.destroy(handle.pointer)
+
+
+def patience(config: Mapping[str, str]) -> float:
+    """Seconds to wait for a first answer of the cluster: ``default.api.timeout.ms`` where set, else the connection timeout."""
+    return int(config.get(API_TIMEOUT, config[CONNECT_TIMEOUT])) / 1000

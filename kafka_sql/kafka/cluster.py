@@ -1,0 +1,103 @@
+"""What the cluster knows: topics, partitions, offsets. Asked on the driver, once a plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from kafka_sql.errors import BrokerError, BrokerUnreachableError, TopicNotFoundError, did_you_mean
+from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.properties import API_TIMEOUT
+
+_LOG = logging.getLogger("kafka_sql.kafka")
+T = TypeVar("T")
+
+Position = tuple[str, int]  # topic, partition
+
+# A producer's settings mean nothing to the admin client, and some (transactional.id) would change it.
+_ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.", "reconnect.", "retry.", "broker.", "metadata.")
+
+
+class Cluster:
+    """Questions to one Kafka cluster."""
+
+    def __init__(self, config: Mapping[str, str]) -> None:
+        """Make the client; nothing is asked yet.
+
+        Args:
+            config: librdkafka's configuration of a table.
+        """
+        self._servers = config["bootstrap.servers"]
+        self._wait = patience(config)
+        self._read_committed = config.get("isolation.level") == "read_committed"
+        self._errors: list[str] = []
+        mine = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
+        self._admin = AdminClient({**mine, "error_cb": self._note, "logger": _LOG})
+
+    def _note(self, error: KafkaError) -> None:
+        self._errors.append(str(error.str()))
+
+    def partitions(self, topics: Collection[str]) -> list[Position]:
+        """All partitions of ``topics``, sorted.
+
+        Raises:
+            TopicNotFoundError: names the missing topic and the nearest that exists.
+            BrokerUnreachableError: no answer in time.
+        """
+        # the whole list: a request for one topic may create it where the broker creates topics by itself
+        known = self._ask(lambda: self._admin.list_topics(timeout=self._wait)).topics
+        for topic in topics:
+            if topic not in known:
+                near = did_you_mean(topic, [t for t in known if not t.startswith("__")])
+                raise TopicNotFoundError(f"Topic '{topic}' does not exist on {self._servers}.{near}")
+        return sorted((t, p) for t in topics for p in known[t].partitions)
+
+    def earliest(self, positions: Collection[Position]) -> dict[Position, int]:
+        """The first offset that each partition still holds."""
+        return self._offsets(positions, OffsetSpec.earliest())
+
+    def latest(self, positions: Collection[Position]) -> dict[Position, int]:
+        """The offset after the last record: the last stable offset under ``read_committed``, else the high watermark."""
+        return self._offsets(positions, OffsetSpec.latest())
+
+    def committed(self, group: str, positions: Collection[Position]) -> dict[Position, int]:
+        """The offsets that ``group`` has committed; a partition without one is absent."""
+        request = ConsumerGroupTopicPartitions(group, [TopicPartition(t, p) for t, p in positions])
+        futures = self._ask(lambda: self._admin.list_consumer_group_offsets([request], request_timeout=self._wait))
+        answer = self._ask(lambda: futures[group].result())
+        return {(tp.topic, tp.partition): tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
+
+    def _offsets(self, positions: Collection[Position], spec: OffsetSpec) -> dict[Position, int]:
+        if not positions:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if self._read_committed else IsolationLevel.READ_UNCOMMITTED
+        futures = self._admin.list_offsets(
+            {TopicPartition(t, p): spec for t, p in positions}, isolation_level=level, request_timeout=self._wait
+        )
+        return {(tp.topic, tp.partition): self._ask(future.result).offset for tp, future in futures.items()}
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        with self._named():
+            return question()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Kafka's exceptions as ours, with the address and the time waited."""
+        try:
+            yield
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            self._admin.poll(0)  # error callbacks are served here only
+            causes = "; ".join(dict.fromkeys(self._errors[-4:])) or error.str()
+            if error.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
+                raise BrokerUnreachableError(
+                    f"No broker of '{self._servers}' (option 'properties.bootstrap.servers') answered within "
+                    f"{self._wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
+                    "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
+                ) from e
+            raise BrokerError(f"{self._servers}: {error.str()} ({error.name()}); {causes}.") from e

@@ -1,0 +1,110 @@
+"""librdkafka's C functions, taken from the library that confluent-kafka has loaded.
+
+Looking symbols up through confluent-kafka's extension module follows its dependency, so it is the same librdkafka on every
+platform's wheel. Names, layouts and meanings: librdkafka's rdkafka.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p
+from typing import Any
+
+import confluent_kafka.cimpl
+
+_LIBRARY = ctypes.CDLL(confluent_kafka.cimpl.__file__)
+
+PRODUCER, CONSUMER = 0, 1
+CONF_UNKNOWN, CONF_INVALID, CONF_OK = -2, -1, 0
+
+# rd_kafka_resp_err_t
+NO_ERROR = 0
+TIMED_OUT = -185
+QUEUE_FULL = -184
+PARTITION_EOF = -191
+ALL_BROKERS_DOWN = -187
+AUTO_OFFSET_RESET = -140
+OFFSET_OUT_OF_RANGE = 1
+
+ERROR_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
+LOG_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
+
+
+class Message(ctypes.Structure):
+    """``rd_kafka_message_t``."""
+
+    _fields_ = (
+        ("err", c_int),
+        ("topic_handle", c_void_p),
+        ("partition", c_int32),
+        ("payload", c_void_p),
+        ("length", c_size_t),
+        ("key", c_void_p),
+        ("key_length", c_size_t),
+        ("offset", c_int64),
+        ("private", c_void_p),
+    )
+
+
+DELIVERY_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Message), c_void_p)
+
+
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    function = getattr(_LIBRARY, name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+def address(function: Any) -> int:
+    """A C function's address, for compiled kernels to call."""
+    value = ctypes.cast(function, c_void_p).value
+    assert value is not None
+    return value
+
+
+conf_new = _function("rd_kafka_conf_new", c_void_p)
+conf_set = _function("rd_kafka_conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
+conf_destroy = _function("rd_kafka_conf_destroy", None, c_void_p)
+conf_set_error_cb = _function("rd_kafka_conf_set_error_cb", None, c_void_p, ERROR_CALLBACK)
+conf_set_log_cb = _function("rd_kafka_conf_set_log_cb", None, c_void_p, LOG_CALLBACK)
+conf_set_dr_msg_cb = _function("rd_kafka_conf_set_dr_msg_cb", None, c_void_p, DELIVERY_CALLBACK)
+new = _function("rd_kafka_new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)
+destroy = _function("rd_kafka_destroy", None, c_void_p)
+err2str = _function("rd_kafka_err2str", c_char_p, c_int)
+poll = _function("rd_kafka_poll", c_int, c_void_p, c_int)
+set_log_queue = _function("rd_kafka_set_log_queue", c_int, c_void_p, c_void_p)
+
+partitions_new = _function("rd_kafka_topic_partition_list_new", c_void_p, c_int)
+partitions_add = _function("rd_kafka_topic_partition_list_add", c_void_p, c_void_p, c_char_p, c_int32)
+partitions_set_offset = _function(
+    "rd_kafka_topic_partition_list_set_offset", c_int, c_void_p, c_char_p, c_int32, c_int64
+)
+partitions_destroy = _function("rd_kafka_topic_partition_list_destroy", None, c_void_p)
+assign = _function("rd_kafka_assign", c_int, c_void_p, c_void_p)
+poll_set_consumer = _function("rd_kafka_poll_set_consumer", c_int, c_void_p)
+consumer_queue = _function("rd_kafka_queue_get_consumer", c_void_p, c_void_p)
+queue_destroy = _function("rd_kafka_queue_destroy", None, c_void_p)
+consume_batch = _function(
+    "rd_kafka_consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t
+)
+consumer_close = _function("rd_kafka_consumer_close", c_int, c_void_p)
+message_destroy = _function("rd_kafka_message_destroy", None, c_void_p)
+message_timestamp = _function("rd_kafka_message_timestamp", c_int64, c_void_p, c_void_p)
+message_error = _function("rd_kafka_message_errstr", c_char_p, c_void_p)
+
+topic_new = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
+topic_destroy = _function("rd_kafka_topic_destroy", None, c_void_p)
+topic_name = _function("rd_kafka_topic_name", c_char_p, c_void_p)
+produceva = _function("rd_kafka_produceva", c_void_p, c_void_p, c_void_p, c_size_t)
+produce_batch = _function("rd_kafka_produce_batch", c_int, c_void_p, c_int32, c_int, c_void_p, c_int)
+error_code = _function("rd_kafka_error_code", c_int, c_void_p)
+error_destroy = _function("rd_kafka_error_destroy", None, c_void_p)
+flush = _function("rd_kafka_flush", c_int, c_void_p, c_int)
+outq_len = _function("rd_kafka_outq_len", c_int, c_void_p)
+purge = _function("rd_kafka_purge", c_int, c_void_p, c_int)
+
+
+def reason(code: int) -> str:
+    """librdkafka's words for an error code."""
+    text: bytes = err2str(code)
+    return text.decode()

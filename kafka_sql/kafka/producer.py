@@ -1,0 +1,137 @@
+"""Columns of payloads into a topic; returns when the brokers have acknowledged them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.errors import DeliveryError
+from kafka_sql.kafka import kernels, library
+from kafka_sql.kafka.client import Handle, open_handle
+
+# rd_kafka_vu_t: a tag, and a union of which the first two words are used here
+_UNIT: Final = np.dtype(
+    {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
+)
+_RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _TIMESTAMP = 2, 3, 4, 5, 7, 8
+_TAGS: Final = (_RKT, _PARTITION, _FLAGS, _VALUE, _KEY, _TIMESTAMP)
+_ANY_PARTITION, _COPY = -1, 2
+_AT: Final = {tag: _TAGS.index(tag) * _UNIT.itemsize + 8 for tag in (_VALUE, _KEY, _TIMESTAMP)}
+
+_CALLS: Final = tuple(
+    library.address(f) for f in (library.produceva, library.error_code, library.error_destroy)
+)
+_POLL_MS: Final = 100
+
+
+@dataclass
+class Producer:
+    """An open producer for one topic. Made by ``open_producer``.
+
+    Attributes:
+        sent: rows handed over so far.
+    """
+
+    topic: str
+    sent: int = 0
+    _handle: Handle = field(default_factory=lambda: Handle(0), repr=False)
+    _template: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8), repr=False)
+    _failures: list[str] = field(default_factory=list, repr=False)
+
+    def produce(
+        self,
+        values: pa.BinaryArray,
+        keys: pa.BinaryArray | None = None,
+        timestamps: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """Queue records; waits while the queue is full, so memory stays bounded.
+
+        Args:
+            values: payloads; null makes a tombstone.
+            keys: as many; None for records without a key.
+            timestamps: int64 milliseconds since 1970, 0 for now.
+
+        Raises:
+            DeliveryError: a record was refused, or one queued before was not acknowledged.
+        """
+        count = len(values)
+        if not count:
+            return
+        value = _column(values)
+        key = _column(keys) if keys is not None else _nothing(count)
+        times = timestamps if timestamps is not None else np.zeros(count, np.int64)
+        row = 0
+        while row < count:
+            row, code = kernels.produce_rows(
+                *_CALLS, self._handle.pointer, self._template, _AT[_VALUE], _AT[_KEY], _AT[_TIMESTAMP], row, count,
+                *value, *key, times,
+            )  # fmt: skip
+            full = code == library.QUEUE_FULL
+            if code and not full:
+                raise DeliveryError(f"{self.topic}: row {self.sent + row} was refused: {library.reason(code)}.")
+            library.poll(self._handle.pointer, _POLL_MS if full else 0)
+            self._check()
+        self.sent += count
+
+    def flush(self) -> None:
+        """Return when every record queued so far is acknowledged.
+
+        Raises:
+            DeliveryError: one was not.
+        """
+        # an idempotent producer ends every record within delivery.timeout.ms, so this ends too
+        while library.flush(self._handle.pointer, _POLL_MS) == library.TIMED_OUT:
+            self._check()
+        self._check()
+
+    def _check(self) -> None:
+        if self._failures:
+            raise DeliveryError(
+                f"{self._failures[0]} ({len(self._failures)} of {self.sent or 'the first'} records so far). "
+                f"Nothing of this task counts as written. Client: {self._handle.causes()}."
+            )
+
+
+@contextmanager
+def open_producer(config: Mapping[str, str], topic: str) -> Iterator[Producer]:
+    """A producer for the time of a ``with`` block; leaving it by an error drops what is still queued."""
+    producer = Producer(topic)
+
+    def on_delivery(_: int, message: Any, __: int) -> None:
+        failed = message.contents
+        producer._failures.append(f"{topic}[{failed.partition}]: {library.reason(failed.err)}")
+
+    # reports only for failures: an acknowledged record costs no call into Python
+    mine = {**config, "delivery.report.only.error": "true"}
+    with open_handle(library.PRODUCER, mine, library.DELIVERY_CALLBACK(on_delivery)) as handle:
+        target = library.topic_new(handle.pointer, topic.encode(), None)
+        units = np.zeros(len(_TAGS), _UNIT)
+        units["tag"] = _TAGS
+        units["first"][_TAGS.index(_RKT)] = target
+        units.view(np.int32).reshape(len(_TAGS), -1)[_TAGS.index(_PARTITION), 2] = _ANY_PARTITION
+        units["first"][_TAGS.index(_FLAGS)] = _COPY
+        producer._handle, producer._template = handle, units.view(np.uint8).reshape(-1)
+        try:
+            yield producer
+        finally:
+            library.purge(handle.pointer, 3)  # queued and in flight; nothing is left after a flush
+            library.topic_destroy(target)
+
+
+def _column(array: pa.BinaryArray) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.uint8]]:
+    """Offsets, address of the bytes and validity (uint8) of a binary array."""
+    _, positions, data = array.buffers()
+    offsets = np.frombuffer(positions, np.int32)[array.offset : array.offset + len(array) + 1]
+    valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else np.ones(len(array), np.uint8)
+    return offsets, data.address if data else 0, valid
+
+
+def _nothing(count: int) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.uint8]]:
+    """The columns of ``count`` nulls."""
+    return np.zeros(count + 1, np.int32), 0, np.zeros(count, np.uint8)

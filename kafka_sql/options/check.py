@@ -1,0 +1,40 @@
+"""A statement's WITH map against the options that its connector and formats have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kafka_sql.errors import UnknownOptionError, did_you_mean
+from kafka_sql.options.connector import PROPERTIES_PREFIX
+
+
+def refuse_unknown(connector: str, given: Collection[str], known: Collection[str]) -> None:
+    """Refuse keys that nobody has; ``properties.`` is Kafka's own space and is checked by the client.
+
+    Raises:
+        UnknownOptionError: names every unknown key, the nearest known one, and all that are known.
+    """
+    unknown = [k for k in given if k not in known and not k.startswith(PROPERTIES_PREFIX)]
+    if not unknown:
+        return
+    wrong = "; ".join(f"'{k}'{_near(k, known)}" for k in unknown)
+    supported = ", ".join(f"'{k}'" for k in sorted(known))
+    raise UnknownOptionError(
+        f"Unsupported options found for '{connector}'. Unsupported options: {wrong}. "
+        f"Supported options: {supported}, '{PROPERTIES_PREFIX}*'."
+    )
+
+
+def _near(key: str, known: Collection[str]) -> str:
+    hint = did_you_mean(key, known).strip()
+    return f" ({hint.rstrip('?').lower().replace('did you', 'did you')}?)" if hint else ""
+
+
+def format_keys(given: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:
+    """The options of one format, under the format's own keys: ``value.json.x`` becomes ``json.x``.
+
+    Args:
+        prefix: ``""`` for 'format', ``"value."`` for 'value.format'.
+    """
+    start = f"{prefix}{identifier}."
+    return {key.removeprefix(prefix): text for key, text in given.items() if key.startswith(start)}

@@ -1,0 +1,67 @@
+"""Spark's two writers of a table: a batch's and a stream's. At-least-once: a task ends when its rows are acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from kafka_sql.definition import Definition
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.kafka.cluster import Cluster
+from kafka_sql.options import connector as opt
+from kafka_sql.sink.rows import write_rows
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one task has written."""
+
+    rows: int
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Writes the rows of an INSERT."""
+
+    def __init__(self, definition: Definition) -> None:
+        """Keep what a task needs."""
+        self._definition = definition
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one task's rows; returns after the last acknowledgement."""
+        return Written(write_rows(self._definition, iterator))
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writes the rows of every micro-batch."""
+
+    def __init__(self, definition: Definition) -> None:
+        """Keep what a task needs."""
+        self._definition = definition
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one task's rows; returns after the last acknowledgement."""
+        return Written(write_rows(self._definition, iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+        """All tasks have been acknowledged; there is nothing left to decide."""
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """What was acknowledged stays, and the batch is written again: that is at-least-once."""
+
+
+def check_sink(definition: Definition) -> None:
+    """Check on the driver that a write can begin, so that a wrong address or topic fails once and early.
+
+    Raises:
+        InvalidOptionError: the table names several topics.
+        BrokerError: the cluster does not answer, or the topic does not exist.
+    """
+    topics = definition.options[opt.TOPIC]
+    if len(topics) != 1:
+        raise InvalidOptionError(
+            f"Table '{definition.name}' cannot be written to: option 'topic' names {len(topics)} topics, and a sink has one."
+        )
+    Cluster(definition.client).partitions(topics)
