@@ -1,0 +1,5 @@
+"""The name by which Spark finds ``format("kafka_sql")`` without any registration."""
+
+from kafka_sql.catalog.generic import KafkaFormat as DefaultSource
+
+__all__ = ["DefaultSource"]
