@@ -1,0 +1,53 @@
+# GNU make 3.81, which macOS has, is enough.
+PYTHON ?= python3
+export PYTHON
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL: # the checks of the machine come before the downloads
+.PHONY: help demo test test-unit test-integration bench lint format clean java
+
+help: ## Show these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
+
+demo: java $(INSTALLED) ## Run the README's example on a real Kafka, started for it
+	$(PY) -m ddl_examples.demo
+
+test: java lint $(INSTALLED) ## Lint, types and import rules, then all tests
+	$(PY) -m pytest tests/unit tests/integration
+
+test-unit: java $(INSTALLED) ## The tests that need no broker
+	$(PY) -m pytest tests/unit
+
+test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
+	$(PY) -m pytest tests/integration
+
+bench: java $(INSTALLED) ## Measure how fast a topic is read
+	$(PY) benchmarks/read_json.py
+
+lint: $(INSTALLED) ## Style, formatting, types, import rules
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+format: $(INSTALLED) ## Put the code into its format and fix what can be fixed
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+clean: ## Remove the environment and all caches of this folder
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java:
+	@tools/preflight.sh java
+
+# Made anew when the dependencies change, so that nothing of the old ones is left. An interrupted one has no stamp.
+$(INSTALLED): pyproject.toml
+	@tools/preflight.sh python
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PY) -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@

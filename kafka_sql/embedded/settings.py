@@ -1,0 +1,128 @@
+"""The files of one node: server.properties and meta.properties."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_sql.embedded.wire import HOST
+from kafka_sql.errors import EmbeddedKafkaError
+
+Properties = Mapping[str, str | int | bool]
+
+RACKS = "abc"
+DATA = "data"  # relative to the node's folder: log.dirs is a list, so an absolute path could not have a comma
+
+_OWN = (
+    "node.id",
+    "process.roles",
+    "controller.quorum.voters",
+    "controller.listener.names",
+    "log.dirs",
+    "log.dir",
+)
+_LISTS = ("listeners", "advertised.listeners", "listener.security.protocol.map")
+
+
+def server_properties(node: int, ports: list[int], controllers: list[int], own: Properties) -> dict[str, str]:
+    """The settings of node 1, 2 or 3.
+
+    Args:
+        ports: of all nodes' clients.
+        controllers: ports of all nodes' controllers.
+        own: the caller's settings, which win. Listeners are added to the node's own PLAINTEXT one.
+
+    Raises:
+        EmbeddedKafkaError: the caller sets what makes the cluster a cluster.
+    """
+    nodes, port = len(ports), ports[node - 1]
+    durable = min(nodes, 2)
+    settings: dict[str, str | int | bool] = {
+        "process.roles": "broker,controller",
+        "node.id": node,
+        "broker.rack": RACKS[node - 1],
+        "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        "controller.quorum.voters": ",".join(f"{i}@{HOST}:{p}" for i, p in enumerate(controllers, 1)),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controllers[node - 1]}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": DATA,
+        "auto.create.topics.enable": False,  # a misspelt topic is an error
+        "default.replication.factor": nodes,
+        "min.insync.replicas": durable,
+        "offsets.topic.replication.factor": nodes,
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.replication.factor": nodes,
+        "transaction.state.log.min.isr": durable,
+        "transaction.state.log.num.partitions": 4,
+        "share.coordinator.state.topic.replication.factor": nodes,
+        "share.coordinator.state.topic.min.isr": durable,
+        # A killed node may come back, and its partitions get another leader, when its session has run out.
+        "broker.session.timeout.ms": 1500,
+        "broker.heartbeat.interval.ms": 300,
+        "controller.quorum.election.timeout.ms": 500,
+        "controller.quorum.fetch.timeout.ms": 1000,
+        "replica.lag.time.max.ms": 3000,
+        "group.initial.rebalance.delay.ms": 0,
+        # A heap of 256 MB and few cores.
+        "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
+        "log.cleaner.threads": 1,
+        "background.threads": 2,
+        "num.io.threads": 4,
+        "num.network.threads": 2,
+    }
+    for key, value in own.items():
+        if key in _OWN or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
+            fault = (
+                "is set by the embedded broker itself" if key in _OWN else "is not a broker setting's name"
+            )
+            raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Leave it out.")
+        settings[key] = f"{settings[key]},{value}" if key in _LISTS else value
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()
+    }
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """A Java properties file (ISO 8859-1 with escapes, as java.util.Properties.load reads it)."""
+    return "".join(f"{key}={_escape(value)}\n" for key, value in settings.items())
+
+
+def _escape(value: str) -> str:
+    units = value.encode("utf-16-be", "surrogatepass")
+    codes = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]
+    text = "".join(chr(code) if 0x20 <= code < 0x7F and code != 0x5C else f"\\u{code:04x}" for code in codes)
+    return "\\" + text if text.startswith(" ") else text
+
+
+def format_storage(folder: Path, node: int, cluster: str) -> None:
+    """Writes meta.properties, by which Kafka knows a data folder (as kafka-storage.sh format does)."""
+    (folder / DATA).mkdir(exist_ok=True)
+    (folder / DATA / "meta.properties").write_text(
+        f"version=1\ncluster.id={cluster}\nnode.id={node}\ndirectory.id={random_uuid()}\n"
+    )
+
+
+def cluster_id(folder: Path) -> str | None:
+    """The cluster that the data of a node's folder belongs to; None where nothing was ever stored."""
+    meta = folder / DATA / "meta.properties"
+    if not meta.exists():
+        return None
+    found = re.search(r"^cluster\.id=(\S+)$", meta.read_text(), re.MULTILINE)
+    if found is None:
+        raise EmbeddedKafkaError(
+            f"{meta} names no cluster.id: the data of this broker is damaged. Take another folder."
+        )
+    return found[1]
+
+
+def random_uuid() -> str:
+    """A random id in Kafka's form: 16 bytes as URL-safe base 64, never with a dash in front."""
+    text = "-"
+    while text.startswith("-"):
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return text
