@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +24,7 @@ def kafka() -> Iterator[EmbeddedKafka]:
     """One broker for the whole run."""
     from kafka_sql.embedded import EmbeddedKafka
 
-    with EmbeddedKafka() as broker:
+    with EmbeddedKafka(properties={"log.cleaner.backoff.ms": "200"}) as broker:
         yield broker
 
 
@@ -58,7 +57,12 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
     yield spark.sql
     for query in spark.streams.active:
         query.stop()
-    for key in ("execution.runtime-mode", "execution.checkpointing.dir", "execution.checkpointing.interval", "pipeline.name"):
+    for key in (
+        "execution.runtime-mode",
+        "execution.checkpointing.dir",
+        "execution.checkpointing.interval",
+        "pipeline.name",
+    ):
         spark.sql(f"RESET '{key}'")
     for row in spark.sql("SHOW TABLES").collect():
         if row.tableName not in before:
@@ -83,6 +87,17 @@ class Topics:
         settings = {key.replace("_", "."): value for key, value in config.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
         return name
+
+    def with_options(self, topic: str, **more: str) -> str:
+        """The WITH clause of a JSON table that reads from the start; ``more`` adds or replaces options."""
+        options = {
+            "connector": "kafka",
+            "topic": topic,
+            "properties.bootstrap.servers": self.bootstrap,
+            "scan.startup.mode": "earliest-offset",
+            "format": "json",
+        }
+        return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
 
     def put(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
         """Send records by Kafka's own client and wait for them."""
@@ -127,19 +142,3 @@ class Topics:
 def topics(kafka: EmbeddedKafka) -> Topics:
     """Topics on the session's broker."""
     return Topics(kafka.bootstrap_servers)
-
-
-def with_options(bootstrap: str, topic: str, **more: str) -> str:
-    """The WITH clause of a JSON table that reads from the start; ``scan_startup_mode=...`` adds or replaces an option."""
-    options = {
-        "connector": "kafka",
-        "topic": topic,
-        "properties.bootstrap.servers": bootstrap,
-        "scan.startup.mode": "earliest-offset",
-        "format": "json",
-    }
-    options |= {key.replace("__", "-").replace("_", "."): value for key, value in more.items()}
-    return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"
-
-
-ROOT = Path(__file__).parent

@@ -96,7 +96,9 @@ class Demo:
         """Declare, query, insert."""
         self.sql("01_orders")
         rows = self.show("02_by_country")
-        expect("totals by country", {r.country: [r.orders, r["items"], r.revenue] for r in rows}, dict(implied.by_country))
+        expect(
+            "totals by country", {r.country: [r.orders, r["items"], r.revenue] for r in rows}, dict(implied.by_country)
+        )
         rows = self.show("03_metadata")
         expect("records by partition", {r.partition: r.records for r in rows}, dict(implied.by_partition))
         expect("offsets", [(r.first_offset, r.last_offset + 1) for r in rows], [(0, r.records) for r in rows])
@@ -204,7 +206,9 @@ def say(text: str) -> None:
 
 def progress(text: str) -> None:
     """A line that replaces itself in a terminal, and is a line of its own in a log."""
-    print(f"\r  {text}\033[K" if sys.stdout.isatty() else f"  {text}", end="" if sys.stdout.isatty() else "\n", flush=True)
+    print(
+        f"\r  {text}\033[K" if sys.stdout.isatty() else f"  {text}", end="" if sys.stdout.isatty() else "\n", flush=True
+    )
 
 
 if __name__ == "__main__":

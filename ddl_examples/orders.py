@@ -65,7 +65,9 @@ def orders(count: int, seed: int = 7) -> Iterator[Order]:
     for i, country in enumerate(countries):
         product = products[min(int(rng.expovariate(0.5)), len(products) - 1)]
         time = START + timedelta(milliseconds=i * (SPAN // timedelta(milliseconds=1)) // count)
-        yield Order(i + 1, rng.randrange(1, 40_000), product, Decimal(PRODUCTS[product]), rng.randint(1, 5), country, time)
+        yield Order(
+            i + 1, rng.randrange(1, 40_000), product, Decimal(PRODUCTS[product]), rng.randint(1, 5), country, time
+        )
 
 
 @dataclass
@@ -77,7 +79,9 @@ class Implied:
     by_country: dict[str, list[Decimal]] = field(default_factory=lambda: defaultdict(lambda: [Decimal(0)] * 3))
     by_partition: Counter[int] = field(default_factory=Counter)
     large: list[Decimal] = field(default_factory=list)
-    windows: dict[tuple[datetime, str], list[Decimal]] = field(default_factory=lambda: defaultdict(lambda: [Decimal(0)] * 2))
+    windows: dict[tuple[datetime, str], list[Decimal]] = field(
+        default_factory=lambda: defaultdict(lambda: [Decimal(0)] * 2)
+    )
 
     def add(self, order: Order, partition: int) -> None:
         """Take one order into account."""
@@ -113,7 +117,9 @@ def fill(bootstrap: str, topic: str, count: int, progress: Callable[[int], None]
         while True:
             try:
                 milliseconds = int(order.time.timestamp() * 1000)
-                producer.produce(topic, order.payload(), partition=partition, timestamp=milliseconds, on_delivery=report)
+                producer.produce(
+                    topic, order.payload(), partition=partition, timestamp=milliseconds, on_delivery=report
+                )
                 break
             except BufferError:  # the queue is full: wait for acknowledgements
                 producer.poll(0.1)

@@ -16,7 +16,9 @@ _SPARKS_OWN = ("path", "checkpointlocation")  # Spark hands its own options over
 
 
 class KafkaFormat(KafkaTable):
-    """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the DataFrame."""
+    """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the
+    DataFrame.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -29,14 +31,16 @@ class KafkaFormat(KafkaTable):
         Raises:
             SchemaError: always; the reader says ``.schema(...)``.
         """
-        raise SchemaError("Format 'kafka_sql' needs the columns of the records: add .schema('order_id BIGINT, price DECIMAL(10,2)').")
+        raise SchemaError(
+            "Format 'kafka_sql' needs the columns of the records: add .schema('order_id BIGINT, price DECIMAL(10,2)')."
+        )
 
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
         self._define(schema)
         return super().reader(schema)
 
-    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802  Spark's name
+    def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
         self._define(schema)
         return super().streamReader(schema)
@@ -46,7 +50,7 @@ class KafkaFormat(KafkaTable):
         self._define(schema)
         return super().writer(schema, overwrite)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """A streaming write."""
         self._define(schema)
         return super().streamWriter(schema, overwrite)

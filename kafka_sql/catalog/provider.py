@@ -1,7 +1,7 @@
 """The data source class of a table.
 
-One class a table: its options live in the class, so Spark never shows a secret, and reads, INSERT, CTAS, STREAM and toTable all
-work. (Options given in Spark's own metadata are lost, or reach the wrong table.)
+One class a table: its options live in the class, so Spark never shows a secret, and reads, INSERT, CTAS, STREAM and
+toTable all work. (Options given in Spark's own metadata are lost, or reach the wrong table.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class KafkaTable(DataSource):
         """A batch read."""
         return BatchReader(self.definition, arrow_schema(schema))
 
-    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802  Spark's name
+    def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
         return StreamReader(self.definition, arrow_schema(schema))
 
@@ -43,7 +43,7 @@ class KafkaTable(DataSource):
         self._check_write(overwrite)
         return BatchWriter(self.definition)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """A streaming write."""
         self._check_write(overwrite)
         return StreamWriter(self.definition)
@@ -51,7 +51,8 @@ class KafkaTable(DataSource):
     def _check_write(self, overwrite: bool) -> None:
         if overwrite:
             raise UnsupportedSqlError(
-                f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT INTO."
+                f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT "
+                f"INTO."
             )
         check_sink(self.definition)
 

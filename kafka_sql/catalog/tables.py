@@ -1,7 +1,7 @@
 """The tables of one session: declared with Flink's DDL, stored in Spark's own catalog.
 
-A table is ``CREATE TABLE t USING kafka.t`` there, so that all of Spark works with it. Where it has computed columns, or is temporary, the
-data source stands under a second name and ``t`` is a view over it.
+A table is ``CREATE TABLE t USING kafka.t`` there, so that all of Spark works with it. Where it has computed columns,
+or is temporary, the data source stands under a second name and ``t`` is a view over it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class Tables:
             if table.if_not_exists:
                 return
             raise TableExistsError(
-                f"Table '{'.'.join(filter(None, name))}' exists already. DROP TABLE it first, or say CREATE TABLE IF NOT EXISTS."
+                f"Table '{'.'.join(filter(None, name))}' exists already. DROP TABLE it first, or say CREATE TABLE "
+                f"IF NOT EXISTS."
             )
         definition = define(replace(table, name=tuple(filter(None, name))))
         entry = self._entry(name, definition)
@@ -158,8 +159,7 @@ class Tables:
         return Entry(name, definition, _dotted((home, table + hidden)), kind)
 
     def _taken(self, name: Name) -> bool:
-        database, table = name
-        if not database:
+        if not name[0]:
             return name in self._entries
         return self._spark.catalog.tableExists(_dotted(name))
 
@@ -177,7 +177,9 @@ def select(entry: Entry, stream: bool = False) -> str:
 
 def spark_schema(table: Table) -> StructType:
     """The stored columns in Spark's types. A read-only column is nullable, as an INSERT leaves it out."""
-    return StructType.fromDDL(", ".join(_column(c) for c in table.stored))
+    schema = StructType.fromDDL(", ".join(_column(c) for c in table.stored))
+    assert isinstance(schema, StructType)
+    return schema
 
 
 def _column(column: Column) -> str:

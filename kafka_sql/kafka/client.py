@@ -14,7 +14,8 @@ from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-_ERROR = 3  # syslog's level. librdkafka retries what it warns of, and what it cannot mend is raised: the rest is for those who look
+# syslog's level: librdkafka retries what it warns of, and what it cannot mend is raised; the rest is for those who look
+_ERROR = 3
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Handle:
 
     Attributes:
         pointer: ``rd_kafka_t*``.
-        errors: what the client last said of its brokers, newest last; librdkafka retries by itself, so these are the causes to
+        errors: what the client last said of its brokers, newest last. It retries by itself, so these are the causes to
             name when a wait ends in vain.
     """
 
@@ -37,9 +38,7 @@ class Handle:
 
 
 @contextmanager
-def open_handle(
-    kind: int, config: Mapping[str, str], on_delivery: object | None = None
-) -> Iterator[Handle]:
+def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None = None) -> Iterator[Handle]:
     """A producer (``library.PRODUCER``) or consumer for the time of a ``with`` block.
 
     Args:
@@ -60,7 +59,8 @@ def open_handle(
     error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
     handle._callbacks += [error_callback, log_callback, on_delivery]  # ctypes: alive as long as the handle
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
-    # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the interpreter
+    # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the
+    # interpreter
     for key, value in {**config, "log.queue": "true"}.items():
         if key != API_TIMEOUT and library.conf_set(conf, key.encode(), value.encode(), why, 512) != library.CONF_OK:
             library.conf_destroy(conf)
@@ -81,5 +81,7 @@ def open_handle(
 
 
 def patience(config: Mapping[str, str]) -> float:
-    """Seconds to wait for a first answer of the cluster: ``default.api.timeout.ms`` where set, else the connection timeout."""
+    """Seconds to wait for a first answer of the cluster: ``default.api.timeout.ms`` where set, else the connection
+    timeout.
+    """
     return int(config.get(API_TIMEOUT, config[CONNECT_TIMEOUT])) / 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -20,7 +21,9 @@ T = TypeVar("T")
 Position = tuple[str, int]  # topic, partition
 
 # A producer's settings mean nothing to the admin client, and some (transactional.id) would change it.
-_ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.", "reconnect.", "retry.", "broker.", "metadata.")
+_ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.", "reconnect.", "retry.", "broker.")
+# the admin client logs each attempt as an error; what counts is raised with its cause
+_QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 
 
 class Cluster:
@@ -36,13 +39,14 @@ class Cluster:
         self._wait = patience(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._errors: list[str] = []
-        mine = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
-        self._admin = AdminClient({**mine, "error_cb": self._note, "logger": _LOG})
+        mine: dict[str, Any] = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
+        mine |= {"error_cb": self._note, "logger": _QUIET}
+        self._admin = AdminClient(mine)
 
     def _note(self, error: KafkaError) -> None:
         self._errors.append(str(error.str()))
 
-    def partitions(self, topics: Collection[str]) -> list[Position]:
+    def partitions(self, topics: tuple[str, ...]) -> list[Position]:
         """All partitions of ``topics``, sorted.
 
         Raises:
@@ -62,7 +66,9 @@ class Cluster:
         return self._offsets(positions, OffsetSpec.earliest())
 
     def latest(self, positions: Collection[Position]) -> dict[Position, int]:
-        """The offset after the last record: the last stable offset under ``read_committed``, else the high watermark."""
+        """The offset after the last record: the last stable offset under ``read_committed``, else the high
+        watermark.
+        """
         return self._offsets(positions, OffsetSpec.latest())
 
     def committed(self, group: str, positions: Collection[Position]) -> dict[Position, int]:

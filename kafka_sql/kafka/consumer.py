@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,8 +61,8 @@ class Records:
 def fetch(config: Mapping[str, str], split: Split, terminator: bytes = b"") -> Iterator[Records]:
     """Read a split to its end.
 
-    The end is a position: a record at or beyond ``stop``, or the partition's end at or beyond it. Control records, aborted
-    transactions and compacted gaps make offsets without records, so no count of records could tell.
+    The end is a position: a record at or beyond ``stop``, or the partition's end at or beyond it. Control records,
+    aborted transactions and compacted gaps make offsets without records, so no count of records could tell.
 
     Args:
         config: librdkafka's configuration of a table.
@@ -126,13 +127,16 @@ def _drain(handle: Handle, queue: int, split: Split, stall: float, terminator: b
             kernels.release(messages, start, count, _DESTROY)
         if not count and time.monotonic() > deadline:
             raise FetchError(
-                f"{split.at(position)}: nothing arrived for {stall:g} s, and the end of this read is offset {split.stop}. "
+                f"{split.at(position)}: nothing arrived for {stall:g} s, and the end of this read is offset "
+                f"{split.stop}. "
                 f"Is the topic deleted or recreated, or are its brokers down? Client: {handle.causes()}."
             )
 
 
 def _receive(queue: int, messages: npt.NDArray[np.int64], wanted: int) -> int:
-    """Wait for one message, then take what is there: librdkafka's batch call would wait its whole timeout for a full batch."""
+    """Wait for one message, then take what is there: librdkafka's batch call would wait its whole timeout for a full
+    batch.
+    """
     base = messages.ctypes.data
     if library.consume_batch(queue, 200, base, 1) < 1:
         return 0
@@ -148,11 +152,12 @@ def _end_of(message: Message, split: Split, position: int) -> int:
     """
     if message.err == library.PARTITION_EOF:
         return int(message.offset)
-    text = library.message_error(library.ctypes.addressof(message)) or library.err2str(message.err)
+    text = library.message_error(ctypes.addressof(message)) or library.err2str(message.err)
     why = text.decode(errors="replace")
     if message.err in (library.AUTO_OFFSET_RESET, library.OFFSET_OUT_OF_RANGE):
         raise OffsetError(
-            f"{split.at(position)}: the partition does not hold this offset any more, or not yet ({why}). Records were removed by "
+            f"{split.at(position)}: the partition does not hold this offset any more, or not yet ({why}). Records "
+            f"were removed by "
             "retention, or the topic was recreated. Start again with 'scan.startup.mode' = 'earliest-offset'."
         )
     raise FetchError(f"{split.at(position)}: {why}.")

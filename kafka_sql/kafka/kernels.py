@@ -1,7 +1,7 @@
 """Compiled loops over librdkafka's message structs: no Python object per record.
 
-numba compiles them at first use and keeps the result in its cache. The C functions are given as addresses, because a kernel that
-holds a ctypes function as a constant cannot be cached.
+numba compiles them at first use and keeps the result in its cache. The C functions are given as addresses, because a
+kernel that holds a ctypes function as a constant cannot be cached.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from kafka_sql.kafka import library
 from kafka_sql.kafka.library import Message
 
+# int32 Arrow offsets, the address of the bytes, uint8 validity
+_Column = tuple["np.ndarray[Any, Any]", int, "np.ndarray[Any, Any]"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ERR: Final = Message.err.offset
@@ -26,6 +29,10 @@ _LENGTH: Final = Message.length.offset
 _KEY: Final = Message.key.offset
 _KEY_LENGTH: Final = Message.key_length.offset
 _OFFSET: Final = Message.offset.offset
+_UNIT_COUNT: Final = len(library.UNITS)
+_VALUE_UNIT, _KEY_UNIT, _TIME_UNIT = (
+    library.UNITS.index(tag) * library.UNIT.itemsize + 8 for tag in (library.VALUE, library.KEY, library.TIMESTAMP)
+)
 _BYTE: Final = ir.IntType(8).as_pointer()
 
 
@@ -85,11 +92,23 @@ def _call(typing: Any, function: Any, first: Any, second: Any, third: Any) -> An
 
 
 @_compiled
+def _point(unit: int, column: _Column, row: int) -> None:
+    """Put a row's pointer and size into a unit; both are 0 for null."""
+    positions, data, valid = column
+    if valid[row]:
+        _store(unit, data + positions[row])
+        _store(unit + 8, types.int64(positions[row + 1] - positions[row]))
+    else:
+        _store(unit, types.int64(0))
+        _store(unit + 8, types.int64(0))
+
+
+@_compiled
 def measure(messages: np.ndarray, start: int, count: int, stop: int, budget: int) -> tuple[int, int, int, int]:
     """The run of messages from ``start`` that can be gathered at once.
 
-    The run ends before a message that carries an error, at the offset ``stop``, or when its bytes would exceed ``budget`` (a
-    single message is always taken).
+    The run ends before a message that carries an error, at the offset ``stop``, or when its bytes would exceed
+    ``budget`` (a single message is always taken).
 
     Returns:
         index of the run's end, bytes of its values, bytes of its keys, 1 where ``stop`` was reached.
@@ -181,54 +200,26 @@ def release(messages: np.ndarray, start: int, end: int, destroy: int) -> None:
 
 @_compiled
 def produce_rows(
-    produceva: int,
-    error_code: int,
-    error_destroy: int,
-    handle: int,
-    template: np.ndarray,
-    value_at: int,
-    key_at: int,
-    timestamp_at: int,
-    start: int,
-    end: int,
-    values: np.ndarray,
-    value_data: int,
-    value_valid: np.ndarray,
-    keys: np.ndarray,
-    key_data: int,
-    key_valid: np.ndarray,
-    timestamps: np.ndarray,
+    calls: np.ndarray, units: np.ndarray, start: int, end: int, values: _Column, keys: _Column, timestamps: np.ndarray
 ) -> tuple[int, int]:
     """Hand rows [start, end) to ``rd_kafka_produceva``, stopping at the first that it refuses.
 
     Args:
-        template: uint8 bytes of a ``rd_kafka_vu_t`` array with all that is the same for each row.
-        value_at, key_at, timestamp_at: where in it the row's own pointer and size (or milliseconds, 0 for now) go.
-        values, keys: int32 Arrow offsets; ``value_data``, ``key_data`` the addresses of their bytes.
-        value_valid, key_valid: uint8, 0 for null.
+        calls: int64: the producer's handle, and the addresses of produceva, error_code and error_destroy.
+        units: the bytes of ``library.UNITS``, with all that is the same for each row filled in.
+        timestamps: int64 milliseconds since 1970, 0 for now.
 
     Returns:
         the row that was refused (``end`` if none) and librdkafka's error code (0 if none).
     """
-    units = template.ctypes.data
-    count = template.size // 72
+    base = units.ctypes.data
     for i in range(start, end):
-        if value_valid[i]:
-            _store(units + value_at, value_data + values[i])
-            _store(units + value_at + 8, types.int64(values[i + 1] - values[i]))
-        else:
-            _store(units + value_at, types.int64(0))
-            _store(units + value_at + 8, types.int64(0))
-        if key_valid[i]:
-            _store(units + key_at, key_data + keys[i])
-            _store(units + key_at + 8, types.int64(keys[i + 1] - keys[i]))
-        else:
-            _store(units + key_at, types.int64(0))
-            _store(units + key_at + 8, types.int64(0))
-        _store(units + timestamp_at, timestamps[i])
-        error = _call(produceva, handle, units, count)
+        _point(base + _VALUE_UNIT, values, i)
+        _point(base + _KEY_UNIT, keys, i)
+        _store(base + _TIME_UNIT, timestamps[i])
+        error = _call(calls[1], calls[0], base, _UNIT_COUNT)
         if error != 0:
-            code = types.int32(_call(error_code, error, 0, 0))
-            _call(error_destroy, error, 0, 0)
+            code = types.int32(_call(calls[2], error, 0, 0))
+            _call(calls[3], error, 0, 0)
             return i, code
     return end, 0

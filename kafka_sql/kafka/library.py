@@ -1,7 +1,7 @@
 """librdkafka's C functions, taken from the library that confluent-kafka has loaded.
 
-Looking symbols up through confluent-kafka's extension module follows its dependency, so it is the same librdkafka on every
-platform's wheel. Names, layouts and meanings: librdkafka's rdkafka.h.
+Looking symbols up through confluent-kafka's extension module follows its dependency, so it is the same librdkafka on
+every platform's wheel. Names, layouts and meanings: librdkafka's rdkafka.h.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize
 from typing import Any
 
 import confluent_kafka.cimpl
+import numpy as np
 
 _LIBRARY = ctypes.CDLL(confluent_kafka.cimpl.__file__)
 
@@ -45,6 +46,14 @@ class Message(ctypes.Structure):
         ("private", c_void_p),
     )
 
+
+# rd_kafka_vu_t, the units of a record for produceva: a tag, and a union of which two words are used here
+UNIT = np.dtype(
+    {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
+)
+TOPIC_HANDLE, PARTITION, VALUE, KEY, FLAGS, TIMESTAMP = 2, 3, 4, 5, 7, 8
+UNITS = (TOPIC_HANDLE, PARTITION, FLAGS, VALUE, KEY, TIMESTAMP)
+ANY_PARTITION, COPY = -1, 2
 
 DELIVERY_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Message), c_void_p)
 
@@ -84,9 +93,7 @@ assign = _function("rd_kafka_assign", c_int, c_void_p, c_void_p)
 poll_set_consumer = _function("rd_kafka_poll_set_consumer", c_int, c_void_p)
 consumer_queue = _function("rd_kafka_queue_get_consumer", c_void_p, c_void_p)
 queue_destroy = _function("rd_kafka_queue_destroy", None, c_void_p)
-consume_batch = _function(
-    "rd_kafka_consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t
-)
+consume_batch = _function("rd_kafka_consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t)
 consumer_close = _function("rd_kafka_consumer_close", c_int, c_void_p)
 message_destroy = _function("rd_kafka_message_destroy", None, c_void_p)
 message_timestamp = _function("rd_kafka_message_timestamp", c_int64, c_void_p, c_void_p)

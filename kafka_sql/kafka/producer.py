@@ -15,18 +15,6 @@ from kafka_sql.errors import DeliveryError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 
-# rd_kafka_vu_t: a tag, and a union of which the first two words are used here
-_UNIT: Final = np.dtype(
-    {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
-)
-_RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _TIMESTAMP = 2, 3, 4, 5, 7, 8
-_TAGS: Final = (_RKT, _PARTITION, _FLAGS, _VALUE, _KEY, _TIMESTAMP)
-_ANY_PARTITION, _COPY = -1, 2
-_AT: Final = {tag: _TAGS.index(tag) * _UNIT.itemsize + 8 for tag in (_VALUE, _KEY, _TIMESTAMP)}
-
-_CALLS: Final = tuple(
-    library.address(f) for f in (library.produceva, library.error_code, library.error_destroy)
-)
 _POLL_MS: Final = 100
 
 
@@ -41,7 +29,8 @@ class Producer:
     topic: str
     sent: int = 0
     _handle: Handle = field(default_factory=lambda: Handle(0), repr=False)
-    _template: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8), repr=False)
+    _calls: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    _units: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8), repr=False)
     _failures: list[str] = field(default_factory=list, repr=False)
 
     def produce(
@@ -68,10 +57,7 @@ class Producer:
         times = timestamps if timestamps is not None else np.zeros(count, np.int64)
         row = 0
         while row < count:
-            row, code = kernels.produce_rows(
-                *_CALLS, self._handle.pointer, self._template, _AT[_VALUE], _AT[_KEY], _AT[_TIMESTAMP], row, count,
-                *value, *key, times,
-            )  # fmt: skip
+            row, code = kernels.produce_rows(self._calls, self._units, row, count, value, key, times)
             full = code == library.QUEUE_FULL
             if code and not full:
                 raise DeliveryError(f"{self.topic}: row {self.sent + row} was refused: {library.reason(code)}.")
@@ -111,17 +97,25 @@ def open_producer(config: Mapping[str, str], topic: str) -> Iterator[Producer]:
     mine = {**config, "delivery.report.only.error": "true"}
     with open_handle(library.PRODUCER, mine, library.DELIVERY_CALLBACK(on_delivery)) as handle:
         target = library.topic_new(handle.pointer, topic.encode(), None)
-        units = np.zeros(len(_TAGS), _UNIT)
-        units["tag"] = _TAGS
-        units["first"][_TAGS.index(_RKT)] = target
-        units.view(np.int32).reshape(len(_TAGS), -1)[_TAGS.index(_PARTITION), 2] = _ANY_PARTITION
-        units["first"][_TAGS.index(_FLAGS)] = _COPY
-        producer._handle, producer._template = handle, units.view(np.uint8).reshape(-1)
+        producer._handle, producer._units = handle, _units(target)
+        functions = (library.produceva, library.error_code, library.error_destroy)
+        producer._calls = np.array([handle.pointer, *map(library.address, functions)], np.int64)
         try:
             yield producer
         finally:
             library.purge(handle.pointer, 3)  # queued and in flight; nothing is left after a flush
             library.topic_destroy(target)
+
+
+def _units(topic: int) -> npt.NDArray[np.uint8]:
+    """The units of a record with all that is the same for each: the topic, any partition, copy the bytes."""
+    units = np.zeros(len(library.UNITS), library.UNIT)
+    units["tag"] = library.UNITS
+    units["first"][library.UNITS.index(library.TOPIC_HANDLE)] = topic
+    # an int32 in a union: the low half of the word (every platform of librdkafka's wheels is little-endian)
+    units["first"][library.UNITS.index(library.PARTITION)] = library.ANY_PARTITION
+    units["first"][library.UNITS.index(library.FLAGS)] = library.COPY
+    return units.view(np.uint8).reshape(-1)
 
 
 def _column(array: pa.BinaryArray) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.uint8]]:

@@ -8,9 +8,7 @@ from kafka_sql.options.option import Option, enum, string, string_list
 
 PROPERTIES_PREFIX: Final = "properties."
 
-CONNECTOR: Final = enum(
-    "connector", "Which connector the table uses: 'kafka'.", allowed=("kafka",), required=True
-)
+CONNECTOR: Final = enum("connector", "Which connector the table uses: 'kafka'.", allowed=("kafka",), required=True)
 TOPIC: Final = string_list(
     "topic",
     "Topic to read from and to write to. A source also takes a list, separated by ';': 'orders-eu;orders-us'.",

@@ -46,7 +46,8 @@ def _milliseconds(column: pa.Array, name: str | None) -> npt.NDArray[np.int64]:
     smallest = pc.min(micros).as_py()
     if smallest is not None and smallest < 1000:
         raise EncodeError(
-            f"Column '{name}' (METADATA FROM 'timestamp') holds a time before 1970-01-01 00:00:00.001 UTC, which a Kafka record "
+            f"Column '{name}' (METADATA FROM 'timestamp') holds a time before 1970-01-01 00:00:00.001 UTC, which a "
+            f"Kafka record "
             "cannot have. Write NULL for the time of sending."
         )
     millis = pc.divide(micros, 1000).fill_null(0)

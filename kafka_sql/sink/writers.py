@@ -1,4 +1,6 @@
-"""Spark's two writers of a table: a batch's and a stream's. At-least-once: a task ends when its rows are acknowledged."""
+"""Spark's two writers of a table: a batch's and a stream's. At-least-once: a task ends when its rows are
+acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Write one task's rows; returns after the last acknowledgement."""
         return Written(write_rows(self._definition, iterator))
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """All tasks have been acknowledged; there is nothing left to decide."""
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """What was acknowledged stays, and the batch is written again: that is at-least-once."""
 
 
@@ -62,6 +64,7 @@ def check_sink(definition: Definition) -> None:
     topics = definition.options[opt.TOPIC]
     if len(topics) != 1:
         raise InvalidOptionError(
-            f"Table '{definition.name}' cannot be written to: option 'topic' names {len(topics)} topics, and a sink has one."
+            f"Table '{definition.name}' cannot be written to: option 'topic' names {len(topics)} topics, and a sink "
+            f"has one."
         )
     Cluster(definition.client).partitions(topics)

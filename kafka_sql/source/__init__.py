@@ -1,1 +1,3 @@
-"""The source: which offsets a query reads (enumerate), cut into splits; and a split's records as Spark's columns (read)."""
+"""The source: which offsets a query reads (enumerate), cut into splits; and a split's records as Spark's columns
+(read).
+"""

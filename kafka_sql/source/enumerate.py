@@ -48,7 +48,8 @@ def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Pos
     group = definition.options.get(opt.GROUP_ID)
     if group is None:
         raise MissingOptionError(
-            f"Table '{definition.name}': option 'properties.group.id' is required when 'scan.startup.mode' is 'group-offsets' "
+            f"Table '{definition.name}': option 'properties.group.id' is required when 'scan.startup.mode' is "
+            f"'group-offsets' "
             "(its default). Set it, or set 'scan.startup.mode' to 'earliest-offset' or 'latest-offset'."
         )
     committed = cluster.committed(group, positions)
@@ -62,8 +63,10 @@ def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Pos
         return {**cluster.latest(rest), **committed}
     places = ", ".join(f"{t}[{p}]" for t, p in rest)
     raise OffsetError(
-        f"Table '{definition.name}': group '{group}' has committed no offset for {places}. Set 'properties.auto.offset.reset' to "
-        "'earliest' or 'latest', or 'scan.startup.mode' to 'earliest-offset' or 'latest-offset', or commit offsets for the group."
+        f"Table '{definition.name}': group '{group}' has committed no offset for {places}. Set "
+        f"'properties.auto.offset.reset' to "
+        "'earliest' or 'latest', or 'scan.startup.mode' to 'earliest-offset' or 'latest-offset', or commit offsets "
+        "for the group."
     )
 
 

@@ -53,11 +53,11 @@ class StreamReader(DataSourceStreamReader):
         """Without the client, which belongs to this process."""
         return {**self.__dict__, "_cluster": None}
 
-    def initialOffset(self) -> dict[str, dict[str, int]]:  # noqa: N802  Spark's name
+    def initialOffset(self) -> dict[str, dict[str, int]]:
         """The startup position. Spark keeps it in the checkpoint and asks only once a query."""
         return _as_json(start_offsets(self._definition, self._client(), self._positions()))
 
-    def latestOffset(self) -> dict[str, dict[str, int]]:  # type: ignore[override]  # noqa: N802
+    def latestOffset(self) -> dict[str, dict[str, int]]:  # type: ignore[override]
         """The end of every partition as of now. Spark 4.1's signature, which later versions accept."""
         return _as_json(self._client().latest(self._positions()))
 

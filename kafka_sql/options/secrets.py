@@ -1,0 +1,34 @@
+"""Which options hold secrets, judged by the last words of their keys."""
+
+from __future__ import annotations
+
+# Endings and not whole keys: a key may stand under 'properties.', 'key.' or 'value.', or under a format's own name.
+_ENDINGS = (
+    "password",
+    "passphrase",
+    "secret",
+    "token",
+    "credentials",
+    "credential",
+    "jaas.config",
+    "user-info",
+    "user.info",
+    "private.key",
+    "private-key",
+    "access.key",
+    "access-key",
+    "api.key",
+    "api-key",
+    # Key material in the option itself; the certificates beside it are public, but nobody reads them in a listing.
+    "keystore.key",
+    "keystore.certificate.chain",
+    "key.pem",
+)
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of the option ``key`` must never be shown.
+
+    A reference such as ``${env:NAME}`` is not the secret itself, but is treated alike: the rule looks at keys only.
+    """
+    return key.lower().replace("_", "-").endswith(_ENDINGS)
