@@ -1,0 +1,98 @@
+"""A Spark session that takes Flink's statements: ``spark.sql()`` looks at each statement once and passes on what is
+Spark's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamReader
+
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import TableNotFoundError
+from kafka_sql.sql import settings, show
+from kafka_sql.sql import statements as st
+from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.inserts import insert
+from kafka_sql.sql.reads import as_stream, stream
+
+_ATTRIBUTE = "_kafka_sql_tables"
+
+
+def enable(spark: SparkSession) -> SparkSession:
+    """Teach a session Flink's Kafka statements; returns the same session. Calling it again changes nothing.
+
+    ``spark.sql()`` then takes CREATE TABLE ... WITH (...), DROP, DESCRIBE, SHOW TABLES, SHOW CREATE TABLE, SET /
+    RESET of Flink's keys, and INSERT INTO the tables so declared; all other statements reach Spark as they are typed.
+    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. ``spark.newSession()``
+    is a session of its own, to be enabled by itself.
+    """
+    if _ATTRIBUTE not in spark.__dict__:
+        tables = Tables(spark)
+        plain = spark.sql
+
+        @functools.wraps(plain)
+        def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
+            return _dispatch(spark, tables, sqlQuery, functools.partial(_run, plain, args, kwargs))
+
+        spark.__dict__[_ATTRIBUTE] = tables
+        spark.__dict__["sql"] = sql
+        _teach_read_stream()
+    return spark
+
+
+def _run(plain: Any, args: Any, kwargs: dict[str, Any], statement: str) -> DataFrame:
+    frame: DataFrame = plain(statement, args, **kwargs) if args is not None else plain(statement, **kwargs)
+    return frame
+
+
+def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Any) -> DataFrame:
+    statement = st.kind(text)
+    nothing = functools.partial(spark.createDataFrame, [], "")
+    match statement:
+        case st.CreateTable():
+            tables.create(parse_create(text))
+            return nothing()
+        case st.DropTable(name, if_exists, temporary):
+            if tables.drop(name, temporary) or (temporary and if_exists):
+                return nothing()
+            if temporary:  # Spark has no such statement
+                raise TableNotFoundError(f"There is no temporary table '{'.'.join(name)}' in this session.")
+        case st.Describe(name) if (entry := tables.find(name)) is not None:
+            return show.describe(spark, entry)
+        case st.ShowCreate(name) if (entry := tables.find(name)) is not None:
+            return show.show_create_table(spark, entry)
+        case st.ShowTables():
+            return show.show_tables(tables, run(text))
+        case st.SetOption(key, value):
+            settings.write(spark, key, value)
+            return spark.createDataFrame([(key, value)], "key string, value string")
+        case st.ResetOption(key):
+            settings.reset(spark, key)
+            return nothing()
+        case st.Insert() if (entry := tables.find(statement.name)) is not None:
+            return insert(spark, tables, entry, statement, run)
+        case None if tables and st.is_query(text):
+            return run(as_stream(tables, text, all_tables=settings.is_streaming(spark)))
+    return run(text)
+
+
+def _teach_read_stream() -> None:
+    """Let ``spark.readStream.table(t)`` find computed columns and watermarks, which stand in no data source."""
+    plain = DataStreamReader.table
+    if getattr(plain, _ATTRIBUTE, False):
+        return
+
+    @functools.wraps(plain)
+    def table(self: DataStreamReader, tableName: str) -> DataFrame:
+        spark = self._spark
+        tables: Tables | None = spark.__dict__.get(_ATTRIBUTE)
+        entry = tables.find(tuple(p.strip("`") for p in tableName.split("."))) if tables is not None else None
+        if tables is None or entry is None:
+            return plain(self, tableName)
+        return tables.plain(stream(entry))
+
+    setattr(table, _ATTRIBUTE, True)
+    DataStreamReader.table = table  # type: ignore[method-assign]

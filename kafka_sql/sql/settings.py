@@ -1,0 +1,65 @@
+"""Flink's session keys, kept in Spark's own session configuration: ``SET 'execution.runtime-mode' = 'streaming'``."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+from pyspark.sql import SparkSession
+
+from kafka_sql.options import Option, duration, enum, string
+
+T = TypeVar("T")
+
+RUNTIME_MODE: Final = enum(
+    "execution.runtime-mode",
+    "'batch': a query reads a snapshot and ends. 'streaming': an INSERT starts a continuous query.",
+    allowed=("batch", "streaming"),
+    default="batch",
+)
+CHECKPOINT_DIR: Final = string(
+    "execution.checkpointing.dir",
+    "Folder of the checkpoints of streaming INSERTs; each has the subfolder that its 'pipeline.name' says.",
+)
+CHECKPOINT_INTERVAL: Final = duration(
+    "execution.checkpointing.interval",
+    "Time between the starts of two micro-batches, such as '10 s'; absent: as soon as there are new records.",
+)
+PIPELINE_NAME: Final = string(
+    "pipeline.name", "Name of the next streaming INSERT, and of its checkpoint. Default: insert-into_<table>."
+)
+
+SETTINGS: Final[dict[str, Option[Any]]] = {
+    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME)
+}
+
+
+def read(spark: SparkSession, option: Option[T]) -> T | None:
+    """A setting's value, or its default.
+
+    Raises:
+        InvalidOptionError: it was set to something else by Spark's own SET.
+    """
+    text = spark.conf.get(option.key, option.default)
+    return None if text is None else option.read(text)
+
+
+def is_streaming(spark: SparkSession) -> bool:
+    """Whether the runtime mode is streaming."""
+    return read(spark, RUNTIME_MODE) == "streaming"
+
+
+def write(spark: SparkSession, key: str, value: str) -> None:
+    """SET 'key' = 'value'; a key that is not Flink's is set in Spark's configuration.
+
+    Raises:
+        InvalidOptionError: the value is not allowed.
+    """
+    if key in SETTINGS:
+        SETTINGS[key].read(value)
+    spark.conf.set(key, value)
+
+
+def reset(spark: SparkSession, key: str | None) -> None:
+    """RESET 'key'; without a key, all of Flink's keys."""
+    for each in SETTINGS if key is None else [key]:
+        spark.conf.unset(each)

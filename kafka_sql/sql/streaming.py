@@ -1,0 +1,37 @@
+"""Continuous queries: an INSERT in the streaming runtime mode becomes a StreamingQuery of Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.tables import Entry
+from kafka_sql.errors import MissingOptionError
+from kafka_sql.sql import settings
+
+
+def start(spark: SparkSession, entry: Entry, query: DataFrame) -> DataFrame:
+    """Start a query that appends to a table; one row with its id in the column ``job id``.
+
+    The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statements continue where they
+    stopped.
+
+    Raises:
+        MissingOptionError: no checkpoint folder is set.
+    """
+    root = settings.read(spark, settings.CHECKPOINT_DIR)
+    if root is None:
+        raise MissingOptionError(
+            f"A streaming INSERT INTO '{entry.definition.name}' needs a checkpoint folder: "
+            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/that/lasts'."
+        )
+    name = settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{entry.definition.name}"
+    writer = (
+        query.writeStream.format(entry.provider)
+        .queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", f"{root.rstrip('/')}/{name}")
+    )
+    interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    if interval is not None:
+        writer = writer.trigger(processingTime=f"{interval} milliseconds")
+    return spark.createDataFrame([(writer.start().id,)], "`job id` string")
