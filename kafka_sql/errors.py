@@ -14,7 +14,7 @@ same facts are attributes of the same names.
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
     │   └── ConflictingOptionsError
-    ├── SchemaError              a column that the format or Spark cannot carry
+    ├── SchemaError              a column declared wrongly, or one that the format or Spark cannot carry
     ├── BrokerError              the cluster
     │   ├── BrokerUnreachableError
     │   ├── TopicNotFoundError
@@ -52,7 +52,17 @@ class StatementError(KafkaSqlError):
 
 
 class SqlSyntaxError(StatementError):
-    """The statement does not parse; the message shows line, column and the marked text."""
+    """The statement does not parse; the message shows line, column and the marked text.
+
+    Attributes:
+        line: of the statement's text, from 1.
+        column: character of that line, from 1.
+        marked: the source line with the place marked below it; values of options are masked.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, marked: str = "") -> None:
+        super().__init__(message)
+        self.line, self.column, self.marked = line, column, marked
 
 
 class UnsupportedSqlError(StatementError):
@@ -88,7 +98,7 @@ class ConflictingOptionsError(OptionError):
 
 
 class SchemaError(KafkaSqlError):
-    """A column that the format or Spark cannot carry."""
+    """A column that is declared wrongly, or that the format or Spark cannot carry."""
 
 
 class BrokerError(KafkaSqlError):

@@ -1,0 +1,202 @@
+"""CREATE TABLE in Flink's words to a Table, checked as far as the statement alone can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    MissingOptionError,
+    SchemaError,
+    SqlSyntaxError,
+    UnsupportedSqlError,
+    did_you_mean,
+)
+from kafka_sql.sql import lexer
+from kafka_sql.sql.dialect import parse_declaration
+from kafka_sql.sql.expressions import translate
+from kafka_sql.sql.interval import interval
+from kafka_sql.sql.syntax_error import syntax_error
+from kafka_sql.sql.table_parser import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
+from kafka_sql.sql.type_parser import FlinkParseError
+from kafka_sql.sql.typed import describe
+from kafka_sql.sql.types import FlinkType, spark_type
+from kafka_sql.table import Column, Table, Watermark
+
+
+def parse_create(sql: str) -> Table:
+    """The table that one CREATE TABLE statement declares.
+
+    Raises:
+        SqlSyntaxError: the statement does not parse; values of options are never shown.
+        UnsupportedSqlError: a clause, function or operator that is understood and has no exact meaning here.
+        SchemaError: a column that is declared wrongly, or of a type that Spark cannot carry.
+        OptionError: WITH is missing, or has a key twice.
+    """
+    declaration = _read(sql)
+    _refuse_clauses(declaration)
+    options = _options(declaration)
+    key = _primary_key(declaration)
+    _check_names(declaration)
+    scope = {c.name: c.type for c in declaration.columns if c.type is not None}
+    watermark = _watermark(declaration, scope)
+    columns = tuple(_column(c, scope, key, watermark) for c in declaration.columns)
+    return Table(
+        name=declaration.name,
+        columns=columns,
+        options=options,
+        primary_key=key,
+        watermark=watermark,
+        comment=declaration.comment,
+        temporary=declaration.temporary,
+        if_not_exists=declaration.if_not_exists,
+    )
+
+
+def _read(sql: str) -> Declaration:
+    try:
+        return parse_declaration(sql)
+    except FlinkParseError as e:
+        raise syntax_error(sql, e.start, e.end, str(e)) from e
+    except TokenError:
+        # Not chained: sqlglot's message quotes the statement around the place, secrets and all.
+        raise _unclosed(sql) from None
+
+
+def _unclosed(sql: str) -> SqlSyntaxError:
+    open_quotes = [x for x in lexer.flink(sql) if x.kind == lexer.SYMBOL and x.text in "'`"]
+    start = open_quotes[0].start if open_quotes else len(sql)
+    return syntax_error(sql, start, start + 1, "this quote, or one before it, is not closed")
+
+
+def _refuse_clauses(declaration: Declaration) -> None:
+    """What Flink has and is not carried out here, in one place."""
+    name = ".".join(declaration.name)
+    if len(declaration.name) > 2:
+        raise UnsupportedSqlError(
+            f"CREATE TABLE {name}: a name has at most two parts, database.table; catalogs are Spark's."
+        )
+    if declaration.unsupported is not None:
+        raise UnsupportedSqlError(f"CREATE TABLE {name}: the clause {declaration.unsupported} is not supported.")
+    for key in declaration.keys:
+        if key.enforced:
+            raise UnsupportedSqlError(
+                f"{_shown(key)}: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint, as it does not own "
+                "the data. Write PRIMARY KEY (...) NOT ENFORCED."
+            )
+
+
+def _options(declaration: Declaration) -> Mapping[str, str]:
+    name = ".".join(declaration.name)
+    if declaration.options is None:
+        raise MissingOptionError(
+            f"CREATE TABLE {name} has no WITH clause: table options do not contain an option key 'connector'. "
+            "Add WITH ('connector' = 'kafka', ...)."
+        )
+    options: dict[str, str] = {}
+    for key, value in declaration.options:
+        if key in options:
+            raise ConflictingOptionsError(f"CREATE TABLE {name}: option '{key}' is given more than once. Keep one.")
+        options[key] = value
+    return options
+
+
+def _check_names(declaration: Declaration) -> None:
+    if not declaration.columns:
+        raise SchemaError(f"CREATE TABLE {'.'.join(declaration.name)} declares no columns.")
+    seen: dict[str, str] = {}
+    for column in declaration.columns:
+        other = seen.setdefault(column.name.lower(), column.name)
+        if other is not column.name:
+            raise SchemaError(
+                f"Column '{column.name}' is declared more than once."
+                if other == column.name
+                else f"Columns '{other}' and '{column.name}' differ only in case, which Spark does not tell apart."
+            )
+
+
+def _primary_key(declaration: Declaration) -> tuple[str, ...]:
+    if not declaration.keys:
+        return ()
+    if len(declaration.keys) > 1:
+        raise SchemaError(f"Duplicate primary key definition: {' and '.join(_shown(k) for k in declaration.keys)}.")
+    key = declaration.keys[0]
+    columns = {c.name: c for c in declaration.columns}
+    for name in key.columns:
+        if name not in columns:
+            raise SchemaError(f"{_shown(key)}: there is no column '{name}'.{did_you_mean(name, columns)}")
+        if columns[name].type is None or columns[name].metadata is not None:
+            raise SchemaError(f"{_shown(key)}: column '{name}' is no physical column, as a primary key requires.")
+        if key.columns.count(name) > 1:
+            raise SchemaError(f"{_shown(key)}: column '{name}' is named more than once.")
+    return key.columns
+
+
+def _shown(key: KeyDeclaration) -> str:
+    return f"PRIMARY KEY ({', '.join(key.columns)})"
+
+
+def _watermark(declaration: Declaration, scope: Mapping[str, FlinkType]) -> Watermark | None:
+    if not declaration.watermarks:
+        return None
+    if len(declaration.watermarks) > 1:
+        names = " and ".join(f"'{w.column}'" for w in declaration.watermarks)
+        raise SchemaError(f"Multiple WATERMARK definitions, for {names}. A table has one.")
+    mark = declaration.watermarks[0]
+    column = next((c for c in declaration.columns if c.name == mark.column), None)
+    if column is None:
+        near = did_you_mean(mark.column, [c.name for c in declaration.columns])
+        raise SchemaError(f"WATERMARK FOR {mark.column}: there is no column '{mark.column}'.{near}")
+    type = column.type
+    if column.expression is not None:
+        type = translate(column.expression, column.name, scope).type
+    if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        raise SchemaError(
+            f"WATERMARK FOR {mark.column}: column '{mark.column}' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), "
+            f"and is {type.text or describe(type) if type is not None else 'NULL'}."
+        )
+    return Watermark(mark.column, _delay(mark), mark.text)
+
+
+def _delay(mark: WatermarkDeclaration) -> str:
+    this, what = mark.expression, f"WATERMARK FOR {mark.column}"
+    if _is_column(this, mark.column):
+        return "'0' SECOND"
+    if isinstance(this, exp.Sub) and _is_column(this.left, mark.column) and isinstance(this.right, exp.Interval):
+        delay = interval(this.right, what)
+        if delay.microseconds < 0:
+            raise UnsupportedSqlError(f"{what}: the delay INTERVAL {delay.sql} is negative.")
+        return delay.sql
+    raise UnsupportedSqlError(
+        f"{what} AS {mark.text}: Spark takes the column less a fixed delay only. "
+        f"Write {mark.column} - INTERVAL '5' SECOND, or just {mark.column}."
+    )
+
+
+def _is_column(node: exp.Expr, name: str) -> bool:
+    return isinstance(node, exp.Column) and node.name == name
+
+
+def _column(
+    declared: ColumnDeclaration, scope: Mapping[str, FlinkType], key: Iterable[str], watermark: Watermark | None
+) -> Column:
+    marked = watermark is not None and watermark.column == declared.name
+    if declared.expression is not None:
+        sql = translate(declared.expression, declared.name, scope).sql
+        expression = f"CAST({sql} AS TIMESTAMP)" if marked else sql
+        return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
+    if declared.type is None:
+        raise AssertionError("a column has a type or an expression")
+    type = spark_type(declared.type, declared.name)
+    return Column(
+        name=declared.name,
+        type="TIMESTAMP" if marked else type,  # Spark refuses watermarks on TIMESTAMP_NTZ
+        declared=declared.text,
+        nullable=declared.type.nullable and declared.name not in key,
+        comment=declared.comment,
+        metadata=declared.metadata,
+        virtual=declared.virtual,
+    )

@@ -1,0 +1,21 @@
+"""Small results as DataFrames: from Arrow they are local to the driver, where rows of Python would start a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+
+def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """Rows under names and Arrow types."""
+    arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(columns.values())]
+    return spark.createDataFrame(pa.table(arrays, names=list(columns)))
+
+
+def nothing(spark: SparkSession) -> DataFrame:
+    """What a statement without a result gives, as Spark's own do."""
+    return spark.createDataFrame([], StructType([]))

@@ -1,0 +1,85 @@
+"""Lexemes of a statement, one at a time, with their places in the text.
+
+A statement is recognized by its first few words, and a query's tables are found by position, so neither needs a tree,
+and a long text must not be read to its end to learn that it is somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
+
+
+class Lexeme(NamedTuple):
+    """A word, a quoted name, a string, a number or a symbol: ``sql[start:end]``."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def upper(self) -> str:
+        """The word as keywords are spelled; empty for what cannot be a keyword."""
+        return self.text.upper() if self.kind == WORD else ""
+
+    @property
+    def name(self) -> str:
+        """The identifier that a word or a quoted name stands for."""
+        return self.text[1:-1].replace("``", "`") if self.kind == QUOTED else self.text
+
+
+# Flink doubles a quote and knows no backslash escapes; comments do not nest, and // starts one too.
+_FLINK = re.compile(
+    r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*|/\*.*?\*/)
+    |(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\w))
+    |(?P<word>\w+)
+    |(?P<quoted>`(?:[^`]|``)*`)
+    |(?P<string>'(?:[^']|'')*')
+    |(?P<symbol>\|\||<>|<=|>=|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+# Spark escapes by backslash, has raw and double-quoted strings, and nests comments, which no pattern can count.
+_SPARK = re.compile(
+    r"""(?P<skip>\s+|--(?:\\\n|[^\r\n])*)
+    |(?P<comment>/\*)
+    |(?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[LSYDF]|BD)?(?!\w))
+    |(?P<word>\w+)
+    |(?P<quoted>`(?:[^`]|``)*`)
+    |(?P<symbol>\|>|=>|->|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+
+def flink(sql: str, start: int = 0) -> Iterator[Lexeme]:
+    """The lexemes of Flink's DDL from the character ``start`` on."""
+    for match in _FLINK.finditer(sql, start):
+        kind = match.lastgroup or SYMBOL
+        if kind != "skip":
+            yield Lexeme(kind, match[0], match.start(), match.end())
+
+
+def spark(sql: str, start: int = 0) -> Iterator[Lexeme]:
+    """The lexemes of one of Spark's statements from the character ``start`` on."""
+    while match := _SPARK.match(sql, start):
+        kind, start = match.lastgroup or SYMBOL, match.end()
+        if kind == "comment":
+            start = _comment_end(sql, start)
+        elif kind != "skip":
+            yield Lexeme(kind, match[0], match.start(), start)
+
+
+def _comment_end(sql: str, start: int) -> int:
+    """Where the bracketed comment ends whose text starts at ``start``; the end of the text if it is not closed."""
+    depth = 1
+    for edge in _COMMENT_EDGE.finditer(sql, start):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return len(sql)

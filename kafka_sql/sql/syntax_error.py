@@ -1,0 +1,43 @@
+"""A syntax error with the line it is in, and no secret in it.
+
+Text that does not parse cannot be trusted to be what it looks like: after a forgotten quote, what stands between two
+literals is a value. So from the first option on, a line is shown only as far as it is certainly no value.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kafka_sql.errors import SqlSyntaxError
+
+_MASK = "******"
+_KEY = r"'[A-Za-z][\w.-]*'\s*=\s*"
+_OPTIONS = re.compile(rf"\bWITH\s*\(|(?={_KEY})", re.IGNORECASE)  # a mistyped WITH has options all the same
+_NO_VALUE = re.compile(rf"\s*,?\s*(?:{_KEY})?")
+
+
+def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError:
+    """The error at ``sql[start:end]``: line and column from 1, the source line and a mark below it."""
+    begin = sql.rfind("\n", 0, start) + 1
+    stop = sql.find("\n", start)
+    line = sql[begin : len(sql) if stop < 0 else stop].rstrip("\r")
+    number, offset = sql.count("\n", 0, start) + 1, start - begin
+    text = _masked(line, sql, begin)
+    offset, width = min(offset, len(text)), min(end, begin + len(line)) - start
+    if text != line and offset + width > len(text) - len(_MASK):
+        offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
+    mark = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(width, 1)
+    place = f"line {number}, column {start - begin + 1}"
+    shown = f"{number:5} | {text}\n      | {mark}"
+    return SqlSyntaxError(f"{place}: {message}.\n{shown}", number, start - begin + 1, shown)
+
+
+def _masked(line: str, sql: str, begin: int) -> str:
+    """The line of ``sql`` that begins at ``begin``, masked from the first thing on that could be an option's value."""
+    options = _OPTIONS.search(sql)
+    if options is None or options.end() > begin + len(line):
+        return line
+    known = max(options.end() - begin, 0)
+    no_value = _NO_VALUE.match(line, known)
+    known = no_value.end() if no_value else known
+    return line[:known] + _MASK if line[known:].strip() else line
