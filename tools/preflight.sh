@@ -26,8 +26,10 @@ check_python() {
 check_java() {
     install="install it (Debian, Ubuntu: sudo apt install openjdk-17-jre-headless, or -21- on newer releases; macOS: brew install --cask temurin@21) or set JAVA_HOME to where it is."
     java=${JAVA_HOME:+$JAVA_HOME/bin/}java
+    where=' on PATH'
+    [ -z "$JAVA_HOME" ] || where=' (from JAVA_HOME)'
     command -v "$java" >/dev/null 2>&1 ||
-        fail "Java 17 or newer is needed, and there is no ${JAVA_HOME:+$JAVA_HOME/bin/}java${JAVA_HOME:+ (from JAVA_HOME)}: $install"
+        fail "Java 17 or newer is needed, and there is no '$java'$where: $install"
     # macOS has a /usr/bin/java that runs only to say that there is no Java.
     said=$("$java" -version 2>&1) || fail "Java 17 or newer is needed, and '$java' does not run: $install"
     version=${said#*version \"}

@@ -19,11 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         with EmbeddedKafka(options.nodes, options.data, options.port, dict(options.property)) as kafka:
-            kept = (
-                f"data in {options.data}"
-                if options.data
-                else "data in a temporary folder, removed at the end"
-            )
+            kept = f"data in {options.data}" if options.data else "data in a temporary folder, removed at the end"
             print(f"Apache Kafka {VERSION} is ready; {kept}. Ctrl-C ends it.", file=sys.stderr)
             print(f"'properties.bootstrap.servers' = '{kafka.bootstrap_servers}'", flush=True)
             node = kafka.wait()
@@ -57,12 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="kafka-sql-broker",
         description=f"Apache Kafka {VERSION} on 127.0.0.1 until Ctrl-C. Prints its address as a WITH option.",
     )
-    parser.add_argument(
-        "--nodes", type=int, choices=(1, 3), default=1, help="3 stand in racks a, b and c (default: 1)"
-    )
-    parser.add_argument(
-        "--data", metavar="DIR", help="keep the topics in this folder (default: a temporary one)"
-    )
+    parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="3 stand in racks a, b and c (default: 1)")
+    parser.add_argument("--data", metavar="DIR", help="keep the topics in this folder (default: a temporary one)")
     parser.add_argument(
         "--port", type=int, metavar="N", help="of the first node, the others follow (default: a free one)"
     )

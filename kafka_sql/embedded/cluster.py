@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import shutil
@@ -57,6 +58,7 @@ class EmbeddedKafka:
         self._count, self._port, self._properties = nodes, port, dict(properties or {})
         self._data = None if data is None else Path(data).absolute()
         self._folder: Path | None = None
+        self._lock: int | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -101,7 +103,9 @@ class EmbeddedKafka:
         self.nodes = []
         if self._data is None and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder = None
+        if self._lock is not None:
+            os.close(self._lock)
+        self._folder, self._lock = None, None
 
     def wait(self) -> Node:
         """Blocks until a node ends, and returns it."""
@@ -121,26 +125,23 @@ class EmbeddedKafka:
         free = free_ports(2 * self._count)
         ports = free[: self._count] if self._port is None else [self._port + i for i in range(self._count)]
         ids = range(1, self._count + 1)
-        files = [
-            properties_text(server_properties(i, ports, free[self._count :], self._properties)) for i in ids
-        ]
+        files = [properties_text(server_properties(i, ports, free[self._count :], self._properties)) for i in ids]
         try:
-            self._folder = self._data or Path(tempfile.mkdtemp(prefix="kafka_sql-"))
+            if self._data is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="kafka_sql-"))
+            else:
+                self._folder = self._data
+                self._lock = _lock(self._data)
             folders = [self._folder / f"node-{i}" for i in ids]
             cluster = self._cluster(folders)
             for i, folder, text in zip(ids, folders, files, strict=True):
-                folder.mkdir(
-                    mode=0o700, parents=True, exist_ok=True
-                )  # the properties may have passwords in them
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the properties may have passwords in them
                 if cluster_id(folder) is None:
                     format_storage(folder, i, cluster)
                 (folder / "server.properties").write_text(text)
-                scratch = self._data is None
-                self.nodes.append(Node(i, ports[i - 1], cluster, folder, command, scratch))
+                self.nodes.append(Node(i, ports[i - 1], cluster, folder, command, self._lock))
         except OSError as error:
-            raise EmbeddedKafkaError(
-                f"The broker's data cannot be stored: {error}. Take another folder."
-            ) from error
+            raise EmbeddedKafkaError(f"The broker's data cannot be stored: {error}. Take another folder.") from error
         for node in self.nodes:
             node.launch()
 
@@ -154,3 +155,19 @@ class EmbeddedKafka:
                 f"Start it with nodes={len(stored)} or take another folder."
             )
         return (cluster_id(folders[0]) if stored else None) or random_uuid()
+
+
+def _lock(folder: Path) -> int:
+    """Locks the folder, which is made where it is not there; the file descriptor holds the lock.
+
+    Kafka has a lock of its own, but writes to the metadata log before it looks at it. The nodes' guardians keep this
+    one open, so it also holds while the brokers of a process that was killed are ending.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise EmbeddedKafkaError(f"Another broker is running on the data in {folder}. End it first.") from error
+    return lock

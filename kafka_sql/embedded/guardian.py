@@ -32,9 +32,7 @@ def main(scratch: str, *command: str) -> None:
         status = child.wait()
         if orphaned.is_set() and scratch:
             shutil.rmtree(scratch, ignore_errors=True)
-            with contextlib.suppress(
-                OSError
-            ):  # not empty: the guardian of the last node removes the common folder
+            with contextlib.suppress(OSError):  # not empty: the guardian of the last node removes the common folder
                 os.rmdir(os.path.dirname(scratch))
         os._exit(status if status >= 0 else 128 - status)  # the main thread may be blocked in read()
 

@@ -58,9 +58,7 @@ def retrieve(java: str, ivy: Path, settings: Path, folder: Path, total: int) -> 
         process.stdout.close()
         process.wait()
     if status:
-        raise EmbeddedKafkaError(
-            f"Apache Kafka {VERSION} could not be downloaded: {reason(lines)}. {_ADVICE}"
-        )
+        raise EmbeddedKafkaError(f"Apache Kafka {VERSION} could not be downloaded: {reason(lines)}. {_ADVICE}")
 
 
 def show_progress(lines: Iterable[str], total: int, out: TextIO, terminal: bool) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -31,13 +32,20 @@ class Node:
         pid: of the Java process; None while there is none.
     """
 
-    def __init__(
-        self, node: int, port: int, cluster: str, folder: Path, command: list[str], scratch: bool
-    ) -> None:
+    def __init__(self, node: int, port: int, cluster: str, folder: Path, command: list[str], lock: int | None) -> None:
+        """A node that is not running yet.
+
+        Args:
+            cluster: id of the cluster, by which the broker is told from one that has taken its port.
+            folder: where it runs; has the broker's files.
+            command: runs the broker.
+            lock: file descriptor by which the data is locked, which the node's processes keep open;
+                None where the folder is temporary and to be removed when this process dies.
+        """
         self.id, self.rack, self.port = node, RACKS[node - 1], port
         self.log = folder / "broker.log"
         self.pid: int | None = None
-        self._cluster, self._folder, self._command, self._scratch = cluster, folder, command, scratch
+        self._cluster, self._folder, self._command, self._lock = cluster, folder, command, lock
         self._guardian: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -81,7 +89,7 @@ class Node:
         """Starts the process and returns at once."""
         # -I -S: nothing of the caller's environment or packages gets into the guardian, which is up in 20 ms.
         command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py"))]
-        command += [str(self._folder) if self._scratch else "", *self._command]
+        command += [str(self._folder) if self._lock is None else "", *self._command]
         with self.log.open("ab") as output:
             self._log_start = output.tell()
             self._guardian = subprocess.Popen(
@@ -91,6 +99,7 @@ class Node:
                 stdout=subprocess.PIPE,
                 stderr=output,
                 start_new_session=True,
+                pass_fds=() if self._lock is None else (self._lock,),
             )
         assert self._guardian.stdout is not None
         self.pid = int(self._guardian.stdout.readline() or 0) or None
@@ -125,11 +134,7 @@ class Node:
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
-        told = [
-            line
-            for line in text.splitlines()
-            if line.strip() and not line.lstrip().startswith(("at ", "... "))
-        ]
+        told = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
         return "\n".join(told[-lines:]) or "(it printed nothing)"
 
     def knows(self, expected: set[int]) -> bool:
@@ -138,9 +143,11 @@ class Node:
         return answer is not None and answer.cluster == self._cluster and expected <= answer.nodes
 
     def _signal(self, number: signal.Signals) -> None:
-        # The guardian reaps the broker, so while it runs the process id is the broker's and nobody else's.
+        # The guardian reaps the broker and ends at once: while it runs, the process id is the broker's or, for
+        # that moment, nobody's.
         if self._guardian is not None and self.pid is not None and self._guardian.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:

@@ -77,14 +77,10 @@ def server_properties(node: int, ports: list[int], controllers: list[int], own: 
     }
     for key, value in own.items():
         if key in _OWN or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
-            fault = (
-                "is set by the embedded broker itself" if key in _OWN else "is not a broker setting's name"
-            )
+            fault = "is set by the embedded broker itself" if key in _OWN else "is not a broker setting's name"
             raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Leave it out.")
         settings[key] = f"{settings[key]},{value}" if key in _LISTS else value
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()
-    }
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
 
 
 def properties_text(settings: Mapping[str, str]) -> str:

@@ -34,8 +34,8 @@ class Answer(NamedTuple):
 def ask(port: int, timeout: float = 2.0) -> Answer | None:
     """What the broker at the port answers; None while it does not.
 
-    A node is up when it is registered and not fenced. The cluster's id tells a broker from another one that took
-    its port.
+    A node is up when it is registered and not fenced. The cluster's id tells a broker from another that took its
+    port.
 
     Args:
         port: of a PLAINTEXT listener on 127.0.0.1.

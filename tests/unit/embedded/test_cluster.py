@@ -1,0 +1,64 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.embedded import EmbeddedKafka, Node
+from kafka_sql.embedded.__main__ import main
+from kafka_sql.embedded.cluster import _lock
+from kafka_sql.embedded.settings import format_storage
+from kafka_sql.embedded.wire import free_ports
+from kafka_sql.errors import EmbeddedKafkaError
+
+
+def test_one_or_three_nodes() -> None:
+    with pytest.raises(EmbeddedKafkaError, match="has 1 or 3 nodes, not 2"):
+        EmbeddedKafka(nodes=2)
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is downloaded, and nothing may be started."""
+
+    def launch(self: object) -> None:
+        raise AssertionError("a broker was started")
+
+    monkeypatch.setattr("kafka_sql.embedded.cluster.find_java", lambda: "java")
+    monkeypatch.setattr("kafka_sql.embedded.cluster.kafka_jars", lambda java: [Path("a.jar")])
+    monkeypatch.setattr("kafka_sql.embedded.node.Node.launch", launch)
+
+
+@pytest.mark.usefixtures("no_broker")
+@pytest.mark.parametrize(("stored", "asked"), [(1, 3), (3, 1)])
+def test_data_of_another_number_of_nodes(tmp_path: Path, stored: int, asked: int) -> None:
+    for i in range(1, stored + 1):
+        (tmp_path / f"node-{i}").mkdir()
+        format_storage(tmp_path / f"node-{i}", i, "cluster")
+    with pytest.raises(EmbeddedKafkaError, match=f"data of {stored} nodes, and {asked} were asked for. Start it with"):
+        EmbeddedKafka(asked, data=tmp_path).start()
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_data_that_cannot_be_stored(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EmbeddedKafkaError, match=r"broker's data cannot be stored: .*Take another folder"):
+        EmbeddedKafka(data=tmp_path / "file").start()
+
+
+def test_the_lock_holds_until_the_guardian_has_ended(tmp_path: Path) -> None:
+    lock = _lock(tmp_path)
+    running = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock)
+    running.launch()
+    os.close(lock)  # as when this process has died
+    with pytest.raises(EmbeddedKafkaError, match="Another broker is running on the data in"):
+        _lock(tmp_path)
+    running.kill()
+    os.close(_lock(tmp_path))
+
+
+@pytest.mark.parametrize("arguments", [["--nodes", "2"], ["--property", "a"], ["--property", "=a"], ["--port", "x"]])
+def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert f"argument {arguments[0]}: " in capsys.readouterr().err

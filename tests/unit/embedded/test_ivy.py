@@ -1,0 +1,67 @@
+import io
+
+from kafka_sql.embedded.ivy import reason, show_progress
+
+# What Ivy 2.5.3 prints, shortened.
+UNREACHABLE = """\
+:: resolving dependencies :: kafka_sql#embedded;working@vm
+	confs: [default]
+:: problems summary ::
+:::: WARNINGS
+		module not found: org.slf4j#slf4j-api;1.7.36
+
+	==== default: tried
+
+	Host repository.invalid not found. url=https://repository.invalid/slf4j-api-1.7.36.jar
+:::: ERRORS
+	Server access error at url https://repository.invalid/a.jar (java.net.ConnectException: refused)
+""".splitlines(keepends=True)
+
+ABSENT = """\
+:: problems summary ::
+:::: WARNINGS
+		module not found: org.slf4j#slf4j-api;9.9.9
+""".splitlines(keepends=True)
+
+
+def downloaded(count: int) -> list[str]:
+    lines = [":: resolving dependencies ::\n"]
+    for i in range(count):
+        lines += [f"downloading a{i}.jar ...\n", "...... (1500kB)\n", ".. (0kB)\n", "\t[SUCCESSFUL ] a!a.jar (9ms)\n"]
+    return lines
+
+
+def test_the_network_s_own_words_come_first() -> None:
+    assert reason(UNREACHABLE).startswith("Host repository.invalid not found")
+
+
+def test_else_what_is_missing() -> None:
+    assert reason(ABSENT) == "module not found: org.slf4j#slf4j-api;9.9.9"
+
+
+def test_else_the_first_line() -> None:
+    assert reason(["\n", "Error: Unable to access jarfile x\n", "y\n"]) == "Error: Unable to access jarfile x"
+    assert reason([]) == "Ivy ended without a word"
+
+
+def test_progress_off_a_terminal_is_a_few_lines() -> None:
+    out = io.StringIO()
+    lines = downloaded(46)
+    assert list(show_progress(lines, 46, out, terminal=False)) == lines
+    assert out.getvalue().splitlines() == [
+        "Apache Kafka 4.3.1: downloading 46 files, once",
+        "Apache Kafka 4.3.1: 15 of 46 files, 22.5 MB",
+        "Apache Kafka 4.3.1: 30 of 46 files, 45.0 MB",
+        "Apache Kafka 4.3.1: 45 of 46 files, 67.5 MB",
+        "Apache Kafka 4.3.1: 46 of 46 files, 69.0 MB in 0 s",
+    ]
+
+
+def test_progress_on_a_terminal_is_one_line_rewritten() -> None:
+    out = io.StringIO()
+    list(show_progress(downloaded(2), 2, out, terminal=True))
+    start = "\r\x1b[KApache Kafka 4.3.1: "
+    assert out.getvalue() == (
+        f"{start}downloading 2 files, once{start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"
+        f"{start}2 of 2 files, 3.0 MB in 0 s\n"
+    )

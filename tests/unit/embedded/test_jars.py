@@ -1,0 +1,154 @@
+"""The cache, with a stub in the place of Java that does what Ivy would."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.embedded.jars import cache_folder, kafka_jars
+from kafka_sql.embedded.lock import LOCK, differences, ivy_module, read_lock
+from kafka_sql.errors import EmbeddedKafkaError
+
+LOCK_TEXT = "# two\n" + "".join(
+    f"org.x:{name}:1.0 {hashlib.sha256(name.encode()).hexdigest()}\n" for name in ("one", "two")
+)
+GOOD = "printf one > jars/one-1.0.jar; printf two > jars/two-1.0.jar"
+
+
+class Machine:
+    """An empty cache, a lock file of two jars, and a java that counts its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cache, self.lock, self.runs, self.java = (folder / name for name in ("c", "a.lock", "runs", "java"))
+        self.lock.write_text(LOCK_TEXT)
+
+    def ivy(self, script: str) -> str:
+        self.java.write_text(f'#!/bin/sh\necho "$*" >> {self.runs}\nmkdir -p jars\n{script}\n')
+        self.java.chmod(0o755)
+        return str(self.java)
+
+    def run_count(self) -> int:
+        return len(self.runs.read_text().splitlines())
+
+    def leftovers(self) -> list[str]:
+        return [path.name for path in self.cache.iterdir() if not path.name.endswith(".busy")]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine(tmp_path)
+    monkeypatch.setenv("KAFKA_SQL_CACHE", str(made.cache))
+    monkeypatch.delenv("KAFKA_SQL_IVY_SETTINGS", raising=False)
+    return made
+
+
+def test_the_lock_file_is_pinned_to_the_byte() -> None:
+    jars = read_lock(LOCK)
+    assert len(jars) == 46
+    assert len({jar.file for jar in jars}) == 46
+    assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars)
+    assert {jar.revision for jar in jars if jar.group == "org.apache.kafka"} == {"4.3.1"}
+
+
+def test_ivy_is_asked_for_the_lock_s_jars_alone(machine: Machine) -> None:
+    module = ivy_module(read_lock(machine.lock))
+    assert re.findall("<dependency .*", module) == [
+        '<dependency org="org.x" name="one" rev="1.0" transitive="false"/>',
+        '<dependency org="org.x" name="two" rev="1.0" transitive="false"/>',
+    ]
+
+
+def test_fetched_once(machine: Machine) -> None:
+    java = machine.ivy(GOOD)
+    first = kafka_jars(java, machine.lock)
+    assert [(path.name, path.read_text()) for path in first] == [("one-1.0.jar", "one"), ("two-1.0.jar", "two")]
+    assert kafka_jars(java, machine.lock) == first
+    assert machine.run_count() == 1
+    assert machine.leftovers() == [first[0].parent.name]
+
+
+def test_another_lock_file_is_another_folder(machine: Machine) -> None:
+    java = machine.ivy(GOOD)
+    before = kafka_jars(java, machine.lock)
+    machine.lock.write_text(LOCK_TEXT + "# changed\n")
+    assert kafka_jars(java, machine.lock)[0].parent != before[0].parent
+
+
+def test_a_folder_that_lost_a_file_is_fetched_again(machine: Machine) -> None:
+    java = machine.ivy(GOOD)
+    kafka_jars(java, machine.lock)[1].unlink()
+    assert all(path.exists() for path in kafka_jars(java, machine.lock))
+    assert machine.run_count() == 2
+
+
+def test_a_download_that_was_cut_off_does_not_count(machine: Machine) -> None:
+    with pytest.raises(EmbeddedKafkaError, match="could not be downloaded: Host x not found"):
+        kafka_jars(machine.ivy("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lock)
+    assert [path.read_text() for path in kafka_jars(machine.ivy(GOOD), machine.lock)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("script", "fault"),
+    [
+        ("printf one > jars/one-1.0.jar", "two-1.0.jar is missing"),
+        (f"{GOOD}; printf tw > jars/two-1.0.jar", r"two-1.0.jar has another content \(SHA-256\)"),
+        (f"{GOOD}; printf x > jars/x.jar", "x.jar is not in the lock file"),
+    ],
+)
+def test_a_set_that_is_not_the_locked_one_is_thrown_away(machine: Machine, script: str, fault: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match=fault):
+        kafka_jars(machine.ivy(script), machine.lock)
+    assert machine.leftovers() == []
+
+
+def test_two_processes_at_once_download_once(machine: Machine) -> None:
+    java = machine.ivy(f"sleep 0.5; {GOOD}")
+    program = (
+        "import sys; from pathlib import Path; from kafka_sql.embedded.jars import kafka_jars;"
+        "print(*(path.read_text() for path in kafka_jars(sys.argv[1], Path(sys.argv[2]))))"
+    )
+    command = [sys.executable, "-c", program, java, str(machine.lock)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0] for process in processes] == ["one two\n", "one two\n"]
+    assert machine.run_count() == 1
+
+
+def test_a_cache_that_cannot_be_written(machine: Machine) -> None:
+    machine.cache.write_text("a file is in the way")
+    with pytest.raises(EmbeddedKafkaError, match=r"cannot be stored in .*KAFKA_SQL_CACHE"):
+        kafka_jars(machine.ivy(GOOD), machine.lock)
+
+
+def test_own_ivy_settings_are_used(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror.xml"
+    mirror.write_text("<ivysettings/>")
+    monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", str(mirror))
+    kafka_jars(machine.ivy(GOOD), machine.lock)
+    assert f"-settings {mirror} " in machine.runs.read_text()
+
+
+def test_own_ivy_settings_that_are_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", "/none.xml")
+    with pytest.raises(EmbeddedKafkaError, match=r"names /none\.xml, which is not a file"):
+        kafka_jars(machine.ivy(GOOD), machine.lock)
+
+
+def test_a_folder_that_is_not_there_lacks_everything(tmp_path: Path, machine: Machine) -> None:
+    wrong = differences(tmp_path / "none", read_lock(machine.lock))
+    assert wrong == ["one-1.0.jar is missing", "two-1.0.jar is missing"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({"KAFKA_SQL_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "linux", Path("/a")),
+        ({"XDG_CACHE_HOME": "/b"}, "linux", Path("/b/kafka_sql")),
+        ({"XDG_CACHE_HOME": ""}, "linux", Path.home() / ".cache/kafka_sql"),
+        ({}, "darwin", Path.home() / "Library/Caches/kafka_sql"),
+    ],
+)
+def test_cache_folder(environ: dict[str, str], platform: str, expected: Path) -> None:
+    assert cache_folder(environ, platform) == expected

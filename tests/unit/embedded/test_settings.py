@@ -1,0 +1,121 @@
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.embedded.settings import (
+    cluster_id,
+    format_storage,
+    properties_text,
+    random_uuid,
+    server_properties,
+)
+from kafka_sql.errors import EmbeddedKafkaError
+
+
+def test_single_node() -> None:
+    settings = server_properties(1, [9092], [9093], {})
+    assert settings["controller.quorum.voters"] == "1@127.0.0.1:9093"
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
+    assert settings["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9092"
+    assert settings["auto.create.topics.enable"] == "false"
+    for key in ("default", "offsets.topic", "transaction.state.log", "share.coordinator.state.topic"):
+        assert settings[f"{key}.replication.factor"] == "1"
+    assert settings["min.insync.replicas"] == settings["transaction.state.log.min.isr"] == "1"
+
+
+def test_second_of_three_nodes() -> None:
+    settings = server_properties(2, [1, 2, 3], [4, 5, 6], {})
+    assert settings["node.id"] == "2"
+    assert settings["broker.rack"] == "b"
+    assert settings["controller.quorum.voters"] == "1@127.0.0.1:4,2@127.0.0.1:5,3@127.0.0.1:6"
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:5"
+    assert settings["replica.selector.class"] == "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    for key in ("default", "offsets.topic", "transaction.state.log", "share.coordinator.state.topic"):
+        assert settings[f"{key}.replication.factor"] == "3"
+    assert settings["min.insync.replicas"] == settings["transaction.state.log.min.isr"] == "2"
+
+
+def test_own_settings_win() -> None:
+    own = {"auto.create.topics.enable": True, "num.partitions": 7, "compression.type": "zstd"}
+    settings = server_properties(1, [1], [2], own)
+    assert {key: settings[key] for key in own} == {
+        "auto.create.topics.enable": "true",
+        "num.partitions": "7",
+        "compression.type": "zstd",
+    }
+
+
+def test_own_listeners_are_added() -> None:
+    own = {"listeners": "SAFE://127.0.0.1:3", "listener.security.protocol.map": "SAFE:SSL"}
+    settings = server_properties(1, [1], [2], own)
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2,SAFE://127.0.0.1:3"
+    assert settings["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SAFE:SSL"
+
+
+@pytest.mark.parametrize("key", ["node.id", "process.roles", "controller.quorum.voters", "log.dirs"])
+def test_the_cluster_s_own_settings_are_refused(key: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match=f"'{key}' is set by the embedded broker itself"):
+        server_properties(1, [1], [2], {key: "x"})
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a=b", "a\nb", "ä"])
+def test_what_is_no_setting_is_refused(key: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match="is not a broker setting's name"):
+        server_properties(1, [1], [2], {key: "x"})
+
+
+def load(text: str) -> dict[str, str]:
+    """java.util.Properties.load for lines with '=', by its documentation."""
+    loaded = {}
+    for line in text.split("\n"):
+        if line:
+            key, _, raw = line.partition("=")
+            raw = raw.lstrip(" \t\f")
+            units = re.findall(r"\\u([0-9a-f]{4})|\\(.)|(.)", raw, re.DOTALL)
+            codes = [int(code, 16) if code else ord(escaped or plain) for code, escaped, plain in units]
+            data = b"".join(code.to_bytes(2, "big") for code in codes)
+            loaded[key] = data.decode("utf-16-be", "surrogatepass")
+    return loaded
+
+
+values = st.text(st.characters(exclude_categories=())) | st.sampled_from([" a", "\\", "a\\n", "\t", "😀", "#", "a=b"])
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z][a-z.]*", fullmatch=True), values))
+def test_java_reads_what_was_written(settings: dict[str, str]) -> None:
+    text = properties_text(settings)
+    assert text.isascii()
+    assert load(text) == settings
+
+
+def test_plain_values_stay_readable() -> None:
+    assert properties_text({"a.b": "X://127.0.0.1:1,Y"}) == "a.b=X://127.0.0.1:1,Y\n"
+
+
+def test_storage_is_formatted(tmp_path: Path) -> None:
+    assert cluster_id(tmp_path) is None
+    format_storage(tmp_path, 3, "cluster")
+    assert cluster_id(tmp_path) == "cluster"
+    lines = (tmp_path / "data/meta.properties").read_text().splitlines()
+    assert lines[:3] == ["version=1", "cluster.id=cluster", "node.id=3"]
+    assert re.fullmatch(r"directory\.id=[\w-]{22}", lines[3])
+
+
+def test_damaged_storage(tmp_path: Path) -> None:
+    format_storage(tmp_path, 1, "cluster")
+    (tmp_path / "data/meta.properties").write_text("")
+    with pytest.raises(EmbeddedKafkaError, match=r"meta\.properties names no cluster\.id"):
+        cluster_id(tmp_path)
+
+
+def test_random_uuid_never_starts_with_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fixed:
+        def __init__(self, first: int) -> None:
+            self.bytes = bytes([first]) + b"\0" * 15
+
+    drawn = iter([Fixed(0xF8), Fixed(0x00)])  # 0b111110.. is '-'
+    monkeypatch.setattr("uuid.uuid4", lambda: next(drawn))
+    assert random_uuid() == "A" * 22

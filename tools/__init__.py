@@ -1,0 +1,1 @@
+"""What the Makefile runs besides the package's own commands."""

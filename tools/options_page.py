@@ -1,0 +1,71 @@
+"""Writes docs/options.md from the options tables: ``python -m tools.options_page``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.kafka.properties import DEFAULTS, IGNORED, REFUSED, RENAMED
+from kafka_sql.options import Option
+from kafka_sql.options.connector import KAFKA_OPTIONS
+from kafka_sql.sql.settings import SETTINGS
+
+PAGE = Path(__file__).parent.parent / "docs" / "options.md"
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(
+        [
+            "# Options",
+            "",
+            "This page is made from the options tables in the code (`make docs-options`).",
+            "",
+            "## The connector: `WITH ('connector' = 'kafka', ...)`",
+            "",
+            *table(KAFKA_OPTIONS),
+            "## Formats",
+            "",
+            "With `'format' = 'json'` the keys are as below; with `'value.format' = 'json'` they begin with `value.`:",
+            "`value.json.ignore-parse-errors`.",
+            "",
+            *table(option for name in sorted(FORMATS) for option in FORMATS[name].options),
+            "## The session: `SET 'key' = 'value'`",
+            "",
+            *table(SETTINGS.values()),
+            "## The client: `properties.*`",
+            "",
+            "Every property of Kafka's Java client that librdkafka has under the same name, and librdkafka's own. A property",
+            "that neither has is an error. What is not the same:",
+            "",
+            "| Java's property | here |",
+            "|---|---|",
+            *(f"| `{java}` | librdkafka's `{ours}` |" for java, ours in sorted(RENAMED.items())),
+            *(f"| `{key}` | ignored with a warning: {why} |" for key, why in sorted(IGNORED.items())),
+            *(f"| `{key}` | refused: {why} |" for key, why in sorted(REFUSED.items())),
+            "",
+            "Defaults that differ from librdkafka's, because Java's differ or a reader would be slow:",
+            "",
+            "| property | default |",
+            "|---|---|",
+            *(f"| `{key}` | {value} |" for key, value in sorted(DEFAULTS.items())),
+            "",
+        ]
+    )
+
+
+def table(options: Iterable[Option[Any]]) -> list[str]:
+    """A row an option."""
+    rows = ["| option | required | default | type | |", "|---|---|---|---|---|"]
+    for option in options:
+        kind = option.type if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
+        default = f"`{option.default}`" if option.default is not None else "(none)"
+        required = "required" if option.required else "optional"
+        rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc} |")
+    return [*rows, ""]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
