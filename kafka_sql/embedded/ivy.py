@@ -78,7 +78,7 @@ def show_progress(lines: Iterable[str], total: int, out: TextIO, terminal: bool)
             done += 1
             if terminal or done % 15 == 0:
                 tell(f"{done} of {total} files, {size / 1000:.1f} MB")
-    tell(f"{done} of {total} files, {size / 1000:.1f} MB in {time.monotonic() - began:.0f} s", end="\n")
+    tell(f"{done} files, {size / 1000:.1f} MB fetched in {time.monotonic() - began:.0f} s", end="\n")
 
 
 def reason(lines: Iterable[str]) -> str:

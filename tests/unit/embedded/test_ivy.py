@@ -53,7 +53,7 @@ def test_progress_off_a_terminal_is_a_few_lines() -> None:
         "Apache Kafka 4.3.1: 15 of 46 files, 22.5 MB",
         "Apache Kafka 4.3.1: 30 of 46 files, 45.0 MB",
         "Apache Kafka 4.3.1: 45 of 46 files, 67.5 MB",
-        "Apache Kafka 4.3.1: 46 of 46 files, 69.0 MB in 0 s",
+        "Apache Kafka 4.3.1: 46 files, 69.0 MB fetched in 0 s",
     ]
 
 
@@ -63,5 +63,5 @@ def test_progress_on_a_terminal_is_one_line_rewritten() -> None:
     start = "\r\x1b[KApache Kafka 4.3.1: "
     assert out.getvalue() == (
         f"{start}downloading 2 files, once{start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"
-        f"{start}2 of 2 files, 3.0 MB in 0 s\n"
+        f"{start}2 files, 3.0 MB fetched in 0 s\n"
     )
