@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean, nearest
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.registry import find
 from kafka_sql.kafka.properties import to_librdkafka
@@ -48,7 +48,7 @@ def define(table: Table) -> Definition:
     given = table.options
     connector = _connector(given)
     key, prefix = _format_key(given)
-    value_format = find(given[key], key)
+    value_format = find(given[key])
     format_options = {prefix + o.key for o in value_format.options}
     refuse_unknown(connector, given, {o.key for o in opt.KAFKA_OPTIONS} | format_options)
     options = Options(opt.KAFKA_OPTIONS, given)
@@ -62,8 +62,8 @@ def define(table: Table) -> Definition:
 def _connector(given: Mapping[str, str]) -> str:
     name = given.get(opt.CONNECTOR.key)
     if name is None:
-        near = next((k for k in given if "connector" in did_you_mean(k, [opt.CONNECTOR.key])), None)
-        hint = f" Did you mean 'connector' by '{near}'?" if near else ""
+        near = nearest(opt.CONNECTOR.key, given)
+        hint = f" Did you mean it by '{near}'?" if near else ""
         raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}")
     if name not in opt.CONNECTOR.allowed:
         raise InvalidOptionError(

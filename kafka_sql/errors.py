@@ -159,7 +159,12 @@ class EmbeddedKafkaError(KafkaSqlError):
     """A broker on this machine could not be set up."""
 
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known spelling that is nearest to ``word``, or None where none is near."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence with the nearest known spelling, or an empty string where none is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    near = nearest(word, known)
+    return f" Did you mean '{near}'?" if near else ""

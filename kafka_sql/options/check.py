@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kafka_sql.errors import UnknownOptionError, did_you_mean
+from kafka_sql.errors import UnknownOptionError, nearest
 from kafka_sql.options.connector import PROPERTIES_PREFIX
 
 
@@ -26,8 +26,8 @@ def refuse_unknown(connector: str, given: Collection[str], known: Collection[str
 
 
 def _near(key: str, known: Collection[str]) -> str:
-    hint = did_you_mean(key, known).strip()
-    return f" ({hint.rstrip('?').lower().replace('did you', 'did you')}?)" if hint else ""
+    near = nearest(key, known)
+    return f" (did you mean '{near}'?)" if near else ""
 
 
 def format_keys(given: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:

@@ -37,8 +37,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one split."""
-        assert isinstance(partition, SplitPartition)
-        return read_split(self._definition, self._schema, partition.split)
+        return _rows(self._definition, self._schema, partition)
 
 
 class StreamReader(DataSourceStreamReader):
@@ -69,8 +68,7 @@ class StreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one split."""
-        assert isinstance(partition, SplitPartition)
-        return read_split(self._definition, self._schema, partition.split)
+        return _rows(self._definition, self._schema, partition)
 
     def commit(self, end: dict[str, dict[str, int]]) -> None:
         """Spark's checkpoint holds the offsets; there is nothing to do."""
@@ -82,6 +80,11 @@ class StreamReader(DataSourceStreamReader):
 
     def _positions(self) -> list[Position]:
         return self._client().partitions(self._definition.options[opt.TOPIC])
+
+
+def _rows(definition: Definition, schema: pa.Schema, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+    # where there is no split at all, Spark runs one task with no partition
+    return read_split(definition, schema, partition.split) if isinstance(partition, SplitPartition) else iter(())
 
 
 def _as_json(offsets: Offsets) -> dict[str, dict[str, int]]:

@@ -7,14 +7,17 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamReader
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import TableNotFoundError
-from kafka_sql.sql import settings, show
+from kafka_sql.sql import interpreter, settings, show
 from kafka_sql.sql import statements as st
 from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.failures import unwrapped
+from kafka_sql.sql.frames import frame, nothing
 from kafka_sql.sql.inserts import insert
 from kafka_sql.sql.reads import as_stream, stream
 
@@ -30,12 +33,14 @@ def enable(spark: SparkSession) -> SparkSession:
     is a session of its own, to be enabled by itself.
     """
     if _ATTRIBUTE not in spark.__dict__:
+        interpreter.share(spark)
         tables = Tables(spark)
         plain = spark.sql
 
         @functools.wraps(plain)
         def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
-            return _dispatch(spark, tables, sqlQuery, functools.partial(_run, plain, args, kwargs))
+            with unwrapped():
+                return _dispatch(spark, tables, sqlQuery, functools.partial(_run, plain, args, kwargs))
 
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = sql
@@ -50,14 +55,13 @@ def _run(plain: Any, args: Any, kwargs: dict[str, Any], statement: str) -> DataF
 
 def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Any) -> DataFrame:
     statement = st.kind(text)
-    nothing = functools.partial(spark.createDataFrame, [], "")
     match statement:
         case st.CreateTable():
             tables.create(parse_create(text))
-            return nothing()
+            return nothing(spark)
         case st.DropTable(name, if_exists, temporary):
             if tables.drop(name, temporary) or (temporary and if_exists):
-                return nothing()
+                return nothing(spark)
             if temporary:  # Spark has no such statement
                 raise TableNotFoundError(f"There is no temporary table '{'.'.join(name)}' in this session.")
         case st.Describe(name) if (entry := tables.find(name)) is not None:
@@ -65,13 +69,13 @@ def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Any) -> DataF
         case st.ShowCreate(name) if (entry := tables.find(name)) is not None:
             return show.show_create_table(spark, entry)
         case st.ShowTables():
-            return show.show_tables(tables, run(text))
+            return show.show_tables(tables, statement, text, run)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
-            return spark.createDataFrame([(key, value)], "key string, value string")
-        case st.ResetOption(key):
-            settings.reset(spark, key)
-            return nothing()
+            return frame(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
+        case st.ResetOption(str(key)):  # without a key it is Spark's own, and resets Flink's keys, too
+            spark.conf.unset(key)
+            return nothing(spark)
         case st.Insert() if (entry := tables.find(statement.name)) is not None:
             return insert(spark, tables, entry, statement, run)
         case None if tables and st.is_query(text):

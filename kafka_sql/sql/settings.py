@@ -57,9 +57,3 @@ def write(spark: SparkSession, key: str, value: str) -> None:
     if key in SETTINGS:
         SETTINGS[key].read(value)
     spark.conf.set(key, value)
-
-
-def reset(spark: SparkSession, key: str | None) -> None:
-    """RESET 'key'; without a key, all of Flink's keys."""
-    for each in SETTINGS if key is None else [key]:
-        spark.conf.unset(each)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.tables import Entry, Tables, quote
+from kafka_sql.sql.frames import frame
 from kafka_sql.sql.render import show_create
+from kafka_sql.sql.statements import ShowTables
 from kafka_sql.table import Column
 
 
@@ -26,8 +31,8 @@ def describe(spark: SparkSession, entry: Entry) -> DataFrame:
         )
         for column in table.columns
     ]
-    names = "name string, type string, `null` boolean, key string, extras string, watermark string, comment string"
-    return spark.createDataFrame(rows, names)
+    text = ("name", "type", "null", "key", "extras", "watermark", "comment")
+    return frame(spark, {name: pa.bool_() if name == "null" else pa.string() for name in text}, rows)
 
 
 def _type(spark: SparkSession, entry: Entry, column: Column) -> str:
@@ -45,12 +50,23 @@ def _extras(column: Column) -> str | None:
     return f"METADATA FROM '{column.metadata}'" + (" VIRTUAL" if column.virtual else "")
 
 
-def show_tables(tables: Tables, listing: DataFrame) -> DataFrame:
-    """Spark's own listing without the data sources that stand behind views."""
+def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
+    """Spark's own listing without the data sources that stand behind views.
+
+    A pattern with ``%`` is Flink's (SQL's LIKE), as is NOT LIKE; any other is Spark's, with ``*`` and ``|``.
+    """
+    flinks = statement.like is not None and ("%" in statement.like or statement.negated)
+    if flinks:
+        database = ".".join(map(quote, statement.database or ()))
+        text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
+    listing = run(text)
+    if flinks:
+        matches = F.col("tableName").like(statement.like or "")
+        listing = listing.where(~matches if statement.negated else matches)
     hidden = tables.hidden()
     return listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
 
 
 def show_create_table(spark: SparkSession, entry: Entry) -> DataFrame:
     """The statement that declares the table; secrets are masked."""
-    return spark.createDataFrame([(show_create(entry.table),)], "createtab_stmt string")
+    return frame(spark, {"createtab_stmt": pa.string()}, [(show_create(entry.table),)])

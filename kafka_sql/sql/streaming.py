@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.sql import settings
+from kafka_sql.sql.frames import frame
 
 
 def start(spark: SparkSession, entry: Entry, query: DataFrame) -> DataFrame:
@@ -34,4 +36,4 @@ def start(spark: SparkSession, entry: Entry, query: DataFrame) -> DataFrame:
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    return spark.createDataFrame([(writer.start().id,)], "`job id` string")
+    return frame(spark, {"job id": pa.string()}, [(writer.start().id,)])

@@ -177,7 +177,9 @@ PARENT = """
 import time
 from kafka_sql.embedded import EmbeddedKafka
 kafka = EmbeddedKafka(nodes=3).start()
-print(*(node.pid for node in kafka.nodes), kafka.nodes[0].log.parent.parent, flush=True)
+pids = [node.pid for node in kafka.nodes]
+kafka.nodes[1].kill()
+print(*pids, kafka.nodes[0].log.parent.parent, flush=True)
 time.sleep(1000)
 """
 
@@ -187,7 +189,7 @@ def test_it_is_gone_when_its_process_is_killed() -> None:
         assert parent.stdout is not None
         *pids, folder = parent.stdout.readline().split()
         assert len(pids) == 3
-        assert not any(gone(int(pid)) for pid in pids)
+        assert [gone(int(pid)) for pid in pids] == [False, True, False]
         parent.send_signal(signal.SIGKILL)
         assert parent.wait() == -signal.SIGKILL
     await_true(lambda: all(gone(int(pid)) for pid in pids), "the brokers are gone")

@@ -47,5 +47,5 @@ def test_a_missing_schema_says_what_to_add(spark: Any, topics: Topics) -> None:
 
 def test_unknown_option(spark: Any, topics: Topics) -> None:
     read = spark.read.format("kafka_sql").options(**options(topics, "x"), fromat="json").schema("a INT").load()
-    with pytest.raises(Exception, match=r"'fromat'.*Did you mean 'format'"):
+    with pytest.raises(Exception, match=r"'fromat'.*did you mean 'format'"):
         read.collect()

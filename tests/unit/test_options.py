@@ -56,7 +56,7 @@ def test_unknown_option_names_the_nearest() -> None:
     assert message.startswith(
         "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
     )
-    assert "Did you mean 'scan.startup.mode'?" in message
+    assert "(did you mean 'scan.startup.mode'?)" in message
     assert "Supported options: 'connector'," in message
 
 

@@ -1,0 +1,21 @@
+"""Which Python runs a local session's workers."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def share(spark: SparkSession) -> None:
+    """Let a local session's workers be this very Python, unless something else was chosen.
+
+    Spark takes the first ``python3`` on the PATH, which has no kafka_sql when a virtual environment's Python was started without
+    activating it.
+    """
+    context = spark.__dict__.get("_sc")  # a Connect session has none, and its workers are the server's
+    if context is None or not context.master.startswith("local"):
+        return
+    if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
