@@ -1,4 +1,4 @@
-"""Formats: payload bytes to Arrow columns and back, a whole buffer at a time. One file a format, one line in the registry.
+"""Formats: payload bytes to Arrow columns and back, a whole buffer at a time. One line in the registry for each.
 
 Nothing here knows of Spark or of a Kafka client.
 """

@@ -17,8 +17,8 @@ class Decoded:
 
     Attributes:
         columns: one Arrow array a field of the schema, all of one length.
-        rows: index of the payload that each row came from (int64, ascending), so that the reader can repeat its metadata;
-            None where each payload became exactly one row, in order.
+        rows: index of the payload that each row came from (int64, ascending; one payload may be several rows), so that
+            the reader can repeat its metadata; None where each payload became exactly one row, in order.
     """
 
     columns: list[pa.Array]

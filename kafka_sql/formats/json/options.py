@@ -1,0 +1,77 @@
+"""The options of the json format, under Flink's keys (flink-json, JsonFormatOptions)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kafka_sql.errors import ConflictingOptionsError
+from kafka_sql.options import Option, Options, boolean, enum, string
+
+FAIL_ON_MISSING_FIELD: Final = boolean(
+    "json.fail-on-missing-field",
+    "Whether a record that lacks a column's field is an error. By default the column is null.",
+    default="false",
+)
+IGNORE_PARSE_ERRORS: Final = boolean(
+    "json.ignore-parse-errors",
+    "Whether to skip what cannot be read instead of failing: a field that is not what the table declares becomes "
+    "null, and a record that is no JSON object is left out.",
+    default="false",
+)
+SQL: Final = "SQL"
+ISO_8601: Final = "ISO-8601"
+TIMESTAMP_FORMAT: Final = enum(
+    "json.timestamp-format.standard",
+    "How TIMESTAMP and TIMESTAMP_LTZ are read and written: 'SQL' is '2020-12-30 12:13:14.123', 'ISO-8601' is "
+    "'2020-12-30T12:13:14.123'; TIMESTAMP_LTZ is in UTC and ends in 'Z'.",
+    allowed=(SQL, ISO_8601),
+    default=SQL,
+)
+FAIL: Final = "FAIL"
+DROP: Final = "DROP"
+LITERAL: Final = "LITERAL"
+MAP_NULL_KEY_MODE: Final = enum(
+    "json.map-null-key.mode",
+    "What to write for a null key of a map: 'FAIL' is an error, 'DROP' leaves the entry out, 'LITERAL' writes the "
+    "text of 'json.map-null-key.literal' as the key.",
+    allowed=(FAIL, DROP, LITERAL),
+    default=FAIL,
+)
+MAP_NULL_KEY_LITERAL: Final = string(
+    "json.map-null-key.literal",
+    "The key that is written for a null key where 'json.map-null-key.mode' is 'LITERAL'.",
+    default="null",
+)
+DECIMAL_AS_PLAIN_NUMBER: Final = boolean(
+    "json.encode.decimal-as-plain-number",
+    "Whether to write every DECIMAL with all its digits: 0.000000027 rather than 2.7E-8.",
+    default="false",
+)
+IGNORE_NULL_FIELDS: Final = boolean(
+    "json.encode.ignore-null-fields",
+    "Whether to leave fields out that are null. By default they are written as null.",
+    default="false",
+)
+
+JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
+    FAIL_ON_MISSING_FIELD,
+    IGNORE_PARSE_ERRORS,
+    TIMESTAMP_FORMAT,
+    MAP_NULL_KEY_MODE,
+    MAP_NULL_KEY_LITERAL,
+    DECIMAL_AS_PLAIN_NUMBER,
+    IGNORE_NULL_FIELDS,
+)
+
+
+def check_decoding(options: Options) -> None:
+    """Refuse two options that contradict each other (JsonFormatOptionsUtil.validateDecodingFormatOptions).
+
+    Raises:
+        ConflictingOptionsError: a missing field is to fail, and errors are to be ignored.
+    """
+    if options[FAIL_ON_MISSING_FIELD] and options[IGNORE_PARSE_ERRORS]:
+        raise ConflictingOptionsError(
+            f"{FAIL_ON_MISSING_FIELD.key} and {IGNORE_PARSE_ERRORS.key} shouldn't both be true. "
+            "Set one of them to 'false' or leave it out."
+        )

@@ -1,0 +1,103 @@
+"""Texts of dates and times as java.time reads them with the formatters of Flink's TimeFormats; to plain integers.
+
+ISO_LOCAL_DATE and ISO_LOCAL_DATE_TIME resolve strictly. The formatters that Flink builds itself (all of SQL, and ISO
+with a zone) resolve "smart": 30 February is the last day of February, and 24:00:00 is midnight of the next day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+# A year has four digits; more need a sign.
+_DATE: Final = r"(\d{4}|\+\d{5,10}|-\d{4,10})-(\d\d)-(\d\d)"
+_SQL_TIME: Final = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?"
+_ISO_TIME: Final = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
+
+_MICROS_A_DAY: Final = 86_400_000_000
+_INT32: Final = range(-(2**31), 2**31)
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def date(text: str) -> int:
+    """Days since 1970-01-01.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    match = re.fullmatch(_DATE, text, re.ASCII)
+    days = _days(match[1], match[2], match[3], smart=False) if match else None
+    if days is None or days not in _INT32:
+        raise ValueError("expected a date such as '2020-12-30'")
+    return days
+
+
+def time(text: str) -> int:
+    """Nanoseconds since midnight, in whole milliseconds, which is all that Flink's TIME holds.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    match = re.fullmatch(_SQL_TIME, text, re.ASCII)
+    nanos = _nanos(match[1], match[2], match[3], match[4], smart=True) if match else None
+    if nanos is None:
+        raise ValueError("expected a time such as '12:13:14'")
+    return nanos % (_MICROS_A_DAY * 1000) // 1_000_000 * 1_000_000
+
+
+def timestamp(iso: bool, local_zone: bool) -> Callable[[str], int]:
+    """The reader of timestamps of one standard: microseconds since 1970.
+
+    Args:
+        local_zone: whether it reads TIMESTAMP_LTZ, which is in UTC and ends in ``Z``.
+    """
+    middle = "T" if iso else " "
+    pattern = re.compile(
+        _DATE
+        + ("[Tt]" if iso and not local_zone else middle)
+        + (_ISO_TIME if iso else _SQL_TIME)
+        + ("Z" if local_zone else ""),
+        re.ASCII,
+    )
+    smart = local_zone or not iso
+    expected = f"expected a timestamp such as '2020-12-30{middle}12:13:14.123{'Z' if local_zone else ''}'"
+
+    def read(text: str) -> int:
+        match = pattern.fullmatch(text)
+        if match:
+            days = _days(match[1], match[2], match[3], smart)
+            nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart)
+            if days is not None and nanos is not None:
+                micros = days * _MICROS_A_DAY + nanos // 1000
+                if micros in _INT64:
+                    return micros
+        raise ValueError(expected)
+
+    return read
+
+
+def _days(year: str, month: str, day: str, smart: bool) -> int | None:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar, or None where there is no such day."""
+    y, m, d = int(year), int(month), int(day)
+    if not (abs(y) <= 999_999_999 and 1 <= m <= 12 and 1 <= d <= 31) or (y == 0 and year[0] == "-"):
+        return None
+    leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
+    length = 29 if m == 2 and leap else 28 if m == 2 else 30 if m in (4, 6, 9, 11) else 31
+    if d > length:
+        if not smart:
+            return None
+        d = length
+    before = y - 1  # whole years since 0001-01-01
+    months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
+    return before * 365 + before // 4 - before // 100 + before // 400 + months + d - 719_163
+
+
+def _nanos(hour: str, minute: str, second: str, fraction: str | None, smart: bool) -> int | None:
+    """Nanoseconds since midnight, or None where there is no such time; a smart 24:00:00 is a whole day."""
+    h, m, s, f = int(hour), int(minute), int(second), int((fraction or "").ljust(9, "0"))
+    if smart and (h, m, s, f) == (24, 0, 0, 0):
+        return 86_400_000_000_000
+    if h > 23 or m > 59 or s > 59:
+        return None
+    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + f

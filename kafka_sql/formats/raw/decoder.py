@@ -1,0 +1,94 @@
+"""Payloads as the values of one column."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.raw.charset import Charset
+from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field, sql_name
+from kafka_sql.options import Options
+
+
+class RawDecoder:
+    """Decodes the payload as the column's value; a null payload is a row with null."""
+
+    terminator = b""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: there is not exactly one column, or the format does not have its type.
+        """
+        self._field = single_field(schema)
+        self._charset = options[CHARSET]
+        self._swap = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode a buffer; BYTES and valid UTF-8 are the payloads' own memory.
+
+        Raises:
+            DecodeError: a payload has not the length of the number, or is null where the column is NOT NULL.
+        """
+        t = self._field.type
+        if payloads.null_count and not self._field.nullable:
+            row = int(np.argmin(payloads.is_valid().to_numpy(zero_copy_only=False)))
+            raise DecodeError(row, self._field.name, "the payload is null, but the column is declared NOT NULL")
+        if pt.is_binary(t) or pt.is_large_binary(t):
+            return Decoded([payloads.cast(t)])
+        if pt.is_string(t) or pt.is_large_string(t):
+            texts = _utf8(payloads) if self._charset.is_utf8 else _texts(payloads, self._charset)
+            return Decoded([texts.cast(t)])
+        return Decoded([self._numbers(payloads)])
+
+    def _numbers(self, payloads: pa.BinaryArray) -> pa.Array:
+        t = self._field.type
+        kind = np.dtype(np.uint8) if pt.is_boolean(t) else np.dtype(t.to_pandas_dtype())
+        valid = payloads.is_valid().to_numpy(zero_copy_only=False)
+        offsets = np.frombuffer(payloads.buffers()[1], np.int32)[payloads.offset : payloads.offset + len(payloads) + 1]
+        lengths = np.diff(offsets)
+        wrong = valid & (lengths != kind.itemsize)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DecodeError(
+                row,
+                self._field.name,
+                f"Size of data received for deserializing {sql_name(t)} type is not {kind.itemsize}: "
+                f"found {lengths[row]} bytes",
+            )
+        if payloads.null_count:
+            payloads = payloads.drop_null()
+            offsets = np.frombuffer(payloads.buffers()[1], np.int32)[payloads.offset :]
+        start = int(offsets[0]) if len(payloads) else 0
+        data = payloads.buffers()[2] if len(payloads) else b""
+        values = np.frombuffer(data, kind, len(payloads), start)
+        if self._swap:
+            values = values.byteswap()
+        if pt.is_boolean(t):
+            values = values != 0
+        if len(values) == len(valid):
+            return pa.array(values, t)
+        spread = np.zeros(len(valid), values.dtype)
+        spread[valid] = values
+        return pa.array(spread, t, mask=~valid)
+
+
+def _utf8(payloads: pa.BinaryArray) -> pa.StringArray:
+    """The payloads as text; halved where they are not UTF-8, so that only those in error are repaired."""
+    try:
+        return payloads.cast(pa.string())
+    except pa.ArrowInvalid:
+        if len(payloads) <= 32:
+            return _texts(payloads, Charset.named("UTF-8"))
+        middle = len(payloads) // 2
+        return pa.concat_arrays([_utf8(payloads[:middle]), _utf8(payloads[middle:])])
+
+
+def _texts(payloads: pa.BinaryArray, charset: Charset) -> pa.StringArray:
+    # One by one: no library decodes these sets by the column.
+    return pa.array([None if p is None else charset.decode(p) for p in payloads.to_pylist()], pa.string())

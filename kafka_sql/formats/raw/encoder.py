@@ -1,0 +1,53 @@
+"""One column's values as payloads."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field
+from kafka_sql.options import Options
+
+
+class RawEncoder:
+    """Encodes the column's value as the payload; null is a record without a payload."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: there is not exactly one column, or the format does not have its type.
+        """
+        single_field(schema)
+        self._charset = options[CHARSET]
+        self._swap = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
+
+    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """One payload a row; BYTES and UTF-8 are the column's own memory."""
+        column = batch.column(0)
+        t = column.type
+        if pt.is_binary(t) or pt.is_large_binary(t):
+            return column.cast(pa.binary())
+        if pt.is_string(t) or pt.is_large_string(t):
+            texts = column.cast(pa.string())
+            if self._charset.is_utf8:
+                return texts.cast(pa.binary())
+            encoded = [None if text is None else self._charset.encode(text) for text in texts.to_pylist()]
+            return pa.array(encoded, pa.binary())
+        return self._numbers(column)
+
+    def _numbers(self, column: pa.Array) -> pa.BinaryArray:
+        values = column.drop_null().to_numpy(zero_copy_only=False)
+        if pt.is_boolean(column.type):
+            values = values.astype(np.uint8)
+        if self._swap:
+            values = values.byteswap()
+        valid = column.is_valid()
+        present = valid.to_numpy(zero_copy_only=False)
+        offsets = np.zeros(len(column) + 1, np.int32)
+        np.cumsum(present * values.itemsize, out=offsets[1:])
+        validity = pa.array(present).buffers()[1] if column.null_count else None
+        data = pa.py_buffer(np.ascontiguousarray(values))
+        return pa.Array.from_buffers(pa.binary(), len(column), [validity, pa.py_buffer(offsets), data])

@@ -1,0 +1,65 @@
+"""The options of the raw format, and the one column that it takes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.raw.charset import Charset
+from kafka_sql.options import Option, enum
+
+BIG_ENDIAN: Final = "big-endian"
+CHARSET: Final = Option(
+    "raw.charset",
+    Charset.named,
+    "String",
+    "Character set of a STRING column: 'UTF-8', 'ISO-8859-1', 'GBK' and so on.",
+    default="UTF-8",
+)
+ENDIANNESS: Final = enum(
+    "raw.endianness",
+    "Order of the bytes of a number.",
+    allowed=(BIG_ENDIAN, "little-endian"),
+    default=BIG_ENDIAN,
+)
+RAW_OPTIONS: Final[tuple[Option[Any], ...]] = (CHARSET, ENDIANNESS)
+
+_SQL: Final = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+}
+
+
+def single_field(schema: pa.Schema) -> pa.Field:
+    """The only column.
+
+    Raises:
+        SchemaError: there is not exactly one column, or the format does not have its type.
+    """
+    if len(schema) != 1:
+        columns = ", ".join(f"'{field.name}' {field.type}" for field in schema)
+        raise SchemaError(
+            "The 'raw' format only supports single physical column. However the defined schema contains "
+            f"{'multiple' if len(schema) else 'no'} physical columns: [{columns}]"
+        )
+    field = schema.field(0)
+    t = field.type
+    if t in _SQL or pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t):
+        return field
+    raise SchemaError(
+        f"The 'raw' format doesn't support '{t}' as type of column '{field.name}'. "
+        f"It takes STRING, BYTES, {', '.join(_SQL.values())}."
+    )
+
+
+def sql_name(t: pa.DataType) -> str:
+    """The SQL name of a type of fixed length."""
+    return _SQL[t]

@@ -1,0 +1,33 @@
+"""Every format by its identifier."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafka_sql.errors import InvalidOptionError, did_you_mean
+from kafka_sql.formats.format import Format
+from kafka_sql.formats.json import JSON
+from kafka_sql.formats.raw import RAW
+
+FORMATS: Final[dict[str, Format]] = {
+    f.identifier: f
+    for f in (
+        JSON,
+        RAW,
+    )
+}
+
+
+def find(identifier: str) -> Format:
+    """The format of that identifier.
+
+    Raises:
+        InvalidOptionError: names the formats that there are, and the nearest.
+    """
+    if identifier not in FORMATS:
+        available = ", ".join(f"'{name}'" for name in sorted(FORMATS))
+        raise InvalidOptionError(
+            f"Could not find any format for identifier '{identifier}'. Available format identifiers are: {available}."
+            + did_you_mean(identifier, FORMATS)
+        )
+    return FORMATS[identifier]
