@@ -18,7 +18,7 @@ from kafka_sql.sql import statements as st
 from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.frames import frame, nothing
-from kafka_sql.sql.inserts import insert
+from kafka_sql.sql.inserts import Run, insert
 from kafka_sql.sql.reads import as_stream, stream
 
 _ATTRIBUTE = "_kafka_sql_tables"
@@ -53,7 +53,7 @@ def _run(plain: Any, args: Any, kwargs: dict[str, Any], statement: str) -> DataF
     return frame
 
 
-def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Any) -> DataFrame:
+def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
     statement = st.kind(text)
     match statement:
         case st.CreateTable():
