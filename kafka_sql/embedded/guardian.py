@@ -8,8 +8,8 @@ its own, so that Ctrl-C in the parent's terminal interrupts the parent's query a
 
 Usage: guardian.py SCRATCH COMMAND...
 
-SCRATCH is a folder to remove when the parent has died, or '' where data is kept. The process id of COMMAND is
-written to stdout, the output of COMMAND goes to stderr. The exit status is that of COMMAND, 128 + n where
+SCRATCH is the cluster's folder, to remove when the parent has died, or '' where data is kept. The process id of
+COMMAND is written to stdout, the output of COMMAND goes to stderr. The exit status is that of COMMAND, 128 + n where
 signal n ended it.
 """
 
@@ -26,21 +26,19 @@ import threading
 
 def main(scratch: str, *command: str) -> None:
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2)
+    with contextlib.suppress(OSError):  # the parent is gone already: the read below says so too
+        os.write(1, b"%d\n" % child.pid)
     orphaned = threading.Event()
 
     def follow() -> None:
         status = child.wait()
         if orphaned.is_set() and scratch:
-            shutil.rmtree(scratch, ignore_errors=True)
-            with contextlib.suppress(OSError):  # not empty: the guardian of the last node removes the common folder
-                os.rmdir(os.path.dirname(scratch))
+            shutil.rmtree(scratch, ignore_errors=True)  # the other nodes' guardians are at it too; the last one ends it
         os._exit(status if status >= 0 else 128 - status)  # the main thread may be blocked in read()
 
     signal.signal(signal.SIGTERM, lambda *_: child.kill())
     follower = threading.Thread(target=follow)
     follower.start()
-    with contextlib.suppress(OSError):  # the parent is gone already: the read below says so too
-        os.write(1, b"%d\n" % child.pid)
     while os.read(0, 1024):
         pass
     orphaned.set()

@@ -40,7 +40,7 @@ class Node:
             folder: where it runs; has the broker's files.
             command: runs the broker.
             lock: file descriptor by which the data is locked, which the node's processes keep open;
-                None where the folder is temporary and to be removed when this process dies.
+                None where the folder's parent is temporary and to be removed when this process dies.
         """
         self.id, self.rack, self.port = node, RACKS[node - 1], port
         self.log = folder / "broker.log"
@@ -89,7 +89,7 @@ class Node:
         """Starts the process and returns at once."""
         # -I -S: nothing of the caller's environment or packages gets into the guardian, which is up in 20 ms.
         command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py"))]
-        command += [str(self._folder) if self._lock is None else "", *self._command]
+        command += [str(self._folder.parent) if self._lock is None else "", *self._command]
         with self.log.open("ab") as output:
             self._log_start = output.tell()
             self._guardian = subprocess.Popen(
