@@ -1,7 +1,7 @@
 """A JSON SELECT over every field: this project against Spark's own Kafka source with from_json, in alternation.
 
-``make bench``, or ``python -m benchmarks.read_json --records 2000000 --runs 5``. Both read the same topic on the same broker in the
-same session; results are compared, and a mismatch fails the run.
+``make bench``, or ``python -m benchmarks.read_json --records 2000000 --runs 5``. Both read the same topic on the same
+broker in the same session; results are compared, and a mismatch fails the run.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ COLUMNS = (
     "paid BOOLEAN, ts BIGINT"
 )
 EVERY_FIELD = (
-    "count(*), sum(order_id), sum(user_id), max(product), sum(CAST(price * 100 AS BIGINT)), sum(quantity), max(status), "
-    "max(country), sum(CAST(paid AS INT)), max(ts)"
+    "count(*), sum(order_id), sum(user_id), max(product), sum(CAST(price * 100 AS BIGINT)), sum(quantity), "
+    "max(status), max(country), sum(CAST(paid AS INT)), max(ts)"
 )
 
 
@@ -52,7 +52,10 @@ def main() -> int:
         spark = session(folder, jars)
         print(f"Spark {pyspark.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, local[2];")
         print(f"{arguments.records:,} records of {size} B in {PARTITIONS} partitions; seconds a query:")
-        readers = {"kafka_sql": ours(spark, kafka.bootstrap_servers), "Spark + from_json": sparks(spark, kafka.bootstrap_servers)}
+        readers = {
+            "kafka_sql": ours(spark, kafka.bootstrap_servers),
+            "Spark + from_json": sparks(spark, kafka.bootstrap_servers),
+        }
         taken, results = measure(readers, arguments.runs)
         spark.stop()
     if len(set(results)) != 1:
@@ -67,7 +70,12 @@ def fill(bootstrap: str, records: int) -> int:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic("orders", PARTITIONS, 1)])["orders"].result()
     producer = Producer(
-        {"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.size": 500_000, "queue.buffering.max.messages": 500_000}
+        {
+            "bootstrap.servers": bootstrap,
+            "linger.ms": 50,
+            "batch.size": 500_000,
+            "queue.buffering.max.messages": 500_000,
+        }
     )
     rng, size = random.Random(1), 0
     for i in range(records):
@@ -139,7 +147,7 @@ def split(expressions: str) -> list[str]:
 
 
 def measure(readers: dict[str, Callable[[], DataFrame]], runs: int) -> tuple[dict[str, list[float]], list[Row]]:
-    """Seconds of each run by reader, in alternation, and all results. The first run of each warms up and does not count."""
+    """Seconds of each run by reader, in alternation, and all results. The first run of each only warms up."""
     taken: dict[str, list[float]] = {name: [] for name in readers}
     results: list[Row] = []
     for run in range(runs + 1):

@@ -1,4 +1,4 @@
-"""Our errors in Spark's wrapping: a task's or a planner's exception reaches the driver as text inside one of Spark's own."""
+"""Our errors in Spark's wrapping: a task's exception reaches the driver as text inside one of Spark's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 def unwrapped() -> Iterator[None]:
     """Raise what a statement failed of, instead of the wrapping; that stays as its cause.
 
-    Only statements that run at once can be helped so: a SELECT fails later, in ``show()`` or ``collect()``, with the same words.
+    Only statements that run at once can be helped so: a SELECT fails later, in ``show()`` or ``collect()``, with the
+    same words.
     """
     try:
         yield

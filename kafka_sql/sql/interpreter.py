@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 def share(spark: SparkSession) -> None:
     """Let a local session's workers be this very Python, unless something else was chosen.
 
-    Spark takes the first ``python3`` on the PATH, which has no kafka_sql when a virtual environment's Python was started without
-    activating it.
+    Spark takes the first ``python3`` on the PATH, which has no kafka_sql where a virtual environment's Python runs that
+    was not activated.
     """
     context = spark.__dict__.get("_sc")  # a Connect session has none, and its workers are the server's
     if context is None or not context.master.startswith("local"):

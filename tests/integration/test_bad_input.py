@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Topics
 from kafka_sql.errors import SqlSyntaxError
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +29,9 @@ def test_broker_not_reachable(sql: Any, topics: Topics, dead_port: int) -> None:
     sql(f"CREATE TABLE far (a INT) {topics.with_options('x', **options)}")
     for statement in ("SELECT * FROM far", "INSERT INTO far VALUES (1)"):
         began = time.monotonic()
-        with pytest.raises(Exception, match=rf"No broker of '127.0.0.1:{dead_port}' .* answered within 1.5 s: .*refused"):
+        with pytest.raises(
+            Exception, match=rf"No broker of '127.0.0.1:{dead_port}' .* answered within 1.5 s: .*refused"
+        ):
             sql(statement).collect()
         assert time.monotonic() - began < 15
 
@@ -67,10 +69,13 @@ def test_a_record_that_is_no_json_at_all(sql: Any, topics: Topics) -> None:
 
 def test_syntax_error_shows_line_column_and_the_marked_text(sql: Any) -> None:
     with pytest.raises(SqlSyntaxError) as caught:
-        sql("CREATE TABLE t (\n  a INT,\n  b BIGINT BIGINT\n) WITH ('connector' = 'kafka', 'properties.sasl.password' = 'hunter2')")
+        sql(
+            "CREATE TABLE t (\n  a INT,\n  b BIGINT BIGINT\n) "
+            "WITH ('connector' = 'kafka', 'properties.sasl.password' = 'hunter2')"
+        )
     message = str(caught.value)
     assert "line 3, column 12" in message
-    assert "  b BIGINT BIGINT\n           ^^^^^^" in message
+    assert "3 |   b BIGINT BIGINT\n      |            ^^^^^^" in message
     assert "hunter2" not in message
 
 

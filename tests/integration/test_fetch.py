@@ -7,11 +7,11 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from conftest import Topics
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import Split, fetch
 from kafka_sql.kafka.properties import to_librdkafka
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 
@@ -22,12 +22,16 @@ def config(topics: Topics, **more: str) -> dict[str, str]:
 
 def values(found: dict[str, str], split: Split, terminator: bytes = b"") -> list[tuple[int, bytes | None]]:
     return [
-        pair for r in fetch(found, split, terminator) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
+        pair
+        for r in fetch(found, split, terminator)
+        for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
     ]
 
 
 def transaction(topics: Topics, topic: str, *payloads: bytes, commit: bool) -> None:
-    producer = Producer({"bootstrap.servers": topics.bootstrap, "transactional.id": f"{topic}-{commit}", "log_level": 0})
+    producer = Producer(
+        {"bootstrap.servers": topics.bootstrap, "transactional.id": f"{topic}-{commit}", "log_level": 0}
+    )
     producer.init_transactions(30)
     producer.begin_transaction()
     for payload in payloads:
@@ -121,7 +125,9 @@ def test_an_offset_that_is_gone_is_an_error_with_its_place(topics: Topics) -> No
 def test_an_end_that_never_comes_is_an_error_with_the_time_waited(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    with pytest.raises(FetchError, match=rf"{topic}\[0\]@1: nothing arrived for 1 s, .* the end of this read is offset 5"):
+    with pytest.raises(
+        FetchError, match=rf"{topic}\[0\]@1: nothing arrived for 1 s, .* the end of this read is offset 5"
+    ):
         values(config(topics, default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Topics
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from conftest import Topics
 from kafka_sql.errors import MissingOptionError, StatementError
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 START = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
@@ -90,8 +90,17 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
         f"""CREATE TABLE src (country STRING, price DECIMAL(10, 2), ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
         WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {topics.with_options(source)}"""
     )
-    streaming(f"CREATE TABLE tgt (start TIMESTAMP_LTZ(3), country STRING, n BIGINT, sum DECIMAL(20, 2)) {topics.with_options(target)}")
-    for second, country, price in [(1, "DE", "1.10"), (9, "DE", "2.20"), (3, "FR", "5.00"), (11, "DE", "7.00"), (15, "FR", "1.00")]:
+    streaming(
+        "CREATE TABLE tgt (start TIMESTAMP_LTZ(3), country STRING, n BIGINT, sum DECIMAL(20, 2)) "
+        + topics.with_options(target)
+    )
+    for second, country, price in [
+        (1, "DE", "1.10"),
+        (9, "DE", "2.20"),
+        (3, "FR", "5.00"),
+        (11, "DE", "7.00"),
+        (15, "FR", "1.00"),
+    ]:
         topics.put(source, json.dumps({"country": country, "price": price}).encode(), timestamp=at(second))
     query = job(
         spark,
@@ -180,7 +189,9 @@ def test_settings_are_checked_and_reset(sql: Any, spark: Any) -> None:
     from kafka_sql.errors import InvalidOptionError
 
     assert sql("SET 'execution.runtime-mode' = 'streaming'").collect() == [("execution.runtime-mode", "streaming")]
-    with pytest.raises(InvalidOptionError, match=r"'steaming' for option 'execution.runtime-mode'.*Did you mean 'streaming'"):
+    with pytest.raises(
+        InvalidOptionError, match=r"'steaming' for option 'execution.runtime-mode'.*Did you mean 'streaming'"
+    ):
         sql("SET 'execution.runtime-mode' = 'steaming'")
     assert spark.conf.get("execution.runtime-mode") == "streaming"
     sql("RESET 'execution.runtime-mode'")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conftest import Topics
 from kafka_sql.errors import (
     InvalidOptionError,
     SchemaError,
@@ -17,6 +16,7 @@ from kafka_sql.errors import (
     TableExistsError,
     UnsupportedSqlError,
 )
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 UTC = timezone.utc
@@ -49,7 +49,9 @@ def orders(sql: Any, topics: Topics) -> str:
 def test_reads_fields_metadata_and_computed_columns(sql: Any, topics: Topics, orders: str) -> None:
     milliseconds = int(moment(1).timestamp() * 1000)
     topics.put(orders, b'{"order_id": 1, "price": 9.99, "quantity": 3}', timestamp=milliseconds)
-    topics.put(orders, b'{"order_id": 2, "price": null}', b'{"quantity": 7, "other": 1}', partition=1, timestamp=milliseconds)
+    topics.put(
+        orders, b'{"order_id": 2, "price": null}', b'{"quantity": 7, "other": 1}', partition=1, timestamp=milliseconds
+    )
     rows = sql("SELECT * FROM orders ORDER BY `partition`, `offset`").collect()
     assert instants(rows) == [
         (1, Decimal("9.99"), 3, Decimal("29.97"), moment(1), 0, 0),
@@ -97,7 +99,11 @@ def test_group_offsets_start_where_the_group_is(sql: Any, topics: Topics) -> Non
 def test_insert_values_lands_as_json_with_the_given_timestamp(sql: Any, topics: Topics, orders: str) -> None:
     sql("INSERT INTO orders VALUES (1, 9.99, 3, TIMESTAMP '2026-03-02 08:00:01Z')")
     (message,) = topics.take(orders, 1, partitions=2)
-    assert json.loads(message.value() or b"", parse_float=Decimal) == {"order_id": 1, "price": Decimal("9.99"), "quantity": 3}
+    assert json.loads(message.value() or b"", parse_float=Decimal) == {
+        "order_id": 1,
+        "price": Decimal("9.99"),
+        "quantity": 3,
+    }
     assert message.timestamp() == (1, int(moment(1).timestamp() * 1000))
     assert sql("SELECT total FROM orders").first()[0] == Decimal("29.97")
 
@@ -226,14 +232,15 @@ def test_types_there_and_back(sql: Any, topics: Topics) -> None:
     sql(
         """CREATE TABLE kinds (
           a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(38, 18), i STRING, j BYTES,
-          k DATE, l TIMESTAMP(6), m TIMESTAMP_LTZ(6), n ARRAY<INT>, o MAP<STRING, BIGINT>, p ROW<x INT, y ARRAY<STRING>>,
-          q VARCHAR(10)
+          k DATE, l TIMESTAMP(6), m TIMESTAMP_LTZ(6), n ARRAY<INT>, o MAP<STRING, BIGINT>,
+          p ROW<x INT, y ARRAY<STRING>>, q VARCHAR(10)
         ) """
         + topics.with_options(topic)
     )
-    row = """true, -128Y, 32767S, -2147483648, 9223372036854775807L, 1.5F, -0.1D, 12345678901234567890.123456789012345678BD,
-      'a"\\\\b\\n\\u00e9', X'00FF', DATE '1969-07-20', TIMESTAMP_NTZ '1969-07-20 20:17:40.000001',
-      TIMESTAMP '2026-03-02 08:00:01.5Z', array(1, NULL), map('k', 1L), named_struct('x', 1, 'y', array('z')), 'short'"""
+    row = """true, -128Y, 32767S, -2147483648, 9223372036854775807L, 1.5F, -0.1D,
+      12345678901234567890.123456789012345678BD, 'a"\\\\b\\n\\u00e9', X'00FF', DATE '1969-07-20',
+      TIMESTAMP_NTZ '1969-07-20 20:17:40.000001', TIMESTAMP '2026-03-02 08:00:01.5Z', array(1, NULL), map('k', 1L),
+      named_struct('x', 1, 'y', array('z')), 'short'"""
     sql(f"INSERT INTO kinds VALUES ({row})")
     sql("INSERT INTO kinds (d) VALUES (1)")
     assert sql("SELECT * FROM kinds WHERE d < 0").collect() == sql(f"SELECT {row}").collect()
@@ -244,7 +251,9 @@ def test_types_there_and_back(sql: Any, topics: Topics) -> None:
 def test_raw_table(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"caf\xc3\xa9", None, b"")
-    sql(f"CREATE TABLE lines (line STRING, `offset` BIGINT METADATA VIRTUAL) {topics.with_options(topic, format='raw')}")
+    sql(
+        f"CREATE TABLE lines (line STRING, `offset` BIGINT METADATA VIRTUAL) {topics.with_options(topic, format='raw')}"
+    )
     sql("INSERT INTO lines VALUES ('x\ny')")
     rows = sql("SELECT line, `offset` FROM lines ORDER BY `offset`").collect()
     assert rows == [("café", 0), (None, 1), ("", 2), ("x\ny", 3)]

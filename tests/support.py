@@ -1,0 +1,72 @@
+"""Topics for tests, filled and read by Kafka's own client: what this project does is checked from outside."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+_NAMES = count(1)
+
+
+class Topics:
+    """Topics of one test on the session's broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        """Connect."""
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+    def create(self, partitions: int = 1, **config: str) -> str:
+        """A new topic's name."""
+        name = f"topic-{next(_NAMES)}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
+        return name
+
+    def with_options(self, topic: str, **more: str) -> str:
+        """The WITH clause of a JSON table that reads from the start; ``more`` adds or replaces options."""
+        options = {
+            "connector": "kafka",
+            "topic": topic,
+            "properties.bootstrap.servers": self.bootstrap,
+            "scan.startup.mode": "earliest-offset",
+            "format": "json",
+        }
+        return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
+
+    def put(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
+        """Send records by Kafka's own client and wait for them."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "acks": "all"})
+        for value in values:
+            producer.produce(topic, value, partition=partition, **more)
+        assert producer.flush(30) == 0
+
+    def take(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
+        """All records of a topic by Kafka's own client, sorted by place; fails unless there are ``expected``."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "tests",
+                "enable.partition.eof": "true",
+                "enable.auto.commit": "false",
+                **config,
+            }
+        )
+        consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+        found: list[Message] = []
+        ended: set[int | None] = set()
+        while len(ended) < partitions:
+            message = consumer.poll(30)
+            assert message is not None, f"{topic}: no end of the partition within 30 s"
+            error = message.error()
+            if error is None:
+                found.append(message)
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ended.add(message.partition())
+        consumer.close()
+        assert len(found) == expected, [m.value() for m in found]
+        return sorted(found, key=lambda m: (m.partition() or 0, m.offset() or 0))
