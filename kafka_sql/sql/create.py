@@ -109,13 +109,14 @@ def _check_names(declaration: Declaration) -> None:
         raise SchemaError(f"CREATE TABLE {'.'.join(declaration.name)} declares no columns.")
     seen: dict[str, str] = {}
     for column in declaration.columns:
-        other = seen.setdefault(column.name.lower(), column.name)
-        if other is not column.name:
+        other = seen.get(column.name.lower())
+        if other is not None:
             raise SchemaError(
                 f"Column '{column.name}' is declared more than once."
                 if other == column.name
                 else f"Columns '{other}' and '{column.name}' differ only in case, which Spark does not tell apart."
             )
+        seen[column.name.lower()] = column.name
 
 
 def _primary_key(declaration: Declaration) -> tuple[str, ...]:

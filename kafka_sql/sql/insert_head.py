@@ -9,6 +9,8 @@ from kafka_sql.sql import lexer
 from kafka_sql.sql.head import Head
 from kafka_sql.sql.lexer import Lexeme
 
+_QUERIES = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
+
 
 @dataclass(frozen=True)
 class Insert:
@@ -99,7 +101,9 @@ def _starts_query(head: Head) -> bool:
         return False
     if first.upper == "WITH":  # and not WITH (options)
         return second is not None and second.text != "("
-    return first.text == "(" or first.upper in ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
+    if first.text == "(":  # and not IDENTIFIER('t')
+        return second is not None and (second.text == "(" or second.upper in (*_QUERIES, "WITH"))
+    return first.upper in _QUERIES
 
 
 def _without_semicolon(sql: str, start: int) -> str:

@@ -11,9 +11,11 @@ import re
 from kafka_sql.errors import SqlSyntaxError
 
 _MASK = "******"
-_KEY = r"'[A-Za-z][\w.-]*'\s*=\s*"
-_OPTIONS = re.compile(rf"\bWITH\s*\(|(?={_KEY})", re.IGNORECASE)  # a mistyped WITH has options all the same
-_NO_VALUE = re.compile(rf"\s*,?\s*(?:{_KEY})?")
+# Where options begin: behind WITH, or, as that word may be what is wrong, behind the first quoted text with an
+# equals sign.
+_OPTIONS = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|'\s*=\s*", re.IGNORECASE)
+_KEY = re.compile(r"\s*,?\s*(?:'[A-Za-z][\w.-]*'\s*=\s*)?")
+_COMPARED = re.compile(r"=\s*(?=')")
 
 
 def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError:
@@ -22,8 +24,9 @@ def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError
     stop = sql.find("\n", start)
     line = sql[begin : len(sql) if stop < 0 else stop].rstrip("\r")
     number, offset = sql.count("\n", 0, start) + 1, start - begin
-    text = _masked(line, sql, begin)
-    offset, width = min(offset, len(text)), min(end, begin + len(line)) - start
+    width = min(end, begin + len(line)) - start
+    text = _masked(line, sql, begin, offset + width)
+    offset = min(offset, len(text))
     if text != line and offset + width > len(text) - len(_MASK):
         offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
     mark = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(width, 1)
@@ -32,12 +35,19 @@ def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError
     return SqlSyntaxError(f"{place}: {message}.\n{shown}", number, start - begin + 1, shown)
 
 
-def _masked(line: str, sql: str, begin: int) -> str:
-    """The line of ``sql`` that begins at ``begin``, masked from the first thing on that could be an option's value."""
+def _masked(line: str, sql: str, begin: int, mark: int) -> str:
+    """The line of ``sql`` that begins at ``begin``, masked from the first thing on that could be an option's value.
+
+    Args:
+        mark: where the marked text ends in the line; literals behind it are not needed to see what is wrong.
+    """
     options = _OPTIONS.search(sql)
     if options is None or options.end() > begin + len(line):
-        return line
-    known = max(options.end() - begin, 0)
-    no_value = _NO_VALUE.match(line, known)
-    known = no_value.end() if no_value else known
+        compared, literal = _COMPARED.search(line), line.find("'", mark)
+        known = min(compared.end() if compared else len(line), literal if literal >= 0 else len(line))
+    else:
+        known = max(options.end() - begin, 0)
+        if known == 0 or "=" not in options[0]:
+            key = _KEY.match(line, known)
+            known = key.end() if key else known
     return line[:known] + _MASK if line[known:].strip() else line

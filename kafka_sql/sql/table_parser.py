@@ -10,6 +10,7 @@ from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.expression_parser import ExpressionParser
+from kafka_sql.sql.type_parser import shown
 from kafka_sql.sql.types import FlinkType
 
 # Clauses that Flink has around the column list and WITH, and that are not carried out here.
@@ -128,8 +129,7 @@ class TableParser(ExpressionParser):
             declaration.watermarks.append(self._watermark())
         elif self.words("PRIMARY", "KEY"):
             declaration.keys.append(self._key())
-        elif self._match_text_seq("CONSTRAINT", advance=False) and self._next.token_type != TokenType.COMMA:
-            self._advance()
+        elif self.words("CONSTRAINT"):
             self.identifier("the constraint's name")
             if not self.words("PRIMARY", "KEY"):
                 self._refuse_unique()
@@ -179,7 +179,7 @@ class TableParser(ExpressionParser):
             text = self._find_sql(start, self._prev)
             declaration.columns.append(ColumnDeclaration(name, text, expression=expression, comment=self._comment()))
             return
-        type = self.data_type(f"column '{name}'")
+        type = self.data_type(f"column '{shown(name)}'")
         metadata, virtual = None, False
         if self.words("METADATA"):
             metadata = self.string("the metadata key") if self.words("FROM") else name
@@ -214,7 +214,7 @@ class TableParser(ExpressionParser):
             key = self.string(f"an option's key{after}")
             self.expect(TokenType.EQ, f"expected '=' after an option's key{after}")
             options.append((key, self.string("an option's value")))
-            after = f" after the option '{key}'"
+            after = f" after the option '{shown(key)}'"
             if self._match(TokenType.R_PAREN):
                 return options
             self.expect(TokenType.COMMA, f"expected ',' or ')'{after}")

@@ -15,6 +15,12 @@ from kafka_sql.sql.types import SYNONYMS, Field, FlinkType
 _NO_TYPE = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
 
 
+def shown(name: str) -> str:
+    """A name for a message; one that a forgotten quote has made of half the statement is cut short."""
+    head = name.partition("\n")[0][:40]
+    return head if head == name else head.partition("'")[0] + "..."
+
+
 class FlinkParseError(ParseError):
     """What was expected at ``sql[start:end]``; unlike sqlglot's own, the message quotes nothing of the statement."""
 
@@ -171,7 +177,7 @@ class TypeParser(SparkParser):
                 bracket = ")" if closing == TokenType.R_PAREN else ">"
                 self.expect(TokenType.COMMA, f"expected ',' or '{bracket}' after a field of ROW")
             name = self.identifier("the name of a field of ROW")
-            type = self.data_type(f"field '{name}'")
+            type = self.data_type(f"field '{shown(name)}'")
             comment = self._prev.text if self._match(TokenType.STRING) else None
             fields.append(Field(name, type, comment))
         return tuple(fields)

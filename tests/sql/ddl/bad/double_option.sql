@@ -1,0 +1,2 @@
+-- error: CONFLICTING_OPTIONS: option 'topic' is given more than once
+CREATE TABLE t (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'topic' = 'b')

@@ -1,0 +1,2 @@
+-- error: SQL_SYNTAX: expected an option's key in single quotes
+CREATE TABLE t (id INT) WITH ("connector" = "kafka")

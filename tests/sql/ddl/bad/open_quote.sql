@@ -1,0 +1,2 @@
+-- error: SQL_SYNTAX: this quote, or one before it, is not closed
+CREATE TABLE t (id INT) WITH ('connector' = 'kafka)

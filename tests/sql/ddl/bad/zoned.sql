@@ -1,0 +1,2 @@
+-- error: SCHEMA: Column 'ts': type TIMESTAMP(3) WITH TIME ZONE cannot be carried
+CREATE TABLE t (ts TIMESTAMP(3) WITH TIME ZONE) WITH ('connector' = 'kafka')
