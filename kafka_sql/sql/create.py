@@ -19,7 +19,7 @@ from kafka_sql.sql import lexer
 from kafka_sql.sql.dialect import parse_declaration
 from kafka_sql.sql.expressions import translate
 from kafka_sql.sql.interval import interval
-from kafka_sql.sql.syntax_error import syntax_error
+from kafka_sql.sql.syntax_error import syntax_error, unclosed_quote
 from kafka_sql.sql.table_parser import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.type_parser import FlinkParseError
 from kafka_sql.sql.typed import describe
@@ -69,7 +69,7 @@ def _read(sql: str) -> Declaration:
 def _unclosed(sql: str) -> SqlSyntaxError:
     open_quotes = [x for x in lexer.flink(sql) if x.kind == lexer.SYMBOL and x.text in "'`"]
     start = open_quotes[0].start if open_quotes else len(sql)
-    return syntax_error(sql, start, start + 1, "this quote, or one before it, is not closed")
+    return unclosed_quote(sql, start)
 
 
 def _refuse_clauses(declaration: Declaration) -> None:

@@ -20,12 +20,22 @@ _COMPARED = re.compile(r"=\s*(?=')")
 
 def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError:
     """The error at ``sql[start:end]``: line and column from 1, the source line and a mark below it."""
+    return _error(sql, start, end, message, literals_from=end)
+
+
+def unclosed_quote(sql: str, start: int) -> SqlSyntaxError:
+    """The error of a quote at ``sql[start]`` that is left over; which one was forgotten, nobody knows."""
+    message = "this quote, or one before it, is not closed"
+    return _error(sql, start, start + 1, message, literals_from=0)
+
+
+def _error(sql: str, start: int, end: int, message: str, literals_from: int) -> SqlSyntaxError:
     begin = sql.rfind("\n", 0, start) + 1
     stop = sql.find("\n", start)
     line = sql[begin : len(sql) if stop < 0 else stop].rstrip("\r")
     number, offset = sql.count("\n", 0, start) + 1, start - begin
     width = min(end, begin + len(line)) - start
-    text = _masked(line, sql, begin, offset + width)
+    text = _masked(line, sql, begin, max(literals_from - begin, 0))
     offset = min(offset, len(text))
     if text != line and offset + width > len(text) - len(_MASK):
         offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
@@ -35,15 +45,16 @@ def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError
     return SqlSyntaxError(f"{place}: {message}.\n{shown}", number, start - begin + 1, shown)
 
 
-def _masked(line: str, sql: str, begin: int, mark: int) -> str:
+def _masked(line: str, sql: str, begin: int, literals_from: int) -> str:
     """The line of ``sql`` that begins at ``begin``, masked from the first thing on that could be an option's value.
 
     Args:
-        mark: where the marked text ends in the line; literals behind it are not needed to see what is wrong.
+        literals_from: where in the line literals are masked also before the options: they are not needed behind the
+            mark, and not to be trusted where a quote is left over.
     """
     options = _OPTIONS.search(sql)
     if options is None or options.end() > begin + len(line):
-        compared, literal = _COMPARED.search(line), line.find("'", mark)
+        compared, literal = _COMPARED.search(line), line.find("'", literals_from)
         known = min(compared.end() if compared else len(line), literal if literal >= 0 else len(line))
     else:
         known = max(options.end() - begin, 0)
