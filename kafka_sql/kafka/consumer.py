@@ -17,6 +17,7 @@ from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 from kafka_sql.kafka.library import Message
 from kafka_sql.kafka.properties import API_TIMEOUT
+from kafka_sql.kafka.split import Split
 
 BATCH_RECORDS: Final = 20_000
 BATCH_BYTES: Final = 32 << 20
@@ -25,20 +26,6 @@ _STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
 
 _DESTROY: Final = library.address(library.message_destroy)
 _TIMESTAMP: Final = library.address(library.message_timestamp)
-
-
-@dataclass(frozen=True)
-class Split:
-    """A range of one partition: offsets ``start`` (included) to ``stop`` (excluded)."""
-
-    topic: str
-    partition: int
-    start: int
-    stop: int
-
-    def at(self, offset: int) -> str:
-        """A place in the partition as errors name it."""
-        return f"{self.topic}[{self.partition}]@{offset}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.rows import write_rows
 
 
 @dataclass
@@ -22,6 +21,12 @@ class Written(WriterCommitMessage):
     """What one task has written."""
 
     rows: int
+
+
+def _write(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Written:
+    from kafka_sql.sink.rows import write_rows  # here: it loads the compiled loops, which planning does not need
+
+    return Written(write_rows(definition, batches))
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -33,7 +38,7 @@ class BatchWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's rows; returns after the last acknowledgement."""
-        return Written(write_rows(self._definition, iterator))
+        return _write(self._definition, iterator)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -45,7 +50,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's rows; returns after the last acknowledgement."""
-        return Written(write_rows(self._definition, iterator))
+        return _write(self._definition, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """All tasks have been acknowledged; there is nothing left to decide."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.cluster import Cluster, Position
-from kafka_sql.kafka.consumer import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 
 Offsets = dict[Position, int]

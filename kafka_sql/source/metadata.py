@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import SchemaError, did_you_mean
-from kafka_sql.kafka.consumer import Records, Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.table import Column, Table
+
+if TYPE_CHECKING:
+    from kafka_sql.kafka.consumer import Records
 
 
 @dataclass(frozen=True)
@@ -31,23 +36,34 @@ class Metadata:
     writable: bool = False
 
 
-def _constant(value: str | int, kind: pa.DataType) -> Callable[[int], pa.Array]:
-    return lambda count: pa.repeat(pa.scalar(value, kind), count)
+def _constant(value: str | int, kind: pa.DataType, records: Records) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), len(records.offsets))
+
+
+def _numbers(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """The array's own memory; ``pa.array`` would load pandas first."""
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def _timestamps(records: Records, _: Split) -> pa.Array:
-    milliseconds = pa.array(records.timestamps, mask=records.timestamps < 0)  # -1: the record has none
-    return pc.multiply(milliseconds, 1000).cast(pa.timestamp("us", "UTC"))
+    milliseconds = _numbers(records.timestamps, pa.timestamp("ms", "UTC"))
+    missing = pc.less(_numbers(records.timestamps, pa.int64()), 0)  # -1: the record has none
+    return pc.if_else(missing, pa.scalar(None, milliseconds.type), milliseconds)
 
 
-_TIMESTAMP_TYPES = pa.array(["NoTimestampType", "CreateTime", "LogAppendTime"])  # Kafka's TimestampType
+_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType
+
+
+def _timestamp_types(records: Records, _: Split) -> pa.Array:
+    return pa.array(_TIMESTAMP_TYPES).take(_numbers(records.timestamp_types, pa.int32()))
+
 
 METADATA: dict[str, Metadata] = {
-    "topic": Metadata(("STRING",), lambda r, s: _constant(s.topic, pa.string())(len(r.offsets))),
-    "partition": Metadata(("INT", "BIGINT"), lambda r, s: _constant(s.partition, pa.int32())(len(r.offsets))),
-    "offset": Metadata(("BIGINT",), lambda r, _: pa.array(r.offsets)),
+    "topic": Metadata(("STRING",), lambda r, s: _constant(s.topic, pa.string(), r)),
+    "partition": Metadata(("INT", "BIGINT"), lambda r, s: _constant(s.partition, pa.int32(), r)),
+    "offset": Metadata(("BIGINT",), lambda r, _: _numbers(r.offsets, pa.int64())),
     "timestamp": Metadata(("TIMESTAMP",), _timestamps, writable=True),
-    "timestamp-type": Metadata(("STRING",), lambda r, _: _TIMESTAMP_TYPES.take(pa.array(r.timestamp_types))),
+    "timestamp-type": Metadata(("STRING",), _timestamp_types),
 }
 
 

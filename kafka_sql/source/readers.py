@@ -9,10 +9,9 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster, Position
-from kafka_sql.kafka.consumer import Split
+from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.enumerate import Offsets, snapshot, splits, start_offsets
-from kafka_sql.source.rows import read_split
 
 
 class SplitPartition(InputPartition):
@@ -83,6 +82,8 @@ class StreamReader(DataSourceStreamReader):
 
 
 def _rows(definition: Definition, schema: pa.Schema, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+    from kafka_sql.source.rows import read_split  # here: it loads the compiled loops, which planning does not need
+
     # where there is no split at all, Spark runs one task with no partition
     return read_split(definition, schema, partition.split) if isinstance(partition, SplitPartition) else iter(())
 

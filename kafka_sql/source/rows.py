@@ -9,7 +9,8 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoded, Decoder
-from kafka_sql.kafka.consumer import Records, Split, fetch
+from kafka_sql.kafka.consumer import Records, fetch
+from kafka_sql.kafka.split import Split
 from kafka_sql.source.metadata import METADATA
 
 

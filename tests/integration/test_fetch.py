@@ -9,8 +9,9 @@ from confluent_kafka import Producer
 
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.consumer import Split, fetch
+from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.split import Split
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
