@@ -79,7 +79,8 @@ def _dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataF
         case st.Insert() if (entry := tables.find(statement.name)) is not None:
             return insert(spark, tables, entry, statement, run)
         case None if tables and st.is_query(text):
-            return run(as_stream(tables, text, all_tables=settings.is_streaming(spark)))
+            streaming = settings.is_streaming(spark)
+            return run(as_stream(tables, text, streaming) if streaming or "STREAM" in text.upper() else text)
     return run(text)
 
 
