@@ -10,16 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.errors import EncodeError
 from kafka_sql.formats.json.java import quoted
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
-    FAIL,
     IGNORE_NULL_FIELDS,
     ISO_8601,
-    LITERAL,
-    MAP_NULL_KEY_LITERAL,
-    MAP_NULL_KEY_MODE,
     TIMESTAMP_FORMAT,
 )
 from kafka_sql.formats.json.schema import check_schema
@@ -41,14 +36,12 @@ class JsonEncoder:
         self._iso = options[TIMESTAMP_FORMAT] == ISO_8601
         self._plain_decimals = options[DECIMAL_AS_PLAIN_NUMBER]
         self._leave_nulls_out = options[IGNORE_NULL_FIELDS]
-        self._null_keys = options[MAP_NULL_KEY_MODE]
-        self._null_key = escaped(pa.array([options[MAP_NULL_KEY_LITERAL]]))[0]
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """One payload a row.
 
         Raises:
-            EncodeError: a map has a null key and the options do not say what to do, or a date is too far off.
+            EncodeError: a date lies too far off to be written.
         """
         return self._objects(batch.schema.names, batch.columns, batch.num_rows).cast(pa.binary())
 
@@ -82,18 +75,8 @@ class JsonEncoder:
     def _maps(self, column: pa.MapArray) -> pa.StringArray:
         offsets = _list_offsets(column)
         keys, values = _as_list(column).flatten().flatten()
-        if keys.null_count:
-            if self._null_keys == FAIL:
-                raise EncodeError(
-                    "JSON format doesn't support to serialize map data with null keys. You can drop null key entries "
-                    f"or encode null in literals by specifying {MAP_NULL_KEY_MODE.key} option."
-                )
-            if self._null_keys != LITERAL:  # drop
-                kept = keys.is_valid()
-                before = np.concatenate(([0], np.cumsum(kept.to_numpy(zero_copy_only=False))))
-                keys, values, offsets = keys.filter(kept), values.filter(kept), before[offsets]
-        names = escaped(keys).fill_null(self._null_key)
-        entries = pc.binary_join_element_wise('"', names, '":', _non_null(self._text(values)), "")
+        # Arrow's maps, like Spark's, have no null keys.
+        entries = pc.binary_join_element_wise('"', escaped(keys), '":', _non_null(self._text(values)), "")
         return _bracketed("{", offsets, entries, "}")
 
 

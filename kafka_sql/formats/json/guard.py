@@ -36,7 +36,9 @@ def provable(data: Bytes, offsets: Offsets) -> bool:
         return False
     text = data[offsets[0] : offsets[-1]]
     # A NUL ends the reader's input. It checks the UTF-8 of declared columns only.
-    return bool(text.min()) and _is_utf8(text) and not _has_non_number(text) and not _too_deep(data, offsets)
+    if not text.min() or not _is_utf8(text):
+        return False
+    return not _has_non_number(data, offsets) and not _too_deep(data, offsets)
 
 
 def _is_utf8(text: Bytes) -> bool:
@@ -48,25 +50,25 @@ def _is_utf8(text: Bytes) -> bool:
     return True
 
 
-def _has_non_number(text: Bytes) -> bool:
+def _has_non_number(data: Bytes, offsets: Offsets) -> bool:
     """Whether NaN, Inf or Infinity stands outside a string: the reader takes them for numbers."""
+    first = int(offsets[0])
+    text = data[first : offsets[-1]]
     for token in (b"NaN", b"Inf"):
         at = np.flatnonzero(text == token[0])
-        at = at[text[at + 1] == token[1]]  # the last byte is a newline, so there is a next one
-        at = at[text[at + 2] == token[2]] if len(at) and at[-1] + 2 < len(text) else at
-        at = at[np.isin(text[at - 1], _BEFORE_TOKEN)]
-        if any(_outside_string(text, i) for i in at.tolist()):
+        at = at[text[at + 1] == token[1]]  # there is a next one, as the last byte is a newline
+        at = at[text[at + 2] == token[2]]
+        at = first + at[np.isin(text[at - 1], _BEFORE_TOKEN)]
+        starts = offsets[np.searchsorted(offsets, at, side="right") - 1]
+        spans = zip(starts.tolist(), at.tolist(), strict=True)
+        if any(_outside_string(data[start:end].tobytes()) for start, end in spans):
             return True
     return False
 
 
-def _outside_string(text: Bytes, at: int) -> bool:
-    """Whether a position is outside a string; a newline before it is too, as it can stand in none."""
-    line = text[max(0, at - 4096) : at].tobytes()
-    start = line.rfind(b"\n")
-    if start < 0 and at > len(line):
-        return True  # too far to look back: left to the exact way
-    return _ESCAPE.sub(b"", line[start + 1 :]).count(b'"') % 2 == 0
+def _outside_string(before: bytes) -> bool:
+    """Whether what follows the beginning of a payload is outside a string."""
+    return _ESCAPE.sub(b"", before).count(b'"') % 2 == 0
 
 
 def _too_deep(data: Bytes, offsets: Offsets) -> bool:

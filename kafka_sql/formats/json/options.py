@@ -27,19 +27,16 @@ TIMESTAMP_FORMAT: Final = enum(
     allowed=(SQL, ISO_8601),
     default=SQL,
 )
-FAIL: Final = "FAIL"
-DROP: Final = "DROP"
-LITERAL: Final = "LITERAL"
 MAP_NULL_KEY_MODE: Final = enum(
     "json.map-null-key.mode",
-    "What to write for a null key of a map: 'FAIL' is an error, 'DROP' leaves the entry out, 'LITERAL' writes the "
-    "text of 'json.map-null-key.literal' as the key.",
-    allowed=(FAIL, DROP, LITERAL),
-    default=FAIL,
+    "What to write for a null key of a map: an error, nothing, or 'json.map-null-key.literal'. Spark's maps have no "
+    "null keys, so that it changes nothing here.",
+    allowed=("FAIL", "DROP", "LITERAL"),
+    default="FAIL",
 )
 MAP_NULL_KEY_LITERAL: Final = string(
     "json.map-null-key.literal",
-    "The key that is written for a null key where 'json.map-null-key.mode' is 'LITERAL'.",
+    "The key that is written for a null key where 'json.map-null-key.mode' is 'LITERAL'. Changes nothing here either.",
     default="null",
 )
 DECIMAL_AS_PLAIN_NUMBER: Final = boolean(

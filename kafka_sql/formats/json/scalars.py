@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.json import times
-from kafka_sql.formats.json.document import Fractional
+from kafka_sql.formats.json.document import Fractional, Number
 from kafka_sql.formats.json.java import compact, well_formed
 
 Convert: TypeAlias = Callable[[Any], Any]
@@ -103,7 +103,7 @@ def number(precision: int, scale: int) -> Convert:
         if exact and exact.adjusted() >= precision - scale:
             return None
         rounded = exact.quantize(unit, decimal.ROUND_HALF_UP, _EXACT)
-        return rounded if abs(rounded) < limit else None
+        return rounded if rounded.copy_abs() < limit else None  # abs() would round to 28 digits
 
     return convert
 
@@ -115,7 +115,7 @@ def text(value: Any, decimals: bool = False) -> str:
 
 def octets(value: Any) -> bytes:
     """Base64 (RFC 4648, section 4), with padding; white space may stand between groups of four."""
-    if isinstance(value, str) and _BASE64.fullmatch(value):
+    if isinstance(value, str) and not isinstance(value, Number) and _BASE64.fullmatch(value):
         # Padding may also stand inside; each padded part is decoded for itself.
         return b"".join(binascii.a2b_base64(part) for part in _PADDED.findall("".join(value.split())))
     raise ValueError("expected base64 text with padding")

@@ -39,7 +39,7 @@ class Charset:
         """
         try:
             name = codecs.lookup(java_name).name
-            b"".decode(name)  # refuses codecs from bytes to bytes
+            "a".encode(name)  # refuses codecs that are not between text and bytes
         except (LookupError, UnicodeError) as e:
             raise ValueError("expected the name of a character set such as 'UTF-8' or 'ISO-8859-1'") from e
         if name in _NOT_CHARSETS:

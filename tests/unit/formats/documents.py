@@ -1,0 +1,161 @@
+"""Random schemas, and JSON texts that fit them, nearly fit them, or are hardly JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.types as pt
+from hypothesis import strategies as st
+
+SCALARS: Final = (
+    pa.bool_(),
+    pa.int8(),
+    pa.int16(),
+    pa.int32(),
+    pa.int64(),
+    pa.float32(),
+    pa.float64(),
+    pa.string(),
+    pa.binary(),
+    pa.date32(),
+    pa.time64("ns"),
+    pa.timestamp("us"),
+    pa.timestamp("us", tz="UTC"),
+    pa.decimal128(5, 2),
+    pa.decimal128(38, 18),
+    pa.decimal128(10, 0),
+)
+NAMES: Final = ("a", "b", "c", "é", 'q"')
+
+# fmt: off
+_WORDS: Final = (
+    '""', '"a"', '"true"', '" TRUE "', '"5"', '" -7 "', '"1.5"', '"1e3"', '"NaN"', '"Infinity"', '"2020-01-01"',
+    '"2020-02-30"', '"12:13:14"', '"12:13:14.5678"', '"24:00:00"', '"AQID"', '"AQ=="', '"A"', '" AQID"',
+    '"AQ==AQID"', '"é"', '"😀"', '"\\u00e9\\n"', '"\\ud83d\\ude00"', '"\\ud800"', '"\\u0000"', '"\\/"', '"\\x"',
+    '"0x1p3"', '"1_0"', '"99999999999999999999"', '"{"', '"}{"', '"}"', '"x: NaN"', '"\\"Inf"', '"[Infinity"',
+    '0', '-0', '-0.0', '1', '127', '128', '32768', '2147483648', '9223372036854775807', '9223372036854775808',
+    '1.0', '1e3', '1E+2', '1.50', '0.005', '-0.005', '999.994', '999.995', '1000', '1e400', '-1e400', '1e-400',
+    '3.4028235677973366e38', '1.00000017881393432617187499', '16777217', '123456789012345678901234567890.5',
+    '9.3e18', '1.9', '-1.9', '00', '01', '+1', '.5', '1.', '1e', 'NaN', 'Infinity', '-Infinity', 'Inf', 'nan',
+    '0x1', 'true', 'false', 'null', 'nul', 'True', '[]', '{}', '[1]', '[[]]', '[null]', '[1,]', '{,}', "'", '//',
+)
+# fmt: on
+_ODD: Final = (
+    '"2020-01-01 00:00:00"',
+    '"2020-01-01 00:00:00.123456"',
+    '"2020-01-01 00:00:00.1234567"',
+    '"2020-01-01 00:00:00."',
+    '"2020-01-01 00:00:00.1Z"',
+    '"2020-01-01 24:00:00"',
+    '"2020-02-30 00:00:00"',
+    '"0000-01-01 00:00:00Z"',
+    '"+12345-01-01 00:00:00"',
+    '"2020-01-01T00:00:00"',
+    '"2020-01-01T00:00Z"',
+    '"tab\there"',
+    '"line\nhere"',
+    '"nul\0here"',
+    "\0",
+    "[" * 1001 + "]" * 1001,
+)
+_SPACE: Final = st.sampled_from(("", "", "", "", " ", "\n", "\t\r"))
+
+
+def types(depth: int = 2) -> st.SearchStrategy[pa.DataType]:
+    """Arrow types of columns, nested to a depth."""
+    scalars = st.sampled_from(SCALARS)
+    if not depth:
+        return scalars
+    inner = types(depth - 1)
+    fields = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
+    rows = fields.flatmap(
+        lambda names: st.tuples(*(inner.map(lambda t, n=n: pa.field(n, t)) for n in names)).map(pa.struct)
+    )
+    maps = inner.map(lambda t: pa.map_(pa.string(), t))
+    return st.one_of(scalars, scalars, inner.map(pa.list_), rows, maps)
+
+
+@st.composite
+def schemas(draw: st.DrawFn, not_null: bool = True) -> pa.Schema:
+    """Schemas of one to three columns, some of them NOT NULL."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+    nullable = st.just(True) if not not_null else st.sampled_from((True, True, True, False))
+    return pa.schema([pa.field(name, draw(types()), draw(nullable)) for name in names])
+
+
+@st.composite
+def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, oddity: int = 8) -> str:
+    """The text of one value: of type ``t`` but for one in ``oddity``, which is anything."""
+    kind = draw(st.integers(0, oddity))
+    if t is None or kind == 0:
+        return draw(st.sampled_from(_WORDS + _ODD))
+    if kind == 1:
+        return "null"
+    if pt.is_struct(t):
+        return draw(objects(list(t), iso, oddity))
+    if pt.is_list(t):
+        return "[" + ",".join(draw(st.lists(values(t.value_type, iso, oddity), max_size=3))) + "]"
+    if pt.is_map(t):
+        entries = draw(st.lists(st.tuples(st.sampled_from(NAMES), values(t.item_type, iso, oddity)), max_size=3))
+        return "{" + ",".join(f"{json.dumps(k)}:{v}" for k, v in entries) + "}"
+    return draw(_plain(t, iso))
+
+
+def _plain(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
+    if pt.is_boolean(t):
+        return st.sampled_from(("true", "false"))
+    if pt.is_integer(t):
+        return st.integers(-(2 ** (t.bit_width - 1)), 2 ** (t.bit_width - 1) - 1).map(str)
+    if pt.is_floating(t):
+        return st.floats(allow_nan=False, allow_infinity=False, width=t.bit_width).map(repr)
+    if pt.is_decimal(t):
+        return st.decimals(-999, 999, places=t.scale).map(str)
+    if pt.is_binary(t):
+        return st.sampled_from(('"AQID"', '"AQ=="', '"AQI="', '""', '"/+8="'))
+    if pt.is_date(t):
+        return st.dates().map(lambda d: f'"{d.isoformat()}"')
+    if pt.is_time(t):
+        return st.times().map(lambda x: f'"{x.isoformat()}"')
+    if pt.is_timestamp(t):
+        zone = "" if t.tz is None else "Z"
+        return st.datetimes().map(lambda d: f'"{d.isoformat("T" if iso else " ")}{zone}"')
+    return st.tuples(st.text(max_size=8), st.booleans()).map(lambda x: json.dumps(x[0], ensure_ascii=x[1]))
+
+
+@st.composite
+def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, oddity: int = 8) -> str:
+    """The text of an object: fields of a schema in any order, some missing, some twice, some unknown."""
+    items = [(f.name, draw(values(f.type, iso, oddity))) for f in fields if draw(st.integers(0, 2 * oddity))]
+    if draw(st.integers(0, oddity)) == 0:
+        items.append((draw(st.sampled_from((*NAMES, "unknown"))), draw(values(None, iso))))
+    text = ",".join(
+        draw(_SPACE) + json.dumps(name, ensure_ascii=draw(st.booleans())) + draw(_SPACE) + ":" + draw(_SPACE) + value
+        for name, value in draw(st.permutations(items))
+    )
+    return "{" + text + draw(_SPACE) + "}"
+
+
+@st.composite
+def payloads(draw: st.DrawFn, schema: pa.Schema, iso: bool, oddity: int = 8) -> bytes | None:
+    """A payload: mostly an object; sometimes an array, cut short, with something after it, or no payload at all."""
+    text = draw(objects(list(schema), iso, oddity))
+    match draw(st.integers(0, 40)):
+        case 0:
+            return draw(
+                st.sampled_from((None, b"", b" ", b"null", b"[]", b"5", b"{", b"}", b'"', b"{}{}", b"{}null{}"))
+            )
+        case 1:
+            return text[: draw(st.integers(0, len(text)))].encode("utf-8", "surrogatepass")
+        case 2:
+            return text.encode() + draw(st.sampled_from((b" ", b"\n", b"x", text.encode(), b"\0", b"\0{}")))
+        case 3:
+            return f"[{text},{draw(st.sampled_from(('null', '5', text)))}]".encode()
+        case 4:
+            return draw(st.sampled_from((b"\xef\xbb\xbf", b" ", b"\n", b"x", b"{}"))) + text.encode()
+        case 5:
+            return text.encode(draw(st.sampled_from(("utf-16-le", "utf-16", "utf-32-be"))))
+        case 6:
+            return text.encode().replace(b'"', draw(st.sampled_from((b'"\xff', b'"\xed\xa0\x80', b'"\xc0\x80'))), 1)
+    return text.encode()

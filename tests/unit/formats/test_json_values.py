@@ -1,0 +1,388 @@
+"""What JSON values become. The expectations are what Flink 2.3 gives for the same text and type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.options import JSON_OPTIONS
+from kafka_sql.options import Options
+from tests.unit.formats.columns import held
+
+ERROR = object()
+TS, LTZ, TIME = pa.timestamp("us"), pa.timestamp("us", tz="UTC"), pa.time64("ns")
+ROW = pa.struct([("b", pa.int32()), ("c", pa.int32())])
+MAP = pa.map_(pa.string(), pa.int32())
+NEW_YEAR = 1_577_836_800_000_000  # 2020-01-01 in microseconds
+DAY = 86_400_000_000
+
+
+IGNORE = {"json.ignore-parse-errors": "true"}
+ISO = {"json.timestamp-format.standard": "ISO-8601"}
+
+
+def decode(t: pa.DataType, value: str, chosen: Mapping[str, str] | None = None) -> Any:
+    """Column ``a`` of one record."""
+    decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, chosen or {}))
+    return held(decoder.decode(pa.array([f'{{"a":{value}}}\n'.encode()])).columns[0])[0]
+
+
+CASES: list[tuple[pa.DataType, dict[str, Any]]] = [
+    (
+        pa.bool_(),
+        {"true": True, "false": False, '" TRUE "': True, '"yes"': False, "1": False, "{}": False, "null": None},
+    ),
+    (pa.int8(), {"127": 127, "-128": -128, "128": ERROR, "1.0": ERROR, "1e1": ERROR, '" 5 "': 5, '"128"': ERROR}),
+    (pa.int16(), {"32767": 32767, "32768": ERROR, "1.0": ERROR, '"+7"': 7}),
+    (
+        pa.int32(),
+        {
+            "1.9": 1,
+            "-1.9": -1,
+            "1e3": 1000,
+            "2147483648": ERROR,
+            "2147483647.9": ERROR,
+            '"5"': 5,
+            '"1.5"': ERROR,
+            '""': ERROR,
+            '"1_0"': ERROR,
+            "true": ERROR,
+            "[1]": ERROR,
+        },
+    ),
+    (
+        pa.int64(),
+        {
+            "-0": 0,
+            "9223372036854775807": 2**63 - 1,
+            "9223372036854775808": ERROR,
+            "9.223372036854775808e18": 2**63 - 1,
+            "9.3e18": ERROR,
+            "9007199254740993.0": 9007199254740992,
+            "1e400": ERROR,
+            "1e-400": 0,
+            '"0x10"': ERROR,
+        },
+    ),
+    (
+        pa.float64(),
+        {
+            "1": "1.0",
+            "-0": "-0.0",
+            "1e400": "inf",
+            "1e-400": "0.0",
+            '"NaN"': "nan",
+            '"-Infinity"': "-inf",
+            '"nan"': ERROR,
+            '"1.5d"': "1.5",
+            '" .5 "': "0.5",
+            '"0x1.8p1"': "3.0",
+            '"0x1p9999"': "inf",
+            '"1_0"': ERROR,
+            "true": ERROR,
+        },
+    ),
+    (
+        pa.float32(),
+        {
+            "0.1": repr(0.10000000149011612),
+            # A FLOAT is the nearest to the text. By way of a double the first and the last would be others.
+            "1.00000017881393432617187499": repr(1.0 + 2**-23),
+            "1.00000017881393432617187500001": repr(1.0 + 2**-22),
+            '"1.00000017881393432617187499"': repr(1.0 + 2**-23),
+            "8388608.5000000000000000000001": "8388609.0",
+            "3.4028235677973366e38": repr(math.ldexp(2 - 2**-23, 127)),
+            "3.4e39": "inf",
+            "7.1e-46": repr(2.0**-149),
+        },
+    ),
+    (
+        pa.decimal128(5, 2),
+        {
+            "1.005": "1.01",
+            "-1.005": "-1.01",
+            "1.004": "1.00",
+            "999.99": "999.99",
+            "999.995": None,
+            "1000": None,
+            "1e2": "100.00",
+            '" 1.5 "': "1.50",
+            '"5."': "5.00",
+            "1e400": None,
+            "1e-400": "0.00",
+            "1e1000000": None,
+            "true": ERROR,
+            '"x"': ERROR,
+            '"1_0"': ERROR,
+        },
+    ),
+    (pa.decimal128(38, 0), {"9" * 38: "9" * 38, "9" * 38 + ".4": "9" * 38, "9" * 38 + ".5": None}),
+    (
+        pa.string(),
+        {
+            '"x"': "x",
+            "1.50": "1.50",
+            "1e10": "1e10",
+            "-0": "-0",
+            "true": "true",
+            "[ ]": "[]",
+            '{"x" : 1.50, "y":[1e10, -0, -0.0, 1e400, null], "x": 3}': '{"x":3,"y":[1.0E10,0,-0.0,"Infinity",null]}',
+            "[0.001, 1e-4, 1234567.0, 12345678.9]": "[0.001,1.0E-4,1234567.0,1.23456789E7]",
+            '["/\\u001f\\n\\"😀"]': '["/\\u001F\\n\\"😀"]',
+            '"\\ud800x"': "?x",
+            '"a\nb\t"': "a\nb\t",
+        },
+    ),
+    (
+        pa.binary(),
+        {
+            '"AQID"': b"\1\2\3",
+            '"AQ=="': b"\1",
+            '"AR=="': b"\1",
+            '"AQ"': ERROR,
+            '" AQID AQID\\n"': b"\1\2\3\1\2\3",
+            '"A Q=="': ERROR,
+            '"AQ==AQID"': b"\1\1\2\3",
+            '"_-8="': ERROR,
+            '"===="': ERROR,
+            "16777217": ERROR,
+            '""': b"",
+        },
+    ),
+    (
+        pa.date32(),
+        {
+            '"2020-01-01"': 18262,
+            '"2020-02-30"': ERROR,
+            '"2020-1-1"': ERROR,
+            '"0000-01-01"': -719528,
+            '"-0001-01-01"': -719893,
+            '"+12345-01-01"': 3789391,
+            '"12345-01-01"': ERROR,
+            '"+2020-01-01"': ERROR,
+            '"-0000-01-01"': ERROR,
+            '"2020-01-01T00:00:00"': ERROR,
+            "18262": ERROR,
+        },
+    ),
+    (
+        TIME,
+        {
+            '"12:13:14"': 43_994_000_000_000,
+            '"12:13:14.5"': 43_994_500_000_000,
+            '"12:13:14."': 43_994_000_000_000,
+            '"00:00:00.999999999"': 999_000_000,
+            '"24:00:00"': 0,
+            '"24:00:01"': ERROR,
+            '"12:13"': ERROR,
+            '"12:13:60"': ERROR,
+        },
+    ),
+    (
+        TS,
+        {
+            '"2020-01-01 00:00:00"': NEW_YEAR,
+            '"2020-01-01 00:00:00."': NEW_YEAR,
+            '"2020-01-01 00:00:00.1"': NEW_YEAR + 100_000,
+            '"2020-01-01 00:00:00.123456789"': NEW_YEAR + 123_456,
+            '"1969-12-31 23:59:59.999999999"': -1,
+            '"2020-01-01 00:00:00.1234567891"': ERROR,
+            '"2020-01-01 24:00:00"': NEW_YEAR + DAY,
+            '"2020-02-30 00:00:00"': NEW_YEAR + 59 * DAY,
+            '"2020-02-32 00:00:00"': ERROR,
+            '"2020-01-01T00:00:00"': ERROR,
+            '"2020-01-01 00:00"': ERROR,
+            '"2020-01-01 00:00:00Z"': ERROR,
+            "5": ERROR,
+        },
+    ),
+    (
+        LTZ,
+        {
+            '"2020-01-01 00:00:00Z"': NEW_YEAR,
+            '"2020-01-01 00:00:00.123Z"': NEW_YEAR + 123_000,
+            '"2020-01-01 00:00:00"': ERROR,
+            '"2020-01-01 00:00:00+01:00"': ERROR,
+            '"2020-01-01 00:00:00z"': ERROR,
+        },
+    ),
+    (pa.list_(pa.int32()), {"[1,null,2.9]": [1, None, 2], "[]": [], "{}": ERROR, "1": ERROR, '[1,"x"]': ERROR}),
+    (MAP, {'{"x":1,"y":null,"x":3}': [("x", 3), ("y", None)], "{}": [], "[]": ERROR, '{"x":"q"}': ERROR}),
+    (ROW, {'{"c":2,"z":0}': (None, 2), "{}": (None, None), "[]": ERROR, '{"b":1,"b":2}': (2, None)}),
+]
+
+
+@pytest.mark.parametrize(
+    ("t", "text", "expected"), [(t, text, expected) for t, cases in CASES for text, expected in cases.items()]
+)
+def test_a_value(t: pa.DataType, text: str, expected: Any) -> None:
+    if expected is ERROR:
+        with pytest.raises(DecodeError) as e:
+            decode(t, text)
+        assert e.value.row == 0
+        assert decode(t, text, IGNORE) == ([1, None] if text == '[1,"x"]' else [("x", None)] if "q" in text else None)
+    else:
+        value = decode(t, text)
+        assert (str(value) if isinstance(value, Decimal) else value) == expected
+
+
+@pytest.mark.parametrize(
+    ("t", "text", "expected"),
+    [
+        (TS, '"2020-01-01T00:00:00.1"', NEW_YEAR + 100_000),
+        (TS, '"2020-01-01t00:00"', NEW_YEAR),
+        (TS, '"2020-01-01T24:00:00"', ERROR),
+        (TS, '"2020-02-30T00:00:00"', ERROR),
+        (TS, '"2020-01-01 00:00:00"', ERROR),
+        (LTZ, '"2020-01-01T00:00Z"', NEW_YEAR),
+        (LTZ, '"2020-01-01T24:00Z"', NEW_YEAR + DAY),
+        (LTZ, '"2020-01-01t00:00:00Z"', ERROR),
+    ],
+)
+def test_a_timestamp_in_iso_8601(t: pa.DataType, text: str, expected: Any) -> None:
+    if expected is ERROR:
+        with pytest.raises(DecodeError):
+            decode(t, text, ISO)
+    else:
+        assert decode(t, text, ISO) == expected
+
+
+def test_a_decimal_column_makes_the_numbers_inside_a_text_decimals() -> None:
+    schema = pa.schema([("a", pa.string()), ("d", pa.decimal128(10, 2))])
+    payload = b'{"a":{"x":1.50,"y":[1e10,-0,-0.0,1E-10,100.00,0.000]}}\n'
+    decoded = JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(pa.array([payload]))
+    assert decoded.columns[0].to_pylist() == ['{"x":1.5,"y":[1E+10,0,0,1E-10,1E+2,0]}']
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        (b'{"a":1} and more', [1]),
+        (b'{"a":1}{"a":2}', [1]),
+        (b' \n{"a":1}\n ', [1]),
+        (b'\xef\xbb\xbf{"a":1}', [1]),
+        ('{"a":1}'.encode("utf-16-le"), [1]),
+        ('{"a":1}'.encode("utf-32"), [1]),
+        (b'[{"a":1},null,{"a":2}]', [1, 2]),
+        (b"[]", []),
+        (b'{"\\u0061":1,"A":2}', [1]),
+        (b"null", ERROR),
+        (b" ", ERROR),
+        (b"5", ERROR),
+        (b'{"a":1', ERROR),
+        (b'{"a":1,}', ERROR),
+        (b"{'a':1}", ERROR),
+        (b'{"a":1/**/}', ERROR),
+        (b'{"z":"\xff"}', ERROR),
+        (b'[{"a":1},5]', ERROR),
+        (b'{"z":NaN}', ERROR),
+        (b'{"z":"\\x"}', ERROR),
+    ],
+)
+def test_a_payload(payload: bytes, expected: Any) -> None:
+    schema = pa.schema([("a", pa.int64())])
+    strict, lax = (
+        JsonDecoder(schema, Options(JSON_OPTIONS, {"json.ignore-parse-errors": text})) for text in ("false", "true")
+    )
+    array = pa.array([payload + b"\n"])
+    if expected is ERROR:
+        with pytest.raises(DecodeError):
+            strict.decode(array)
+        expected = [1] if payload.startswith(b"[{") else []
+    else:
+        assert strict.decode(array).columns[0].to_pylist() == expected
+    decoded = lax.decode(array)
+    assert decoded.columns[0].to_pylist() == expected
+    assert (decoded.rows.to_pylist() if decoded.rows is not None else [0]) == [0] * len(expected)
+
+
+DEEP = pa.schema(
+    [("o", pa.struct([("l", pa.list_(pa.struct([("n", pa.int32())])))])), ("m", pa.map_(pa.string(), pa.int32()))]
+)
+
+
+@pytest.mark.parametrize(
+    ("payload", "field", "reason"),
+    [
+        ('{"o":{"l":[{},{"n":"x"}]}}', "o.l[1].n", 'found "x", expected INT (-2147483648 to 2147483647)'),
+        ('{"o":{"l":[{},5]}}', "o.l[1]", "found 5, expected a JSON object"),
+        ('{"o":{"l":{"k":1.50}}}', "o.l", 'found {"k":1.5}, expected a JSON array'),
+        ('{"m":{"k":true}}', "m[k]", "found true, expected INT (-2147483648 to 2147483647)"),
+        ('{"o":"' + "x" * 99 + '"}', "o", 'found "' + "x" * 56 + "..., expected a JSON object"),
+        ("[1]", None, "found 1, expected a JSON object"),
+        ("{", None, "the payload is no JSON: Expecting property name enclosed in double quotes at character 1: {"),
+        ("  ", None, "the payload is blank, expected a JSON object:   "),
+    ],
+)
+def test_an_error_names_the_field_what_was_found_and_what_was_expected(payload: str, field: str, reason: str) -> None:
+    decoder = JsonDecoder(DEEP, Options(JSON_OPTIONS, {}))
+    with pytest.raises(DecodeError) as e:
+        decoder.decode(pa.array([b"{}\n", payload.encode() + b"\n"]))
+    assert (e.value.row, e.value.field, e.value.reason) == (1, field, reason)
+
+
+def test_bad_encoding_is_named() -> None:
+    with pytest.raises(DecodeError, match="the payload is not utf-8: byte 0xff at 6"):
+        JsonDecoder(DEEP, Options(JSON_OPTIONS, {})).decode(pa.array([b'{"z":"\xff"}\n']))
+
+
+def test_a_field_in_error_is_null_and_its_neighbours_are_kept() -> None:
+    decoder = JsonDecoder(DEEP, Options(JSON_OPTIONS, IGNORE))
+    payload = b'{"o":{"l":[{"n":"x"},5,{"n":1}]},"m":{"k":true,"l":2}}\n'
+    decoded = decoder.decode(pa.array([b"nonsense\n", payload]))
+    assert decoded.columns[0].to_pylist() == [{"l": [{"n": None}, None, {"n": 1}]}]
+    assert decoded.columns[1].to_pylist() == [[("k", None), ("l", 2)]]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [1]
+
+
+@pytest.mark.parametrize("t", [pa.int64(), MAP])  # the fast way and the exact way
+def test_not_null(t: pa.DataType) -> None:
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", t)])
+    array = pa.array([b'{"k":1}\n', b'{"v":null}\n', b'{"k":null}\n', b'{"k":"x"}\n', b'{"k":5}\n'])
+    with pytest.raises(DecodeError) as e:
+        JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(array)
+    assert (e.value.row, e.value.field, e.value.reason) == (1, "k", "is null or missing, but declared NOT NULL")
+    decoded = JsonDecoder(schema, Options(JSON_OPTIONS, IGNORE)).decode(array)
+    assert decoded.columns[0].to_pylist() == [1, 5]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 4]
+
+
+@pytest.mark.parametrize("payload", [b'{"o":null}\n', b'{"o":{"x":1}}\n', b'{"o":{"x":1,"l":[{}]}}\n'])
+def test_a_missing_field_fails_where_it_is_to_fail(payload: bytes) -> None:
+    schema = pa.schema(
+        [("o", pa.struct([("x", pa.int8()), ("l", pa.list_(pa.struct([("n", pa.int8())])))])), ("p", pa.int8())]
+    )
+    options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true"})
+    whole = b'{"o":{"x":1,"l":[{"n":null}]},"p":null}\n'
+    assert JsonDecoder(schema, options).decode(pa.array([whole] * 2)).columns[1].to_pylist() == [None, None]
+    with pytest.raises(DecodeError, match=r"the field is missing, and 'json.fail-on-missing-field' is 'true'") as e:
+        JsonDecoder(schema, options).decode(pa.array([whole, payload]))
+    assert e.value.row == 1
+
+
+def test_options_that_contradict_each_other() -> None:
+    options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true", "json.ignore-parse-errors": "true"})
+    with pytest.raises(ConflictingOptionsError, match=r"fail-on-missing-field and .*errors shouldn't both be true"):
+        JsonDecoder(DEEP, options)
+
+
+@pytest.mark.parametrize(
+    ("t", "words"),
+    [
+        (pa.map_(pa.int32(), pa.string()), "JSON format doesn't support non-string as key type of map"),
+        (pa.list_(pa.duration("us")), r"column 'a\[\]'"),
+        (pa.struct([("x", pa.month_day_nano_interval())]), r"column 'a\.x'"),
+    ],
+)
+def test_a_type_that_json_does_not_have(t: pa.DataType, words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, {}))

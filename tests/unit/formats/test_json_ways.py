@@ -1,0 +1,172 @@
+"""The fast way and the exact way of reading JSON give the same rows, or the same error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.options import JSON_OPTIONS
+from kafka_sql.options import Options
+from tests.unit.formats.columns import held
+from tests.unit.formats.documents import payloads, schemas
+
+
+class ExactDecoder(JsonDecoder):
+    """Takes the exact way for all payloads."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        super().__init__(schema, options)
+        self._read_schema = None
+
+
+def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
+    """Everything about a decoding in a form that compares exactly."""
+    try:
+        decoded = decoder.decode(array)
+    except DecodeError as e:
+        return e.row, e.field
+    for column in decoded.columns:
+        column.validate(full=True)
+    values = [held(column) for column in decoded.columns]
+    return values, [c.type for c in decoded.columns], None if decoded.rows is None else decoded.rows.to_pylist()
+
+
+OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), schema=schemas(), chosen=OPTIONS, iso=st.booleans())
+def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
+    options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
+    drawn = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
+    array = pa.array([None if p is None else p + b"\n" for p in drawn], pa.binary())
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
+GOOD = b'{"a":1,"s":"x"}'
+# Payloads that pyarrow's reader would take for something else, or that would end it.
+TRAPS = [
+    b"null",
+    b"{}null",
+    b"{}{}",
+    b"{}null{}",
+    b'{"a":1}\0{"a":2}',
+    b'{"a":1}{"a":2}\0{}',
+    b'{"s":"}',
+    b'{"}{}',
+    b'{"a":{}',
+    b"{}}",
+    b"[",
+    b"",
+    b"\xef\xbb\xbf{}",
+    b'{"s":"\xff"}',
+    b'{"z":"\xff"}',
+    b'{"z":NaN}',
+    b'{"z":-Infinity}',
+    b'{"z":[1, Inf]}',
+    b'{"z": NaN, "s":"x: NaN"}',
+    b'{"s":"x: NaN \\" NaN"}',
+    b'{"z":1e400}',
+    b'{"s":"\\ud800"}',
+    b'{"s":"a\nb"}',
+    b'{"a":1,"a":2}',
+    b'{"z":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    b'{"z":' + b'{"z":' * 200_000 + b"1" + b"}" * 200_001,
+    b'{"z":' + b"[" * 1_000_000 + b"}",
+    b'{"z":' + b"[" * 999 + b"]" * 999 + b"}",
+    b'{"z":' + b"[" * 1000 + b"]" * 1000 + b"}",
+    b'{"s":"' + b"[" * 2000 + b'"}',
+    b'{"s":' + b"[" * 999 + b"]" * 999 + b"}",
+]
+
+
+@pytest.mark.parametrize("trap", range(len(TRAPS)))
+@pytest.mark.parametrize("ignore", ["true", "false"])
+@pytest.mark.parametrize("before", [0, 1, 70])
+def test_a_trap_among_good_records(trap: int, ignore: str, before: int) -> None:
+    options = Options(JSON_OPTIONS, {"json.ignore-parse-errors": ignore})
+    array = pa.array([p + b"\n" for p in [GOOD] * before + [TRAPS[trap]] + [GOOD, TRAPS[trap], GOOD]])
+    assert outcome(JsonDecoder(PAIR, options), array) == outcome(ExactDecoder(PAIR, options), array)
+
+
+def test_payloads_that_only_together_are_json_are_not_joined() -> None:
+    # Joined without a newline, these are two good documents.
+    array = pa.array([b'{"s":"}\n', b'{"}{}\n'])
+    with pytest.raises(DecodeError) as e:
+        JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
+    assert e.value.row == 0
+
+
+class CountingDecoder(JsonDecoder):
+    """Counts the payloads that go the exact way."""
+
+    exact = 0
+
+    def _exact(self, buffer: Any, low: int, high: int, kept: Any) -> Any:
+        self.exact += high - low
+        return super()._exact(buffer, low, high, kept)
+
+
+def test_an_odd_record_makes_only_its_neighbours_slow() -> None:
+    schema = pa.schema([("a", pa.int64())])
+    texts = [json.dumps({"a": i}) for i in range(10_000)]
+    texts[7_000] = '{"a":"7000"}'
+    decoder = CountingDecoder(schema, Options(JSON_OPTIONS, {}))
+    decoded = decoder.decode(pa.array([t.encode() + b"\n" for t in texts]))
+    assert decoded.columns[0].to_pylist() == list(range(10_000))
+    assert decoded.rows is None
+    assert 0 < decoder.exact <= 32
+
+
+FAST = pa.schema(
+    [
+        pa.field("n", pa.int64(), nullable=False),
+        ("f", pa.float32()),
+        ("d", pa.decimal128(10, 2)),
+        ("b", pa.binary()),
+        ("day", pa.date32()),
+        ("time", pa.time64("ns")),
+        ("ts", pa.timestamp("us")),
+        ("ltz", pa.timestamp("us", tz="Europe/Berlin")),
+        ("r", pa.struct([pa.field("x", pa.int8(), nullable=False), pa.field("l", pa.list_(pa.timestamp("us")))])),
+    ]
+)
+PLAIN = (
+    '{"n":1,"f":0.1,"d":1.5,"b":"AQI=","day":"2020-12-30","time":"12:13:14.5","ts":"2020-12-30 12:13:14.123","ltz":'
+    '"2020-12-30 12:13:14Z","r":{"x":1,"l":["2020-12-30 12:13:14",null]},"info":"says: Info, NaN","more":[{"x":1}]}'
+)
+
+
+def test_plain_records_of_all_types_but_maps_go_the_fast_way() -> None:
+    decoder = CountingDecoder(FAST, Options(JSON_OPTIONS, {}))
+    array = pa.array([PLAIN.encode() + b"\n"] * 100 + [b'{"n":2}\n'])
+    decoded = decoder.decode(array)
+    assert decoder.exact == 0
+    assert [c.type for c in decoded.columns] == FAST.types
+    assert outcome(decoder, array) == outcome(ExactDecoder(FAST, Options(JSON_OPTIONS, {})), array)
+
+
+@pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, b"\n", None], pa.binary())])
+def test_no_payload_is_no_row(array: pa.Array) -> None:
+    decoded = JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
+    assert [c.to_pylist() for c in decoded.columns] == [[], []]
+    assert (decoded.rows is None) == (len(array) == 0)
+
+
+def test_slices_nulls_and_missing_terminators() -> None:
+    decoder = JsonDecoder(PAIR, Options(JSON_OPTIONS, {}))
+    whole = pa.array([b"no", b'{"a":1}\n', None, b'{"a":2}\n', b"\n", b'[{"a":3},{"a":4}]\n', b"no"])
+    decoded = decoder.decode(whole[1:6])
+    assert decoded.columns[0].to_pylist() == [1, 2, 3, 4]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 2, 4, 4]
+    assert decoder.decode(pa.array([b'{"a":1}', b'{"a":2}'])).columns[0].to_pylist() == [1, 2]
