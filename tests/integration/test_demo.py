@@ -30,9 +30,8 @@ raise SystemExit(demo.main())
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     # a Python of a virtual environment that was not activated: the workers must be it all the same
     environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False
-    )
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
 
 
 def test_every_figure_is_checked_and_right() -> None:
