@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test test-unit test-integration bench lint format clean java
+.PHONY: help demo test test-unit test-integration bench docs-options lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -24,8 +24,11 @@ test-unit: java $(INSTALLED) ## The tests that need no broker
 test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest tests/integration
 
-bench: java $(INSTALLED) ## Measure how fast a topic is read
-	$(PY) benchmarks/read_json.py
+bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
+	$(PY) -m benchmarks.read_json
+
+docs-options: $(INSTALLED) ## Write docs/options.md from the options tables
+	$(PY) -m tools.options_page
 
 lint: $(INSTALLED) ## Style, formatting, types, import rules
 	$(PY) -m ruff check
