@@ -26,7 +26,19 @@ def read_type(t: pa.DataType) -> pa.DataType | None:
         return None if not inners or any(i is None for _, i in inners) else pa.struct(inners)
     if pt.is_map(t):
         return None
-    return t if pt.is_boolean(t) or pt.is_integer(t) or pt.is_floating(t) or pt.is_decimal(t) else pa.string()
+    if pt.is_decimal(t):
+        return _with_room(t.precision, t.scale)
+    return t if pt.is_boolean(t) or pt.is_integer(t) or pt.is_floating(t) else pa.string()
+
+
+def _with_room(precision: int, scale: int) -> pa.DataType:
+    """A decimal type in which the reader cannot overflow.
+
+    It checks the digits of a number against the precision, and then multiplies it up to the scale without a check. So
+    the precision leaves room for that: all products of these types fit in 38 and 76 digits.
+    """
+    room = 38 - scale
+    return pa.decimal128(room, scale) if precision <= room else pa.decimal256(76 - scale, scale)
 
 
 def read(text: pa.Buffer, schema: pa.Schema) -> list[pa.Array] | None:
@@ -71,8 +83,9 @@ def convert(array: pa.Array, t: pa.DataType, rules: Rules) -> pa.Array:
         children = [convert(array.field(i), t.field(i).type, rules) for i in range(t.num_fields)]
         return pa.Array.from_buffers(t, len(array), array.buffers()[:1], children=children)
     if pt.is_decimal(t):
-        array.validate(full=True)  # the reader does not look at the precision
-        return array
+        decimals = array.cast(t)
+        decimals.validate(full=True)  # where the type is the same, the cast has not looked at the digits
+        return decimals
     if pt.is_date(t):
         return _require(array, 10, 10).cast(t)
     if pt.is_time(t):

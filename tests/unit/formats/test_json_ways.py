@@ -170,3 +170,14 @@ def test_slices_nulls_and_missing_terminators() -> None:
     assert decoded.rows is not None
     assert decoded.rows.to_pylist() == [0, 2, 4, 4]
     assert decoder.decode(pa.array([b'{"a":1}', b'{"a":2}'])).columns[0].to_pylist() == [1, 2]
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 38))
+def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> None:
+    t = pa.decimal128(precision, data.draw(st.integers(0, precision)))
+    digits = st.from_regex(r"-?(0|[1-9][0-9]{0,80})(\.[0-9]{1,80})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
+    texts = data.draw(st.lists(digits, min_size=1, max_size=4))
+    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {})
+    array = pa.array([f'{{"a":{text}}}\n'.encode() for text in texts])
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
