@@ -1,0 +1,144 @@
+"""What JSON payloads become rows, and what the errors say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import ConflictingOptionsError, DecodeError, SchemaError
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.options import JSON_OPTIONS
+from kafka_sql.options import Options
+
+ERROR = object()
+IGNORE = {"json.ignore-parse-errors": "true"}
+MAP = pa.map_(pa.string(), pa.int32())
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        (b'{"a":1} and more', [1]),
+        (b'{"a":1}{"a":2}', [1]),
+        (b' \n{"a":1}\n ', [1]),
+        (b'\xef\xbb\xbf{"a":1}', [1]),
+        ('{"a":1}'.encode("utf-16-le"), [1]),
+        ('{"a":1}'.encode("utf-32"), [1]),
+        (b'[{"a":1},null,{"a":2}]', [1, 2]),
+        (b"[]", []),
+        (b'{"\\u0061":1,"A":2}', [1]),
+        (b"null", ERROR),
+        (b" ", ERROR),
+        (b"5", ERROR),
+        (b'{"a":1', ERROR),
+        (b'{"a":1,}', ERROR),
+        (b"{'a':1}", ERROR),
+        (b'{"a":1/**/}', ERROR),
+        (b'{"z":"\xff"}', ERROR),
+        (b'[{"a":1},5]', ERROR),
+        (b'{"z":NaN}', ERROR),
+        (b'{"z":"\\x"}', ERROR),
+    ],
+)
+def test_a_payload(payload: bytes, expected: Any) -> None:
+    schema = pa.schema([("a", pa.int64())])
+    strict, lax = (
+        JsonDecoder(schema, Options(JSON_OPTIONS, {"json.ignore-parse-errors": text})) for text in ("false", "true")
+    )
+    array = pa.array([payload + b"\n"])
+    if expected is ERROR:
+        with pytest.raises(DecodeError):
+            strict.decode(array)
+        expected = [1] if payload.startswith(b"[{") else []
+    else:
+        assert strict.decode(array).columns[0].to_pylist() == expected
+    decoded = lax.decode(array)
+    assert decoded.columns[0].to_pylist() == expected
+    assert (decoded.rows.to_pylist() if decoded.rows is not None else [0]) == [0] * len(expected)
+
+
+DEEP = pa.schema(
+    [("o", pa.struct([("l", pa.list_(pa.struct([("n", pa.int32())])))])), ("m", pa.map_(pa.string(), pa.int32()))]
+)
+
+
+@pytest.mark.parametrize(
+    ("payload", "field", "reason"),
+    [
+        ('{"o":{"l":[{},{"n":"x"}]}}', "o.l[1].n", 'found "x", expected INT (-2147483648 to 2147483647)'),
+        ('{"o":{"l":[{},5]}}', "o.l[1]", "found 5, expected a JSON object"),
+        ('{"o":{"l":{"k":1.50}}}', "o.l", 'found {"k":1.5}, expected a JSON array'),
+        ('{"m":{"k":true}}', "m[k]", "found true, expected INT (-2147483648 to 2147483647)"),
+        ('{"o":"' + "x" * 99 + '"}', "o", 'found "' + "x" * 56 + "..., expected a JSON object"),
+        ("[1]", None, "found 1, expected a JSON object"),
+        ("{", None, "the payload is no JSON: Expecting property name enclosed in double quotes at character 1: {"),
+        ("  ", None, "the payload is blank, expected a JSON object:   "),
+    ],
+)
+def test_an_error_names_the_field_what_was_found_and_what_was_expected(payload: str, field: str, reason: str) -> None:
+    decoder = JsonDecoder(DEEP, Options(JSON_OPTIONS, {}))
+    with pytest.raises(DecodeError) as e:
+        decoder.decode(pa.array([b"{}\n", payload.encode() + b"\n"]))
+    assert (e.value.row, e.value.field, e.value.reason) == (1, field, reason)
+
+
+def test_bad_encoding_is_named() -> None:
+    with pytest.raises(DecodeError, match="the payload is not utf-8: byte 0xff at 6"):
+        JsonDecoder(DEEP, Options(JSON_OPTIONS, {})).decode(pa.array([b'{"z":"\xff"}\n']))
+
+
+def test_a_field_in_error_is_null_and_its_neighbours_are_kept() -> None:
+    decoder = JsonDecoder(DEEP, Options(JSON_OPTIONS, IGNORE))
+    payload = b'{"o":{"l":[{"n":"x"},5,{"n":1}]},"m":{"k":true,"l":2}}\n'
+    decoded = decoder.decode(pa.array([b"nonsense\n", payload]))
+    assert decoded.columns[0].to_pylist() == [{"l": [{"n": None}, None, {"n": 1}]}]
+    assert decoded.columns[1].to_pylist() == [[("k", None), ("l", 2)]]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [1]
+
+
+@pytest.mark.parametrize("t", [pa.int64(), MAP])  # the fast way and the exact way
+def test_not_null(t: pa.DataType) -> None:
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", t)])
+    array = pa.array([b'{"k":1}\n', b'{"v":null}\n', b'{"k":null}\n', b'{"k":"x"}\n', b'{"k":5}\n'])
+    with pytest.raises(DecodeError) as e:
+        JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(array)
+    assert (e.value.row, e.value.field, e.value.reason) == (1, "k", "is null or missing, but declared NOT NULL")
+    decoded = JsonDecoder(schema, Options(JSON_OPTIONS, IGNORE)).decode(array)
+    assert decoded.columns[0].to_pylist() == [1, 5]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 4]
+
+
+@pytest.mark.parametrize("payload", [b'{"o":null}\n', b'{"o":{"x":1}}\n', b'{"o":{"x":1,"l":[{}]}}\n'])
+def test_a_missing_field_fails_where_it_is_to_fail(payload: bytes) -> None:
+    schema = pa.schema(
+        [("o", pa.struct([("x", pa.int8()), ("l", pa.list_(pa.struct([("n", pa.int8())])))])), ("p", pa.int8())]
+    )
+    options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true"})
+    whole = b'{"o":{"x":1,"l":[{"n":null}]},"p":null}\n'
+    assert JsonDecoder(schema, options).decode(pa.array([whole] * 2)).columns[1].to_pylist() == [None, None]
+    with pytest.raises(DecodeError, match=r"the field is missing, and 'json.fail-on-missing-field' is 'true'") as e:
+        JsonDecoder(schema, options).decode(pa.array([whole, payload]))
+    assert e.value.row == 1
+
+
+def test_options_that_contradict_each_other() -> None:
+    options = Options(JSON_OPTIONS, {"json.fail-on-missing-field": "true", "json.ignore-parse-errors": "true"})
+    with pytest.raises(ConflictingOptionsError, match=r"fail-on-missing-field and .*errors shouldn't both be true"):
+        JsonDecoder(DEEP, options)
+
+
+@pytest.mark.parametrize(
+    ("t", "words"),
+    [
+        (pa.map_(pa.int32(), pa.string()), "JSON format doesn't support non-string as key type of map"),
+        (pa.list_(pa.duration("us")), r"column 'a\[\]'"),
+        (pa.struct([("x", pa.month_day_nano_interval())]), r"column 'a\.x'"),
+    ],
+)
+def test_a_type_that_json_does_not_have(t: pa.DataType, words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, {}))
