@@ -48,7 +48,7 @@ def define(table: Table) -> Definition:
     given = table.options
     connector = _connector(given)
     key, prefix = _format_key(given)
-    value_format = find(given[key])
+    value_format = find(given[key], key)
     format_options = {prefix + o.key for o in value_format.options}
     refuse_unknown(connector, given, {o.key for o in opt.KAFKA_OPTIONS} | format_options)
     options = Options(opt.KAFKA_OPTIONS, given)

@@ -18,8 +18,8 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
-def find(identifier: str) -> Format:
-    """The format of that identifier.
+def find(identifier: str, option: str) -> Format:
+    """The format of an identifier, which was given as ``option``.
 
     Raises:
         InvalidOptionError: names the formats that there are, and the nearest.
@@ -27,7 +27,7 @@ def find(identifier: str) -> Format:
     if identifier not in FORMATS:
         available = ", ".join(f"'{name}'" for name in sorted(FORMATS))
         raise InvalidOptionError(
-            f"Could not find any format for identifier '{identifier}'. Available format identifiers are: {available}."
-            + did_you_mean(identifier, FORMATS)
+            f"Could not find any format for identifier '{identifier}' (option '{option}'). "
+            f"Available format identifiers are: {available}." + did_you_mean(identifier, FORMATS)
         )
     return FORMATS[identifier]

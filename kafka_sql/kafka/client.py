@@ -30,7 +30,7 @@ class Handle:
 
     pointer: int
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=4))
-    _callbacks: list[object] = field(default_factory=list, repr=False)
+    callbacks: list[object] = field(default_factory=list, repr=False)  # ctypes: they must live as long as the handle
 
     def causes(self) -> str:
         """The errors as the end of a sentence."""
@@ -57,7 +57,7 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
         _LOG.log(severity, "%s: %s", facility.decode(), text.decode(errors="replace"))
 
     error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
-    handle._callbacks += [error_callback, log_callback, on_delivery]  # ctypes: alive as long as the handle
+    handle.callbacks += [error_callback, log_callback, on_delivery]
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
     # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the
     # interpreter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 
 _POLL_MS: Final = 100
+_PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
 
 
 @dataclass
@@ -27,11 +28,11 @@ class Producer:
     """
 
     topic: str
+    _handle: Handle
+    _failures: list[str]
+    _calls: npt.NDArray[np.int64]
+    _units: npt.NDArray[np.uint8]
     sent: int = 0
-    _handle: Handle = field(default_factory=lambda: Handle(0), repr=False)
-    _calls: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
-    _units: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8), repr=False)
-    _failures: list[str] = field(default_factory=list, repr=False)
 
     def produce(
         self,
@@ -79,31 +80,30 @@ class Producer:
     def _check(self) -> None:
         if self._failures:
             raise DeliveryError(
-                f"{self._failures[0]} ({len(self._failures)} of {self.sent or 'the first'} records so far). "
-                f"Nothing of this task counts as written. Client: {self._handle.causes()}."
+                f"{self._failures[0]} (records not acknowledged so far: {len(self._failures)}). The rows of this task "
+                f"do not count as written. Client: {self._handle.causes()}."
             )
 
 
 @contextmanager
 def open_producer(config: Mapping[str, str], topic: str) -> Iterator[Producer]:
     """A producer for the time of a ``with`` block; leaving it by an error drops what is still queued."""
-    producer = Producer(topic)
+    failures: list[str] = []
 
     def on_delivery(_: int, message: Any, __: int) -> None:
         failed = message.contents
-        producer._failures.append(f"{topic}[{failed.partition}]: {library.reason(failed.err)}")
+        failures.append(f"{topic}[{failed.partition}]: {library.reason(failed.err)}")
 
     # reports only for failures: an acknowledged record costs no call into Python
     mine = {**config, "delivery.report.only.error": "true"}
     with open_handle(library.PRODUCER, mine, library.DELIVERY_CALLBACK(on_delivery)) as handle:
         target = library.topic_new(handle.pointer, topic.encode(), None)
-        producer._handle, producer._units = handle, _units(target)
         functions = (library.produceva, library.error_code, library.error_destroy)
-        producer._calls = np.array([handle.pointer, *map(library.address, functions)], np.int64)
+        calls = np.array([handle.pointer, *map(library.address, functions)], np.int64)
         try:
-            yield producer
+            yield Producer(topic, handle, failures, calls, _units(target))
         finally:
-            library.purge(handle.pointer, 3)  # queued and in flight; nothing is left after a flush
+            library.purge(handle.pointer, _PURGE_ALL)
             library.topic_destroy(target)
 
 

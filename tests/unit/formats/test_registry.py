@@ -10,13 +10,16 @@ from kafka_sql.formats.registry import FORMATS, find
 
 @pytest.mark.parametrize("identifier", ["json", "raw"])
 def test_find(identifier: str) -> None:
-    assert find(identifier).identifier == identifier
+    assert find(identifier, "format").identifier == identifier
 
 
 def test_an_unknown_format_is_named_with_those_that_there_are() -> None:
     with pytest.raises(InvalidOptionError) as e:
-        find("jsn")
-    assert "'jsn'. Available format identifiers are: 'json', 'raw'. Did you mean 'json'?" in str(e.value)
+        find("jsn", "value.format")
+    assert (
+        "'jsn' (option 'value.format'). Available format identifiers are: 'json', 'raw'. Did you mean 'json'?"
+        in str(e.value)
+    )
 
 
 def test_every_option_stands_under_its_formats_name() -> None:
