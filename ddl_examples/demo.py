@@ -50,9 +50,10 @@ def main() -> int:
                 spark.stop()
     say(f"All figures are what the input implies ({time.monotonic() - began:.0f} s).\n")
     print("What to try next:")
-    print("  kafka-sql-broker                      a Kafka of your own on this machine; Ctrl-C ends it")
-    print("  ddl_examples/demo/*.sql               the statements that you have just seen")
-    print("  docs/                                 options, formats, the embedded Kafka, how it is built")
+    print("  .venv/bin/kafka-sql-broker   a Kafka of your own on this machine; Ctrl-C ends it")
+    print("  ddl_examples/demo/*.sql      the statements that you have just seen, to be changed and run again")
+    print("  docs/                        options, formats, the embedded Kafka, how it is built")
+    print("  make bench                   the same kind of SELECT by this project and by Spark's own Kafka source")
     return 0
 
 
@@ -62,6 +63,7 @@ def session(folder: str) -> SparkSession:
         SparkSession.builder.master("local[*]")
         .appName("kafka_sql demo")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
@@ -117,8 +119,8 @@ class Demo:
         self.sql("09_revenue")
         self.sql("10_settings")
         (job,) = self.show("11_streaming_insert")
-        self.follow(job["job id"], len(implied.windows))
         self.spark.sql("SET 'execution.runtime-mode' = 'batch'")
+        self.follow(job["job id"], len(implied.windows))
         self.show("12_revenue")
         rows = self.spark.sql("SELECT * FROM revenue").collect()
         found = {(seconds(r.window_start), r.country): [r.orders, r.revenue] for r in rows}
@@ -136,14 +138,10 @@ class Demo:
             written = sum(max(p.sink.numOutputRows, 0) for p in query.recentProgress)
             read = sum(p.numInputRows for p in query.recentProgress)
             progress(f"{read:,} records read, {written} of {expected} windows written")
-            if self.spark.sql("SET 'execution.runtime-mode' = 'batch'") and self.count("revenue") >= expected:
+            if self.spark.table("revenue").count() >= expected:
                 break
         print()
         query.stop()
-
-    def count(self, table: str) -> int:
-        """Rows of a table as of now."""
-        return self.spark.sql(f"SELECT * FROM {table}").count()
 
     def sql(self, name: str) -> DataFrame:
         """Print a file's statements, run them, return the last result."""

@@ -18,7 +18,7 @@ from kafka_sql.errors import TableExistsError, TableNotFoundError, did_you_mean
 from kafka_sql.table import Column, Table
 
 Name = tuple[str, str]  # database, table; the database is empty for a temporary table
-_HIDDEN = "__kafka"  # ending of the data source's name behind a view
+_HIDDEN, _TEMPORARY = "__kafka", "__kafka_temporary"  # endings of the data source's name behind a view
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,14 @@ class Tables:
             if table.if_not_exists:
                 return
             raise TableExistsError(
-                f"Table '{'.'.join(filter(None, name))}' exists already. DROP TABLE it first, or say CREATE TABLE "
-                f"IF NOT EXISTS."
+                f"Table '{'.'.join(filter(None, name))}' exists already. DROP TABLE it first, or say "
+                "CREATE TABLE IF NOT EXISTS."
             )
         definition = define(replace(table, name=tuple(filter(None, name))))
         entry = self._entry(name, definition)
         kind = provider(entry.provider, definition, spark_schema(table))
         self._spark.dataSource.register(kind)
         comment = f" COMMENT {_text(table.comment)}" if table.comment else ""
-        if entry.behind_view:
-            self.plain(f"DROP TABLE IF EXISTS {entry.source}")  # left by a session that ended without DROP
         self.plain(f"CREATE TABLE {entry.source} USING {quote(entry.provider)}{comment}")
         if entry.behind_view:
             self._create_view(entry, comment)
@@ -142,7 +140,7 @@ class Tables:
 
     def hidden(self) -> set[str]:
         """Names that stand in Spark's catalog but are no user's tables."""
-        return {e.name[1] + _HIDDEN for e in self if e.behind_view}
+        return {e.name[1] + (_TEMPORARY if e.table.temporary else _HIDDEN) for e in self if e.behind_view}
 
     def _name(self, table: Table) -> Name:
         *database, name = (part.lower() for part in table.name)
@@ -155,8 +153,9 @@ class Tables:
         home = database or self._database()
         # two tables of one name in two databases are two providers
         kind = ".".join(["kafka", *([] if home == "default" else [home]), table])
-        hidden = _HIDDEN if definition.table.computed or definition.table.temporary else ""
-        return Entry(name, definition, _dotted((home, table + hidden)), kind)
+        if not database:  # beside a lasting table of the same name
+            return Entry(name, definition, _dotted((home, table + _TEMPORARY)), kind + _TEMPORARY)
+        return Entry(name, definition, _dotted((home, table + (_HIDDEN if definition.table.computed else ""))), kind)
 
     def _taken(self, name: Name) -> bool:
         if not name[0]:

@@ -15,7 +15,8 @@ from kafka_sql.errors import DeliveryError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 
-_POLL_MS: Final = 100
+_FLUSH_MS: Final = 100
+_FULL_MS: Final = 5  # no report tells of room in the queue, as acknowledged records have none
 _PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
 
 
@@ -62,7 +63,7 @@ class Producer:
             full = code == library.QUEUE_FULL
             if code and not full:
                 raise DeliveryError(f"{self.topic}: row {self.sent + row} was refused: {library.reason(code)}.")
-            library.poll(self._handle.pointer, _POLL_MS if full else 0)
+            library.poll(self._handle.pointer, _FULL_MS if full else 0)
             self._check()
         self.sent += count
 
@@ -73,7 +74,7 @@ class Producer:
             DeliveryError: one was not.
         """
         # an idempotent producer ends every record within delivery.timeout.ms, so this ends too
-        while library.flush(self._handle.pointer, _POLL_MS) == library.TIMED_OUT:
+        while library.flush(self._handle.pointer, _FLUSH_MS) == library.TIMED_OUT:
             self._check()
         self._check()
 

@@ -39,7 +39,7 @@ def _type(spark: SparkSession, entry: Entry, column: Column) -> str:
     """The type as declared; of a computed column, as Spark sees it."""
     if column.expression is None:
         return column.declared
-    return spark.table(".".join(entry.table.name)).schema[column.name].dataType.simpleString().upper()
+    return spark.table(".".join(map(quote, entry.table.name))).schema[column.name].dataType.simpleString().upper()
 
 
 def _extras(column: Column) -> str | None:

@@ -198,13 +198,25 @@ def test_two_databases_have_two_tables_of_one_name(sql: Any, topics: Topics, ord
     sql("DROP DATABASE shop")
 
 
-def test_temporary_table(sql: Any, topics: Topics) -> None:
-    topic = topics.create()
+def test_a_temporary_table_stands_before_a_lasting_one_of_its_name(sql: Any, topics: Topics) -> None:
+    lasting, topic = topics.create(), topics.create()
+    sql(f"CREATE TABLE scratch (a INT, b AS a + 1) {topics.with_options(lasting)}")
     sql(f"CREATE TEMPORARY TABLE scratch (a INT) {topics.with_options(topic)}")
+    assert [r.isTemporary for r in sql("SHOW TABLES").collect() if "scratch" in r.tableName] == [False, True]
     sql("INSERT INTO scratch VALUES (1)")
     sql("INSERT INTO scratch VALUES (2)")
-    assert sorted(sql("SELECT a FROM scratch").collect()) == [(1,), (2,)]
-    sql("DROP TABLE scratch")
+    assert sorted(sql("SELECT * FROM scratch").collect()) == [(1,), (2,)]
+    sql("DROP TEMPORARY TABLE scratch")
+    sql("INSERT INTO scratch VALUES (3)")
+    assert sql("SELECT * FROM scratch").collect() == [(3, 4)]
+
+
+def test_a_table_of_the_users_is_never_dropped(sql: Any, topics: Topics) -> None:
+    sql("CREATE TABLE mine__kafka (x INT) USING parquet")
+    sql("INSERT INTO mine__kafka VALUES (1)")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        sql(f"CREATE TABLE mine (a INT, b AS a + 1) {topics.with_options('x')}")
+    assert sql("SELECT x FROM mine__kafka").collect() == [(1,)]
 
 
 def test_a_failed_create_leaves_nothing(sql: Any, topics: Topics) -> None:

@@ -1,0 +1,80 @@
+"""Writing: a task ends when its rows are acknowledged, and fails when one is not."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.errors import DeliveryError
+from kafka_sql.kafka.producer import open_producer
+from kafka_sql.kafka.properties import to_librdkafka
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def config(bootstrap: str, **more: str) -> dict[str, str]:
+    given = {key.replace("_", "."): value for key, value in more.items()}
+    return to_librdkafka({"bootstrap.servers": bootstrap, **given})
+
+
+def test_values_keys_nulls_and_timestamps(topics: Topics) -> None:
+    topic = topics.create()
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        producer.produce(
+            pa.array([b"a", None, b"", b"ccc"], pa.binary()),
+            pa.array([b"k", b"", None, b"k"], pa.binary()),
+            np.array([1_000, 2_000, 3_000, 4_000], np.int64),
+        )
+        producer.flush()
+        assert producer.sent == 4
+    found = [(m.value(), m.key(), m.timestamp()[1]) for m in topics.take(topic, 4)]
+    assert found == [(b"a", b"k", 1_000), (None, b"", 2_000), (b"", None, 3_000), (b"ccc", b"k", 4_000)]
+
+
+def test_a_slice_of_an_array_is_written_alone(topics: Topics) -> None:
+    topic = topics.create()
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        producer.produce(pa.array([b"a", b"b", b"c", b"d"], pa.binary())[1:3])
+        producer.flush()
+    assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
+
+
+def test_keys_go_where_javas_partitioner_puts_them(topics: Topics) -> None:
+    topic = topics.create(10)
+    keys = [b"21", b"foobar", b"a-little-bit-long-string", b"a-little-bit-longer-string", b"abc"]
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        producer.produce(pa.array(keys, pa.binary()), pa.array(keys, pa.binary()))
+        producer.flush()
+    # murmur2 of these keys, from the tests of Kafka's Java client, made positive, modulo the partitions
+    murmur2 = [-973932308, -790332482, -985981536, -1486304829, 479470107]
+    expected = {key: (hash_ & 0x7FFFFFFF) % 10 for key, hash_ in zip(keys, murmur2, strict=True)}
+    assert {m.key(): m.partition() for m in topics.take(topic, 5, partitions=10)} == expected
+
+
+def test_a_full_queue_waits_and_loses_nothing(topics: Topics) -> None:
+    topic = topics.create()
+    small = config(topics.bootstrap, queue_buffering_max_messages="100")
+    payloads = [b"%d" % i for i in range(20_000)]
+    with open_producer(small, topic) as producer:
+        producer.produce(pa.array(payloads, pa.binary()))
+        producer.flush()
+    assert [m.value() for m in topics.take(topic, 20_000)] == payloads
+
+
+def test_nothing_counts_as_written_before_it_is_acknowledged() -> None:
+    with EmbeddedKafka() as kafka:
+        topic = Topics(kafka.bootstrap_servers).create()
+        with open_producer(config(kafka.bootstrap_servers, delivery_timeout_ms="3000"), topic) as producer:
+            producer.produce(pa.array([b"before"], pa.binary()))
+            producer.flush()
+            kafka.nodes[0].pause()  # the connection stays open, and no answer comes
+            producer.produce(pa.array([b"lost"], pa.binary()))
+            began = time.monotonic()
+            with pytest.raises(DeliveryError, match=rf"{topic}\[0\]: .*[Tt]imed out.* do not count as written"):
+                producer.flush()
+            assert time.monotonic() - began < 20
