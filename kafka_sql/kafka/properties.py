@@ -21,6 +21,7 @@ CONNECT_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
 # Java's meaning wherever librdkafka's default differs, and buffers that let a reader run at full speed.
 DEFAULTS: Final[Mapping[str, str]] = {
     "isolation.level": "read_uncommitted",
+    "check.crcs": "true",
     "acks": "all",
     "enable.idempotence": "true",
     "delivery.timeout.ms": "120000",

@@ -15,6 +15,7 @@ SERVERS = {"bootstrap.servers": "localhost:9092"}
 def test_java_defaults_hold_where_librdkafka_differs() -> None:
     config = to_librdkafka(SERVERS)
     assert config["isolation.level"] == "read_uncommitted"
+    assert config["check.crcs"] == "true"
     assert config["acks"] == "all"
     assert config["enable.idempotence"] == "true"
     assert config["partitioner"] == "murmur2_random"
