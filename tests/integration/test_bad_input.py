@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
-from kafka_sql.errors import SqlSyntaxError
+from kafka_sql.errors import SqlSyntaxError, TopicNotFoundError
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
@@ -42,6 +43,9 @@ def test_topic_does_not_exist(sql: Any, topics: Topics) -> None:
     for statement in ("SELECT * FROM wrong", "INSERT INTO wrong VALUES (1)"):
         with pytest.raises(Exception, match=rf"Topic '{topic}x' does not exist .* Did you mean 'topic-"):
             sql(statement).collect()
+    with pytest.raises(TopicNotFoundError) as caught:  # a statement that runs at once raises our error itself
+        sql("INSERT INTO wrong VALUES (1)")
+    assert isinstance(caught.value.__cause__, PySparkException)
     assert topic + "x" not in topics.admin.list_topics(timeout=10).topics
 
 

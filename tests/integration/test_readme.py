@@ -1,0 +1,32 @@
+"""The README's own code, run as it stands but for the broker's address and the checkpoint folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_code_runs(spark: Any, sql: Any, topics: Topics, tmp_path: Path, capsys: Any) -> None:
+    new = [NewTopic(name, 1, 1) for name in ("orders", "revenue")]
+    for done in topics.admin.create_topics(new).values():
+        done.result(30)
+    declare, stream = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(declare.replace("localhost:9092", topics.bootstrap), names)
+    assert names["spark"] is spark
+    assert re.search(r"\|\s*1\|\s*29\.97\|", capsys.readouterr().out)
+    sql(f"CREATE TABLE revenue (t TIMESTAMP_LTZ(3), country STRING, r DECIMAL(20, 2)) {topics.with_options('revenue')}")
+    exec(stream.replace("/data/checkpoints", str(tmp_path)), names)
+    (query,) = spark.streams.active
+    assert query.name == "revenue"
+    query.processAllAvailable()
+    query.stop()
