@@ -21,7 +21,10 @@ class Topics:
 
     def create(self, partitions: int = 1, **config: str) -> str:
         """A new topic's name."""
-        name = f"topic-{next(_NAMES)}"
+        return self.create_named(f"topic-{next(_NAMES)}", partitions, **config)
+
+    def create_named(self, name: str, partitions: int = 1, **config: str) -> str:
+        """The same under a given name."""
         settings = {key.replace("_", "."): value for key, value in config.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
         return name

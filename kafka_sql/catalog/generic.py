@@ -57,6 +57,7 @@ class KafkaFormat(KafkaTable):
 
     def _define(self, schema: StructType) -> None:
         given = {key: text for key, text in self.options.items() if key.lower() not in _SPARKS_OWN}
+        self.stored = schema
         kinds = ((f, f.dataType.simpleString()) for f in schema)
         columns = tuple(Column(f.name, kind, kind, nullable=f.nullable) for f, kind in kinds)
         self._definition: Definition = define(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))

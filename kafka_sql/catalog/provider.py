@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.metadata import check_metadata
 from kafka_sql.source.readers import BatchReader, StreamReader
@@ -24,7 +24,7 @@ class KafkaTable(DataSource):
     """A declared table as a data source; a subclass holds the definition."""
 
     definition: ClassVar[Definition]
-    stored: ClassVar[StructType]
+    stored: StructType
 
     def schema(self) -> StructType:
         """The stored columns."""
@@ -40,21 +40,44 @@ class KafkaTable(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """A batch write."""
-        self._check_write(overwrite)
+        self._check_write(schema, overwrite)
         return BatchWriter(self.definition)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """A streaming write."""
-        self._check_write(overwrite)
+        self._check_write(schema, overwrite)
         return StreamWriter(self.definition)
 
-    def _check_write(self, overwrite: bool) -> None:
+    def _check_write(self, schema: StructType, overwrite: bool) -> None:
         if overwrite:
             raise UnsupportedSqlError(
                 f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT "
                 f"INTO."
             )
+        _check_columns(self.definition, self.stored, schema)
         check_sink(self.definition)
+
+
+def _check_columns(definition: Definition, stored: StructType, written: StructType) -> None:
+    """Check what is written against the table: by DataFrames, Spark lets any columns through.
+
+    Raises:
+        SchemaError: a column is missing, unknown or of another type.
+    """
+    expected = {c.name: stored[c.name].dataType.simpleString() for c in definition.table.stored}
+    needed = {c.name for c in definition.table.physical}
+    for field in written:
+        if field.name not in expected:
+            near = did_you_mean(field.name, expected)
+            raise SchemaError(f"Table '{definition.name}' has no column '{field.name}' to be written.{near}")
+        if field.dataType.simpleString() != expected[field.name]:
+            raise SchemaError(
+                f"Table '{definition.name}': column '{field.name}' is {expected[field.name]}, and "
+                f"{field.dataType.simpleString()} is written. Cast it."
+            )
+    missing = needed - set(written.fieldNames())
+    if missing:
+        raise SchemaError(f"Table '{definition.name}': column '{sorted(missing)[0]}' is not among those written.")
 
 
 def provider(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:

@@ -133,8 +133,8 @@ class Tables:
         if entry is None or (temporary and not entry.table.temporary):
             return False
         if entry.behind_view:
-            self.plain(f"DROP VIEW {_dotted(entry.name)}")
-        self.plain(f"DROP TABLE {entry.source}")
+            self.plain(f"DROP VIEW IF EXISTS {_dotted(entry.name)}")
+        self.plain(f"DROP TABLE IF EXISTS {entry.source}")
         del self._entries[entry.name]
         return True
 
@@ -158,9 +158,11 @@ class Tables:
         return Entry(name, definition, _dotted((home, table + (_HIDDEN if definition.table.computed else ""))), kind)
 
     def _taken(self, name: Name) -> bool:
-        if not name[0]:
+        database, table = name
+        if not database:
             return name in self._entries
-        return self._spark.catalog.tableExists(_dotted(name))
+        # listed, not loaded: a table of another session has no provider in this one
+        return any(row.tableName.lower() == table for row in self.plain(f"SHOW TABLES IN {quote(database)}").collect())
 
     def _database(self) -> str:
         return self._spark.catalog.currentDatabase().lower()

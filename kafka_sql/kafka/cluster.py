@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -38,7 +39,7 @@ class Cluster:
         self._servers = config["bootstrap.servers"]
         self._wait = patience(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
-        self._errors: list[str] = []
+        self._errors: deque[str] = deque(maxlen=4)
         mine: dict[str, Any] = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
         mine |= {"error_cb": self._note, "logger": _QUIET}
         self._admin = AdminClient(mine)
@@ -59,6 +60,8 @@ class Cluster:
             if topic not in known:
                 near = did_you_mean(topic, [t for t in known if not t.startswith("__")])
                 raise TopicNotFoundError(f"Topic '{topic}' does not exist on {self._servers}.{near}")
+            if known[topic].error is not None:
+                raise BrokerError(f"Topic '{topic}' cannot be read on {self._servers}: {known[topic].error.str()}.")
         return sorted((t, p) for t in topics for p in known[t].partitions)
 
     def earliest(self, positions: Collection[Position]) -> dict[Position, int]:
@@ -94,12 +97,13 @@ class Cluster:
     @contextmanager
     def _named(self) -> Iterator[None]:
         """Kafka's exceptions as ours, with the address and the time waited."""
+        self._errors.clear()
         try:
             yield
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self._admin.poll(0)  # error callbacks are served here only
-            causes = "; ".join(dict.fromkeys(self._errors[-4:])) or error.str()
+            causes = "; ".join(dict.fromkeys(self._errors)) or error.str()
             if error.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
                 raise BrokerUnreachableError(
                     f"No broker of '{self._servers}' (option 'properties.bootstrap.servers') answered within "

@@ -15,6 +15,7 @@ from kafka_sql.errors import DeliveryError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 
+_EMPTY: Final = np.zeros(1, np.uint8)
 _FLUSH_MS: Final = 100
 _FULL_MS: Final = 5  # no report tells of room in the queue, as acknowledged records have none
 _PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
@@ -124,7 +125,8 @@ def _column(array: pa.BinaryArray) -> tuple[npt.NDArray[np.int32], int, npt.NDAr
     _, positions, data = array.buffers()
     offsets = np.frombuffer(positions, np.int32)[array.offset : array.offset + len(array) + 1]
     valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else np.ones(len(array), np.uint8)
-    return offsets, data.address if data else 0, valid
+    # an empty payload needs an address, too: a null pointer would make it a tombstone
+    return offsets, data.address if data is not None and data.size else _EMPTY.ctypes.data, valid
 
 
 def _nothing(count: int) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.uint8]]:

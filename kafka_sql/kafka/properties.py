@@ -27,6 +27,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "delivery.timeout.ms": "120000",
     "partitioner": "murmur2_random",
     CONNECT_TIMEOUT: "10000",
+    "message.max.bytes": "1048576",
     "linger.ms": "5",
     "batch.size": "1000000",
     "queue.buffering.max.messages": "200000",
@@ -57,9 +58,17 @@ IGNORED: Final[Mapping[str, str]] = {
     "enable.auto.commit": "offsets are kept in the checkpoint",
     "request.timeout.ms": "socket.timeout.ms is librdkafka's own wait",
     "max.block.ms": "a full queue waits for the brokers",
+    "buffer.memory": "queue.buffering.max.kbytes bounds librdkafka's queue",
+    "partition.assignment.strategy": "splits are assigned by Spark",
+    "exclude.internal.topics": "topics are named one by one",
+    "metadata.max.idle.ms": "librdkafka has no such setting",
+    "ssl.protocol": "OpenSSL chooses",
+    "ssl.enabled.protocols": "OpenSSL chooses",
+    "ssl.truststore.type": "stores are PEM here",
 }
 
 _NO_JVM = "it names a Java class, and there is no Java client here"
+_PEM = "Java's stores are not read; give PEM files by {}"
 REFUSED: Final[Mapping[str, str]] = {
     "key.deserializer": "the table's format decodes",
     "value.deserializer": "the table's format decodes",
@@ -71,6 +80,10 @@ REFUSED: Final[Mapping[str, str]] = {
     "ssl.engine.factory.class": _NO_JVM,
     "partitioner.class": _NO_JVM,
     "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command",
+    "sasl.client.callback.handler.class": _NO_JVM,
+    "sasl.login.callback.handler.class": _NO_JVM,
+    "ssl.truststore.location": _PEM.format("properties.ssl.ca.location"),
+    "ssl.keystore.location": _PEM.format("properties.ssl.certificate.location and properties.ssl.key.location"),
     "plugin.library.paths": "librdkafka would load it as code",
     "sasl.jaas.config": "set properties.sasl.mechanism, properties.sasl.username and properties.sasl.password",
 }
@@ -93,6 +106,8 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
             _LOG.warning("option 'properties.%s' has no effect: %s", key, IGNORED[key])
             continue
         config[RENAMED.get(key, key)] = VALUES.get(key, {}).get(value, value)
+    if "enable.idempotence" not in properties and _breaks_idempotence(config):
+        config["enable.idempotence"] = "false"  # as Java's producer does
     given = {RENAMED.get(k, k): k for k in properties}
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
     try:
@@ -106,6 +121,11 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     finally:
         library.conf_destroy(conf)
     return config
+
+
+def _breaks_idempotence(config: Mapping[str, str]) -> bool:
+    in_flight = config.get("max.in.flight.requests.per.connection", "5")
+    return config["acks"] not in ("all", "-1") or (in_flight.isdigit() and int(in_flight) > 5)
 
 
 def _milliseconds(key: str, value: str) -> None:

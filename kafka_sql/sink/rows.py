@@ -28,12 +28,21 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> int
     encoder = None
     with open_producer(definition.client, topic) as producer:
         for batch in batches:
+            _check_nulls(definition, batch)
             value = batch.select(names)
             encoder = encoder or definition.value_format.encoder(value.schema, definition.value_options)
             moments = _milliseconds(batch.column(times), times) if times in batch.schema.names else None
             producer.produce(encoder.encode(value), timestamps=moments)
         producer.flush()
         return producer.sent
+
+
+def _check_nulls(definition: Definition, batch: pa.RecordBatch) -> None:
+    for column in definition.table.physical:
+        if not column.nullable and batch.column(column.name).null_count:
+            raise EncodeError(
+                f"Table '{definition.name}': column '{column.name}' is declared NOT NULL, and a row holds NULL for it."
+            )
 
 
 def _milliseconds(column: pa.Array, name: str | None) -> npt.NDArray[np.int64]:

@@ -70,6 +70,30 @@ def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Pos
     )
 
 
+def check_progress(definition: Definition, starts: Offsets, stops: Offsets) -> None:
+    """Check that a stream goes on where its checkpoint says, in the topics that it is about.
+
+    Raises:
+        OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since; its offsets mean
+            nothing in the new one, and going on would lose or double rows.
+    """
+    topics: tuple[str, ...] = definition.options[opt.TOPIC]
+    foreign = sorted({topic for topic, _ in starts} - set(topics))
+    if foreign:
+        raise OffsetError(
+            f"Table '{definition.name}': the checkpoint holds offsets of '{', '.join(foreign)}', which option 'topic' "
+            "does not name. It belongs to another query: SET another 'pipeline.name' or 'execution.checkpointing.dir'."
+        )
+    for (topic, partition), start in sorted(starts.items()):
+        stop = stops.get((topic, partition))
+        if stop is None or stop < start:
+            found = "it does not exist any more" if stop is None else f"it ends at {stop}"
+            raise OffsetError(
+                f"{topic}[{partition}]@{start}: the checkpoint goes on from here, but {found}. The topic was deleted "
+                "or recreated. To read the new one, start with another 'pipeline.name' (or an empty checkpoint folder)."
+            )
+
+
 def splits(starts: Mapping[Position, int], stops: Mapping[Position, int]) -> list[Split]:
     """One split a partition that has something to read."""
     return [

@@ -11,7 +11,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster, Position
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.enumerate import Offsets, snapshot, splits, start_offsets
+from kafka_sql.source.enumerate import Offsets, check_progress, snapshot, splits, start_offsets
 
 
 class SplitPartition(InputPartition):
@@ -31,7 +31,7 @@ class BatchReader(DataSourceReader):
         self._definition, self._schema = definition, schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The splits, resolved here because Spark calls this for every run of a query."""
+        """The splits, resolved here because Spark calls this for every query that it plans."""
         return [SplitPartition(split) for split in snapshot(self._definition)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -62,6 +62,7 @@ class StreamReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
         """The splits of one micro-batch; a partition that is new since ``start`` is read from its earliest offset."""
         starts, stops = _from_json(start), _from_json(end)
+        check_progress(self._definition, starts, stops)
         new = [p for p in stops if p not in starts]
         return [SplitPartition(s) for s in splits({**starts, **self._client().earliest(new)}, stops)]
 

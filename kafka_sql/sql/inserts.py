@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.tables import Entry, Tables, quote
+from kafka_sql.catalog.tables import Entry, Tables, quote, spark_schema
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
+from kafka_sql.sql.assignment import assignable
 from kafka_sql.sql.reads import as_stream, says_stream
 from kafka_sql.sql.statements import Insert
 from kafka_sql.table import Column
@@ -64,15 +65,27 @@ def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
     """The query's columns under the table's names and in its types; columns that are not given are NULL.
 
     Raises:
-        StatementError: another number of columns than the table or the list has.
+        StatementError: another number of columns than the table or the list has, or a type that a column cannot take.
     """
     named = _by_name(entry, query) if statement.by_name else _by_position(entry, query, statement)
+    _check_types(entry, named)
     return named.select(
         *(
             (named[quote(c.name)] if c.name in named.columns else F.lit(None)).cast(c.type or "").alias(c.name)
             for c in entry.table.persisted
         )
     )
+
+
+def _check_types(entry: Entry, named: DataFrame) -> None:
+    """Refuse what a batch INSERT refuses: Spark checks the types of a batch only."""
+    types = {f.name: f.dataType for f in spark_schema(entry.table)}
+    for field in named.schema:
+        if not assignable(field.dataType, types[field.name]):
+            raise StatementError(
+                f"INSERT INTO '{entry.definition.name}': column '{field.name}' is {types[field.name].simpleString()} and "
+                f"cannot take {field.dataType.simpleString()}. CAST it in the query."
+            )
 
 
 def _by_name(entry: Entry, query: DataFrame) -> DataFrame:

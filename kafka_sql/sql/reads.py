@@ -26,9 +26,9 @@ def as_stream(tables: Tables, query: str, all_tables: bool) -> str:
 
 
 def _stream(entry: Entry, reference: Reference) -> str:
-    alias = "" if reference.alias or reference.watermark else f" AS {quote(entry.name[1])}"
     if not entry.behind_view and entry.table.watermark is None:
-        return f"STREAM {entry.source}{alias}"
+        return f"STREAM {entry.source}"
+    alias = "" if reference.alias or reference.watermark else f" AS {quote(entry.name[1])}"
     return f"({stream(entry, watermark=not reference.watermark)}){alias}"
 
 

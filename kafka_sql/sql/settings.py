@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final, TypeVar
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.errors import did_you_mean
 from kafka_sql.options import Option, duration, enum, string
 
 T = TypeVar("T")
+_LOG = logging.getLogger("kafka_sql.sql")
+_FLINKS = ("execution.", "pipeline.", "table.", "parallelism.", "state.")
 
 RUNTIME_MODE: Final = enum(
     "execution.runtime-mode",
@@ -56,4 +60,6 @@ def write(spark: SparkSession, key: str, value: str) -> None:
     """
     if key in SETTINGS:
         SETTINGS[key].read(value)
+    elif key.startswith(_FLINKS):
+        _LOG.warning("SET '%s' has no effect here.%s", key, did_you_mean(key, SETTINGS))
     spark.conf.set(key, value)

@@ -36,6 +36,15 @@ def test_values_keys_nulls_and_timestamps(topics: Topics) -> None:
     assert found == [(b"a", b"k", 1_000), (None, b"", 2_000), (b"", None, 3_000), (b"ccc", b"k", 4_000)]
 
 
+def test_empty_is_not_null(topics: Topics) -> None:
+    topic = topics.create()
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        producer.produce(pa.array([b"", b""], pa.binary()), pa.array([b"", b""], pa.binary()))
+        producer.produce(pa.array([None], pa.binary()), pa.array([b""], pa.binary()))
+        producer.flush()
+    assert [(m.value(), m.key()) for m in topics.take(topic, 3)] == [(b"", b""), (b"", b""), (None, b"")]
+
+
 def test_a_slice_of_an_array_is_written_alone(topics: Topics) -> None:
     topic = topics.create()
     with open_producer(config(topics.bootstrap), topic) as producer:

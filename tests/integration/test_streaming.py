@@ -173,6 +173,67 @@ def test_number_of_columns_is_checked_before_the_start(spark: Any, streaming: An
     assert spark.streams.active == []
 
 
+def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a BIGINT NOT NULL, n INT) {topics.with_options(target)}")
+    with pytest.raises(StatementError, match=r"column 'n' is int and cannot take string\. CAST it"):
+        streaming("INSERT INTO tgt SELECT a, b FROM src")
+    topics.put(source, b'{"a": null}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a, NULL FROM src"))
+    with pytest.raises(Exception, match=r"column 'a' is declared NOT NULL, and a row holds NULL"):
+        query.processAllAvailable()
+    topics.take(target, 0)
+
+
+def test_a_data_frame_with_other_columns_is_refused(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    sql(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1, "b": "x"}')
+    for columns, words in [
+        (["b AS a"], "column 'a' is int, and string is written"),
+        (["a", "b AS aa"], "no column 'aa'"),
+    ]:
+        frame = spark.readStream.table("src").selectExpr(*columns)
+        writer = frame.writeStream.option("checkpointLocation", str(tmp_path / columns[-1]))
+        with pytest.raises(Exception, match=words):
+            writer.toTable("tgt").processAllAvailable()
+    topics.take(target, 0)
+
+
+def test_a_recreated_topic_is_an_error_and_not_a_jump_back(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}', b'{"a": 2}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    query.processAllAvailable()
+    query.stop()
+    topics.admin.delete_topics([source])[source].result(30)
+    topics.create_named(source)
+    topics.put(source, b'{"a": 3}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*it ends at 1\. The topic was deleted or recreated"):
+        query.processAllAvailable()
+    assert numbers(topics, target, 2) == [1, 2]
+
+
+def test_another_querys_checkpoint_is_refused(spark: Any, streaming: Any, topics: Topics) -> None:
+    one, two, target = topics.create(), topics.create(), topics.create()
+    for name, topic in [("one", one), ("two", two), ("tgt", target)]:
+        streaming(f"CREATE TABLE {name} (a INT) {topics.with_options(topic)}")
+    topics.put(one, b'{"a": 1}')
+    topics.put(two, b'{"a": 2}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM one"))
+    query.processAllAvailable()
+    query.stop()
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM two"))
+    with pytest.raises(Exception, match=rf"holds offsets of '{one}'.*SET another 'pipeline.name'"):
+        query.processAllAvailable()
+    assert numbers(topics, target, 1) == [1]
+
+
 def test_checkpoint_interval_is_the_trigger(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")

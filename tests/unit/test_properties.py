@@ -66,3 +66,9 @@ def test_api_timeout_is_ours_and_checked() -> None:
     assert to_librdkafka({**SERVERS, "default.api.timeout.ms": "1500"})["default.api.timeout.ms"] == "1500"
     with pytest.raises(InvalidOptionError, match=r"default.api.timeout.ms': expected milliseconds"):
         to_librdkafka({**SERVERS, "default.api.timeout.ms": "soon"})
+
+
+@pytest.mark.parametrize("given", [{"acks": "1"}, {"max.in.flight.requests.per.connection": "10"}])
+def test_idempotence_gives_way_as_in_java(given: dict[str, str]) -> None:
+    assert to_librdkafka({**SERVERS, **given})["enable.idempotence"] == "false"
+    assert to_librdkafka({**SERVERS, **given, "enable.idempotence": "true"})["enable.idempotence"] == "true"
