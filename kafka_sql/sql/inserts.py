@@ -83,8 +83,8 @@ def _check_types(entry: Entry, named: DataFrame) -> None:
     for field in named.schema:
         if not assignable(field.dataType, types[field.name]):
             raise StatementError(
-                f"INSERT INTO '{entry.definition.name}': column '{field.name}' is {types[field.name].simpleString()} and "
-                f"cannot take {field.dataType.simpleString()}. CAST it in the query."
+                f"INSERT INTO '{entry.definition.name}': column '{field.name}' is {types[field.name].simpleString()} "
+                f"and cannot take {field.dataType.simpleString()}. CAST it in the query."
             )
 
 

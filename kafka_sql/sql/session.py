@@ -29,8 +29,8 @@ def enable(spark: SparkSession) -> SparkSession:
 
     ``spark.sql()`` then takes CREATE TABLE ... WITH (...), DROP, DESCRIBE, SHOW TABLES, SHOW CREATE TABLE, SET /
     RESET of Flink's keys, and INSERT INTO the tables so declared; all other statements reach Spark as they are typed.
-    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. ``spark.newSession()``
-    is a session of its own, to be enabled by itself.
+    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. Tables belong to the
+    session that declared them, and ``spark.newSession()`` is another.
     """
     if _ATTRIBUTE not in spark.__dict__:
         interpreter.share(spark)
