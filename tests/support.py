@@ -25,7 +25,8 @@ class Topics:
 
     def create_named(self, name: str, partitions: int = 1, **config: str) -> str:
         """The same under a given name."""
-        settings = {key.replace("_", "."): value for key, value in config.items()}
+        # tests write records with times long past, which the broker would otherwise remove at its next look
+        settings = {"retention.ms": "-1"} | {key.replace("_", "."): value for key, value in config.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
         return name
 
