@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from kafka_sql.catalog.literals import quote, string
 from kafka_sql.catalog.provider import provider
 from kafka_sql.definition import Definition, define
-from kafka_sql.errors import TableExistsError, TableNotFoundError, did_you_mean
+from kafka_sql.errors import TableExistsError
 from kafka_sql.table import Column, Table
 
 Name = tuple[str, str]  # database, table; the database is empty for a temporary table
@@ -78,18 +79,6 @@ class Tables:
             return self._entries.get(("", parts[0])) or self._entries.get((self._database(), parts[0]))
         return self._entries.get((parts[0], parts[1])) if len(parts) == 2 else None
 
-    def get(self, name: tuple[str, ...]) -> Entry:
-        """The table that ``name`` means here.
-
-        Raises:
-            TableNotFoundError: there is none; names the nearest.
-        """
-        entry = self.find(name)
-        if entry is None:
-            near = did_you_mean(name[-1], [n for _, n in self._entries])
-            raise TableNotFoundError(f"Table '{'.'.join(name)}' was not declared in this session.{near}")
-        return entry
-
     def create(self, table: Table) -> None:
         """Check a declaration and make it a table of Spark's catalog.
 
@@ -109,7 +98,7 @@ class Tables:
         entry = self._entry(name, definition)
         kind = provider(entry.provider, definition, spark_schema(table))
         self._spark.dataSource.register(kind)
-        comment = f" COMMENT {_text(table.comment)}" if table.comment else ""
+        comment = f" COMMENT {string(table.comment)}" if table.comment else ""
         self.plain(f"CREATE TABLE {entry.source} USING {quote(entry.provider)}{comment}")
         if entry.behind_view:
             self._create_view(entry, comment)
@@ -118,7 +107,7 @@ class Tables:
     def _create_view(self, entry: Entry, comment: str) -> None:
         table = entry.table
         columns = ", ".join(
-            quote(c.name) + (f" COMMENT {_text(c.comment)}" if c.comment else "") for c in table.columns
+            quote(c.name) + (f" COMMENT {string(c.comment)}" if c.comment else "") for c in table.columns
         )
         kind = "TEMPORARY VIEW" if table.temporary else "VIEW"
         try:
@@ -185,19 +174,9 @@ def spark_schema(table: Table) -> StructType:
 
 def _column(column: Column) -> str:
     required = "" if column.nullable or column.virtual else " NOT NULL"
-    comment = f" COMMENT {_text(column.comment)}" if column.comment else ""
+    comment = f" COMMENT {string(column.comment)}" if column.comment else ""
     return f"{quote(column.name)} {column.type}{required}{comment}"
-
-
-def quote(identifier: str) -> str:
-    """An identifier in backquotes."""
-    return "`" + identifier.replace("`", "``") + "`"
 
 
 def _dotted(name: Name) -> str:
     return ".".join(quote(part) for part in name if part)
-
-
-def _text(value: str) -> str:
-    """A string literal of Spark's."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

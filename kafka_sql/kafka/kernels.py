@@ -24,9 +24,7 @@ _Column = tuple["np.ndarray[Any, Any]", int, "np.ndarray[Any, Any]"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ERR: Final = Message.err.offset
-_PAYLOAD: Final = Message.payload.offset
 _LENGTH: Final = Message.length.offset
-_KEY: Final = Message.key.offset
 _KEY_LENGTH: Final = Message.key_length.offset
 _OFFSET: Final = Message.offset.offset
 _UNIT_COUNT: Final = len(library.UNITS)

@@ -16,14 +16,12 @@ import numpy as np
 _LIBRARY = ctypes.CDLL(confluent_kafka.cimpl.__file__)
 
 PRODUCER, CONSUMER = 0, 1
-CONF_UNKNOWN, CONF_INVALID, CONF_OK = -2, -1, 0
+CONF_UNKNOWN, CONF_OK = -2, 0
 
 # rd_kafka_resp_err_t
-NO_ERROR = 0
 TIMED_OUT = -185
 QUEUE_FULL = -184
 PARTITION_EOF = -191
-ALL_BROKERS_DOWN = -187
 AUTO_OFFSET_RESET = -140
 OFFSET_OUT_OF_RANGE = 1
 
@@ -101,13 +99,10 @@ message_error = _function("rd_kafka_message_errstr", c_char_p, c_void_p)
 
 topic_new = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
 topic_destroy = _function("rd_kafka_topic_destroy", None, c_void_p)
-topic_name = _function("rd_kafka_topic_name", c_char_p, c_void_p)
 produceva = _function("rd_kafka_produceva", c_void_p, c_void_p, c_void_p, c_size_t)
-produce_batch = _function("rd_kafka_produce_batch", c_int, c_void_p, c_int32, c_int, c_void_p, c_int)
 error_code = _function("rd_kafka_error_code", c_int, c_void_p)
 error_destroy = _function("rd_kafka_error_destroy", None, c_void_p)
 flush = _function("rd_kafka_flush", c_int, c_void_p, c_int)
-outq_len = _function("rd_kafka_outq_len", c_int, c_void_p)
 purge = _function("rd_kafka_purge", c_int, c_void_p, c_int)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from kafka_sql.catalog.literals import quote, string
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sql.casts import cast
 from kafka_sql.sql.functions import call
@@ -27,7 +28,7 @@ from kafka_sql.sql.typed import (
     family,
     numeric,
 )
-from kafka_sql.sql.types import FlinkType, quote, string
+from kafka_sql.sql.types import FlinkType
 
 _NAMES: Final = {
     exp.Div: "operator / has no translation: whole numbers stay whole in Flink only. Divide in the query",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kafka_sql.catalog.literals import quote
 from kafka_sql.options.secrets import is_secret
-from kafka_sql.sql.types import quote
 from kafka_sql.table import Column, Table
 
 MASK = "******"

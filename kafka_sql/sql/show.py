@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.tables import Entry, Tables, quote
+from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.render import show_create
 from kafka_sql.sql.statements import ShowTables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kafka_sql.catalog.literals import quote, string
 from kafka_sql.errors import SchemaError, did_you_mean
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}  # and the digits that Spark's decimals give each
@@ -67,19 +68,6 @@ class FlinkType:
         """Precision and scale of a DECIMAL."""
         precision, scale = (*self.sizes, 0)[:2] if self.sizes else (10, 0)
         return precision, scale
-
-
-def quote(name: str) -> str:
-    """An identifier in backquotes, the same in Flink and Spark."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def string(text: str) -> str:
-    """A string literal of Spark's.
-
-    The brace is escaped so that Spark's own ``${...}`` substitution leaves the text alone.
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{") + "'"
 
 
 def spark_type(type: FlinkType, column: str) -> str:

@@ -170,6 +170,14 @@ def test_describe_show_tables_show_create(sql: Any, topics: Topics, orders: str)
     assert "'properties.sasl.password' = '******'" in masked
 
 
+def test_comments_reach_spark_as_they_are_typed(spark: Any, sql: Any, topics: Topics) -> None:
+    columns = "a INT COMMENT 'it''s ${env:HOME} \\ so'"
+    sql(f"CREATE TABLE told ({columns}, b AS a + 1) COMMENT '${{env:HOME}}' {topics.with_options('x')}")
+    assert spark.table("told").schema["a"].metadata["comment"] == "it's ${env:HOME} \\ so"
+    told = {r.col_name: r.data_type for r in sql("DESCRIBE EXTENDED told").collect()}
+    assert told["Comment"] == "${env:HOME}"
+
+
 def test_drop(sql: Any, topics: Topics, orders: str) -> None:
     sql("DROP TABLE orders")
     assert "orders" not in [r.tableName for r in sql("SHOW TABLES").collect()]
