@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kafka_sql.catalog.literals import quote
 from kafka_sql.options.secrets import is_secret
 from kafka_sql.table import Column, Table
@@ -14,6 +16,11 @@ def show_create(table: Table) -> str:
 
     Reading it again with ``parse_create`` gives an equal table, up to the masked values.
     """
+    return create_statement(replace(table, options={k: MASK if is_secret(k) else v for k, v in table.options.items()}))
+
+
+def create_statement(table: Table) -> str:
+    """The same with the secrets, for what is parsed again and never shown."""
     elements = [_column(column) for column in table.columns]
     if table.watermark is not None:
         elements.append(f"WATERMARK FOR {quote(table.watermark.column)} AS {table.watermark.declared}")
@@ -21,7 +28,7 @@ def show_create(table: Table) -> str:
         elements.append(f"PRIMARY KEY ({', '.join(map(quote, table.primary_key))}) NOT ENFORCED")
     head = f"CREATE {'TEMPORARY ' if table.temporary else ''}TABLE {'IF NOT EXISTS ' if table.if_not_exists else ''}"
     comment = f" COMMENT {_string(table.comment)}" if table.comment is not None else ""
-    options = [f"{_string(k)} = {_string(MASK if is_secret(k) else v)}" for k, v in table.options.items()]
+    options = [f"{_string(k)} = {_string(v)}" for k, v in table.options.items()]
     return (
         f"{head}{'.'.join(map(quote, table.name))} (\n  {_lines(elements)}\n){comment} WITH (\n  {_lines(options)}\n)"
     )
