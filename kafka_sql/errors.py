@@ -24,6 +24,7 @@ same facts are attributes of the same names.
     ├── FormatError              a payload and a format
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
+    ├── CatalogFolderError      the folder that keeps the tables cannot be used
     └── EmbeddedKafkaError       a broker on this machine could not be set up
 """
 
@@ -153,6 +154,10 @@ class DecodeError(FormatError):
 
 class EncodeError(FormatError):
     """A row has no form in the format."""
+
+
+class CatalogFolderError(KafkaSqlError):
+    """The folder that keeps the tables cannot be used."""
 
 
 class EmbeddedKafkaError(KafkaSqlError):
