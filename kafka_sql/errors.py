@@ -8,7 +8,8 @@ same facts are attributes of the same names.
     │   ├── SqlSyntaxError         line, column and the marked text
     │   ├── UnsupportedSqlError    understood, but has no exact meaning here
     │   ├── TableExistsError
-    │   └── TableNotFoundError
+    │   ├── TableNotFoundError
+    │   └── JobNotFoundError
     ├── OptionError              a WITH option or a SET key
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
@@ -76,6 +77,10 @@ class TableExistsError(StatementError):
 
 class TableNotFoundError(StatementError):
     """A statement names a table that was not declared."""
+
+
+class JobNotFoundError(StatementError):
+    """STOP JOB of a job that is not running in this session."""
 
 
 class OptionError(KafkaSqlError):

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import TableNotFoundError
-from kafka_sql.sql import settings, show
+from kafka_sql.sql import jobs, settings, show
 from kafka_sql.sql import statements as st
 from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.frames import frame, nothing
@@ -38,6 +38,10 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             return show.show_create_table(spark, entry)
         case st.ShowTables():
             return show.show_tables(tables, statement, text, run)
+        case st.ShowJobs():
+            return jobs.show_jobs(spark)
+        case st.StopJob():
+            return jobs.stop_job(spark, statement)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
             return frame(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])

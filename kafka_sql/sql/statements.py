@@ -21,8 +21,10 @@ __all__ = [
     "ResetOption",
     "SetOption",
     "ShowCreate",
+    "ShowJobs",
     "ShowTables",
     "Statement",
+    "StopJob",
     "is_query",
     "kind",
 ]
@@ -66,6 +68,20 @@ class ShowCreate:
 
 
 @dataclass(frozen=True)
+class ShowJobs:
+    """``SHOW JOBS``."""
+
+
+@dataclass(frozen=True)
+class StopJob:
+    """``STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]``."""
+
+    id: str
+    savepoint: bool = False
+    drain: bool = False
+
+
+@dataclass(frozen=True)
 class SetOption:
     """``SET 'key' = 'value'``. SET without quotes, and SET alone, are Spark's."""
 
@@ -80,7 +96,9 @@ class ResetOption:
     key: str | None = None
 
 
-Statement = CreateTable | DropTable | Describe | ShowTables | ShowCreate | SetOption | ResetOption | Insert
+Statement = (
+    CreateTable | DropTable | Describe | ShowTables | ShowCreate | ShowJobs | StopJob | SetOption | ResetOption | Insert
+)
 
 # What ends the part of a CREATE TABLE in which Flink's WITH can stand; Spark's own statements have one of these first.
 _SPARKS_OWN = {"AS", "USING", "OPTIONS", "TBLPROPERTIES", "LOCATION", "STORED", "ROW", "CLUSTERED", "CLUSTER", "SELECT"}
@@ -141,8 +159,10 @@ def _describe(_: str, lexemes: Iterator[lexer.Lexeme]) -> Describe | None:
     return Describe(name) if name and head.at_end() else None
 
 
-def _show(_: str, lexemes: Iterator[lexer.Lexeme]) -> ShowTables | ShowCreate | None:
+def _show(_: str, lexemes: Iterator[lexer.Lexeme]) -> ShowTables | ShowCreate | ShowJobs | None:
     head = Head(lexemes)
+    if head.words("JOBS"):
+        return ShowJobs() if head.at_end() else None
     if head.words("CREATE", "TABLE"):
         name = head.name()
         return ShowCreate(name) if name and head.at_end() else None
@@ -156,6 +176,14 @@ def _show(_: str, lexemes: Iterator[lexer.Lexeme]) -> ShowTables | ShowCreate | 
     negated = head.words("NOT")
     like = head.string() if head.words("LIKE") else None
     return ShowTables(database, like, negated) if head.at_end() and not (negated and like is None) else None
+
+
+def _stop(_: str, lexemes: Iterator[lexer.Lexeme]) -> StopJob | None:
+    head = Head(lexemes)
+    id = head.string() if head.words("JOB") else None
+    savepoint = head.words("WITH", "SAVEPOINT")
+    drain = head.words("WITH", "DRAIN")
+    return StopJob(id, savepoint, drain) if id is not None and head.at_end() else None
 
 
 def _set(_: str, lexemes: Iterator[lexer.Lexeme]) -> SetOption | None:
@@ -181,6 +209,7 @@ _READERS = {
     "DESCRIBE": _describe,
     "DESC": _describe,
     "SHOW": _show,
+    "STOP": _stop,
     "SET": _set,
     "RESET": _reset,
     "INSERT": _insert,

@@ -9,6 +9,7 @@ from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.sql import settings
 from kafka_sql.sql.frames import frame
+from kafka_sql.sql.jobs import remember
 
 
 def start(spark: SparkSession, entry: Entry, query: DataFrame) -> DataFrame:
@@ -36,4 +37,5 @@ def start(spark: SparkSession, entry: Entry, query: DataFrame) -> DataFrame:
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    return frame(spark, {"job id": pa.string()}, [(writer.start().id,)])
+    job = remember(spark, writer.start())
+    return frame(spark, {"job id": pa.string()}, [(job.id,)])

@@ -1,0 +1,126 @@
+"""The continuous queries of a session, running and ended: SHOW JOBS and STOP JOB."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
+from kafka_sql.sql.frames import frame, nothing
+from kafka_sql.sql.statements import StopJob
+
+RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
+KEPT = 100  # ended jobs of a session that SHOW JOBS remembers
+
+_ATTRIBUTE = "_kafka_sql_jobs"
+
+
+@dataclass
+class Job:
+    """One start of a continuous query.
+
+    Attributes:
+        query: Spark's handle, which is valid after the query's end, too.
+        id: the query's id, which stays over restarts from its checkpoint.
+        name: its 'pipeline.name'.
+        started: seconds since the epoch.
+        stopped: whether it was asked to stop.
+    """
+
+    query: StreamingQuery
+    id: str
+    name: str | None
+    started: float = field(default_factory=time.time)
+    stopped: bool = False
+
+    @property
+    def status(self) -> str:
+        """RUNNING, FINISHED, FAILED or CANCELED."""
+        if self.query.isActive:
+            return RUNNING
+        if self.failure is not None:
+            return FAILED
+        return CANCELED if self.stopped else FINISHED
+
+    @property
+    def failure(self) -> Exception | None:
+        """What it failed of."""
+        return self.query.exception()
+
+    def stop(self) -> None:
+        """Stop it and wait until it has; what its last batch had not committed is done again at the next start."""
+        self.stopped = True
+        self.query.stop()
+
+
+def remember(spark: SparkSession, query: StreamingQuery) -> Job:
+    """Keep a query that was just started among the session's jobs: Spark forgets it when it ends."""
+    jobs: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
+    ended = [job for job in jobs if not job.query.isActive] if len(jobs) > KEPT else []
+    for job in ended[: len(jobs) - KEPT]:
+        jobs.remove(job)
+    jobs.append(Job(query, query.id, query.name))
+    return jobs[-1]
+
+
+def jobs(spark: SparkSession) -> list[Job]:
+    """The session's jobs by start; queries that ``writeStream`` started belong to them as long as they run."""
+    known: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
+    runs = {job.query.runId for job in known}
+    for query in spark.streams.active:
+        if query.runId not in runs:
+            remember(spark, query).started = _first_trigger(query)
+    return sorted(known, key=lambda job: job.started)
+
+
+def _first_trigger(query: StreamingQuery) -> float:
+    """When a query that somebody else started first said that it was working; now, if it has not yet."""
+    progress = query.recentProgress
+    return datetime.fromisoformat(progress[0].timestamp.replace("Z", "+00:00")).timestamp() if progress else time.time()
+
+
+def show_jobs(spark: SparkSession) -> DataFrame:
+    """Flink's columns, and the rows a second that the job's last batch read."""
+    rows = [
+        (j.id, j.name, j.status, datetime.fromtimestamp(j.started, timezone.utc), _rows_per_second(j.query))
+        for j in jobs(spark)
+    ]
+    names = {"job id": pa.string(), "job name": pa.string(), "status": pa.string()}
+    return frame(spark, {**names, "start time": pa.timestamp("us", "UTC"), "rows per second": pa.float64()}, rows)
+
+
+def _rows_per_second(query: StreamingQuery) -> float | None:
+    progress = query.lastProgress if query.isActive else None
+    return None if progress is None else round(progress.processedRowsPerSecond, 1)
+
+
+def stop_job(spark: SparkSession, statement: StopJob) -> DataFrame:
+    """Stop a running job.
+
+    Raises:
+        UnsupportedSqlError: WITH SAVEPOINT or WITH DRAIN.
+        JobNotFoundError: no job of this session has the id, or it has ended.
+    """
+    if statement.savepoint:
+        raise UnsupportedSqlError(
+            "STOP JOB ... WITH SAVEPOINT: every batch of a job ends with a checkpoint, so there is nothing to save. "
+            f"Write STOP JOB '{statement.id}'; the same INSERT under the same 'pipeline.name' continues from it."
+        )
+    if statement.drain:
+        raise UnsupportedSqlError(
+            "STOP JOB ... WITH DRAIN: Spark cannot close the windows that are open when a query stops; they stay in "
+            f"its checkpoint. Write STOP JOB '{statement.id}'."
+        )
+    found = [job for job in jobs(spark) if job.id == statement.id]
+    running = [job for job in found if job.query.isActive]
+    if not running:
+        ended = f" It is {found[-1].status}." if found else did_you_mean(statement.id, [j.id for j in jobs(spark)])
+        raise JobNotFoundError(f"There is no running job '{statement.id}' in this session.{ended} See SHOW JOBS.")
+    for job in running:
+        job.stop()
+    return nothing(spark)
