@@ -66,10 +66,22 @@ class Folder:
         return statements
 
     def write(self, name: Name, statement: str) -> None:
-        """Put a table's statement, in the lock."""
+        """Put a table's statement, in the lock.
+
+        Raises:
+            CatalogFolderError: the file cannot be written.
+        """
+        try:
+            self._replace(name, statement)
+        except OSError as e:
+            raise CatalogFolderError(
+                f"Catalog folder '{self.path}': table '{'.'.join(name)}' cannot be kept: {e.strerror}."
+            ) from e
+
+    def _replace(self, name: Name, statement: str) -> None:
         temporary = self.path / f".{os.getpid()}.tmp"
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(statement + "\n")
+            file.write(statement)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self._file(name))

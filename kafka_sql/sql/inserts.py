@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_sql.catalog.literals import quote
-from kafka_sql.catalog.tables import Entry, Tables, spark_schema
+from kafka_sql.catalog.entry import spark_schema
+from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable

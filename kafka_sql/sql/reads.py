@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_sql.catalog.literals import quote
-from kafka_sql.catalog.tables import Entry, Tables, select
+from kafka_sql.catalog.entry import select
+from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.references import Reference, references, replace
 
 

@@ -5,63 +5,85 @@ Spark's own.
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import DataStreamReader
 
+from kafka_sql.catalog.folder import Folder
+from kafka_sql.catalog.lasting import lasting_of
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql import interpreter
+from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
-from kafka_sql.sql.reads import stream
+from kafka_sql.sql.read_stream import teach
+from kafka_sql.sql.render import create_statement
 
+CATALOG_CONF = "spark.kafka_sql.catalog"
+PLAIN = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
 _ATTRIBUTE = "_kafka_sql_tables"
 
 
-def enable(spark: SparkSession) -> SparkSession:
+def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -> SparkSession:
     """Teach a session Flink's Kafka statements; returns the same session. Calling it again changes nothing.
 
-    ``spark.sql()`` then takes CREATE TABLE ... WITH (...), DROP, DESCRIBE, SHOW TABLES, SHOW CREATE TABLE, SET /
-    RESET of Flink's keys, and INSERT INTO the tables so declared; all other statements reach Spark as they are typed.
-    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. Tables belong to the
-    session that declared them, and ``spark.newSession()`` is another.
+    ``spark.sql()`` then takes Flink's statements for Kafka tables; all other statements reach Spark as they are typed.
+    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. The tables are those of
+    the application: ``enable(spark.newSession())`` has them, too, temporary ones apart.
+
+    Args:
+        spark: classic or Connect.
+        catalog: a folder that keeps the tables, one ``.sql`` file each, and gives them to the next application.
+            Default: Spark's configuration ``spark.kafka_sql.catalog``. Without one, tables end with the application.
+
+    Raises:
+        CatalogFolderError: the folder cannot be used.
     """
-    if _ATTRIBUTE not in spark.__dict__:
+    tables = tables_of(spark)
+    if tables is None:
         interpreter.share(spark)
-        tables = Tables(spark)
-        plain = spark.sql
-
-        @functools.wraps(plain)
-        def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
-            with unwrapped():
-                return dispatch(spark, tables, sqlQuery, functools.partial(_run, plain, args, kwargs))
-
+        plain = _plain(spark)
+        tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, create_statement)
         spark.__dict__[_ATTRIBUTE] = tables
-        spark.__dict__["sql"] = sql
-        _teach_read_stream()
+        spark.__dict__["sql"] = _taught(spark, tables, plain)
+        teach(tables_of)
+    folder = catalog or spark.conf.get(CATALOG_CONF, None)
+    if folder is not None:
+        tables.attach(Folder(folder))
     return spark
 
 
-def _run(plain: Any, args: Any, kwargs: dict[str, Any], statement: str) -> DataFrame:
-    frame: DataFrame = plain(statement, args, **kwargs) if args is not None else plain(statement, **kwargs)
-    return frame
+def tables_of(spark: SparkSession) -> Tables | None:
+    """The tables of a session that has been enabled."""
+    return spark.__dict__.get(_ATTRIBUTE)
 
 
-def _teach_read_stream() -> None:
-    """Let ``spark.readStream.table(t)`` find computed columns and watermarks, which stand in no data source."""
-    plain = DataStreamReader.table
-    if getattr(plain, _ATTRIBUTE, False):
-        return
-
+def _taught(spark: SparkSession, tables: Tables, plain: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     @functools.wraps(plain)
-    def table(self: DataStreamReader, tableName: str) -> DataFrame:
-        spark = self._spark
-        tables: Tables | None = spark.__dict__.get(_ATTRIBUTE)
-        entry = tables.find(tuple(p.strip("`") for p in tableName.split("."))) if tables is not None else None
-        if tables is None or entry is None:
-            return plain(self, tableName)
-        return tables.plain(stream(entry))
+    def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
+        def run(statement: str) -> DataFrame:
+            return plain(statement, args, **kwargs) if args is not None else plain(statement, **kwargs)
 
-    setattr(table, _ATTRIBUTE, True)
-    DataStreamReader.table = table  # type: ignore[method-assign]
+        with unwrapped():
+            tables.refresh()
+            return dispatch(spark, tables, sqlQuery, run)
+
+    setattr(sql, PLAIN, plain)
+    return sql
+
+
+def _plain(spark: SparkSession) -> Callable[..., DataFrame]:
+    """Spark's own ``sql()`` of a session."""
+    mine = spark.__dict__.get("sql")
+    if mine is not None:
+        return mine  # type: ignore[no-any-return]  # somebody else's, kept
+    method: Callable[..., DataFrame] = getattr(type(spark).sql, PLAIN, type(spark).sql).__get__(spark)
+    return method
+
+
+def _application(spark: SparkSession) -> str:
+    """Whose catalog the session has: a Spark application, or a Connect client's own."""
+    context = spark.__dict__.get("_sc")
+    return context.applicationId if context is not None else f"connect {id(spark)}"
