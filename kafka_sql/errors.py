@@ -14,6 +14,8 @@ same facts are attributes of the same names.
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
+    │   ├── OptionNotSupportedYetError  known, spelled rightly, and not built yet
+    │   ├── SecretReferenceError   ${provider:path:key} in a value names nothing
     │   └── ConflictingOptionsError
     ├── SchemaError              a column declared wrongly, or one that the format or Spark cannot carry
     ├── BrokerError              the cluster
@@ -97,6 +99,14 @@ class MissingOptionError(OptionError):
 
 class InvalidOptionError(OptionError):
     """An option's value is ill-typed or not allowed."""
+
+
+class OptionNotSupportedYetError(OptionError):
+    """An option that Flink's connector has and this one does not have yet."""
+
+
+class SecretReferenceError(OptionError):
+    """A reference such as ``${env:NAME}`` in an option's value names nothing that can be read."""
 
 
 class ConflictingOptionsError(OptionError):
