@@ -28,7 +28,8 @@ same facts are attributes of the same names.
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
     ├── CatalogFolderError      the folder that keeps the tables cannot be used
-    └── EmbeddedKafkaError       a broker on this machine could not be set up
+    ├── EmbeddedKafkaError       a broker on this machine could not be set up
+    └── ExtensionError           the jar for Spark's shells could not be built
 """
 
 from __future__ import annotations
@@ -177,6 +178,10 @@ class CatalogFolderError(KafkaSqlError):
 
 class EmbeddedKafkaError(KafkaSqlError):
     """A broker on this machine could not be set up."""
+
+
+class ExtensionError(KafkaSqlError):
+    """The jar that teaches Spark's own shells could not be built."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
