@@ -1,0 +1,135 @@
+package kafka_sql;
+
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.math.BigInteger;
+import java.security.SecureRandom;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+import py4j.JavaServer;
+import py4j.Py4JException;
+
+/**
+ * The one Python process of this JVM, which carries out statements and is attached by Py4J, as PySpark is.
+ *
+ * <p>Py4J keeps a Java thread and a Python thread together: what Python asks of Spark for a statement runs on the thread
+ * that the statement came on, with that thread's session, job group and settings.
+ */
+public final class Python {
+    private static Python running;
+
+    private final JavaSparkContext context;
+    private final CompletableFuture attached = new CompletableFuture();
+    private final String command;
+    private final Process process;
+
+    private Python(SparkSession session) throws KafkaSqlException {
+        context = JavaSparkContext.fromSparkContext(session.sparkContext());
+        SparkConf conf = session.sparkContext().conf();
+        Map environment = System.getenv();
+        String worker = conf.get("spark.pyspark.python", (String) environment.get("PYSPARK_PYTHON"));
+        String driver = conf.get("spark.pyspark.driver.python", (String) environment.get("PYSPARK_DRIVER_PYTHON"));
+        command = driver != null ? driver : worker != null ? worker : "python3";
+        String secret = new BigInteger(256, new SecureRandom()).toString(16);
+        ProcessBuilder builder = new ProcessBuilder(new String[] {command, "-m", "kafka_sql.extension.attach"});
+        builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
+        builder.environment().put("PYSPARK_GATEWAY_PORT", String.valueOf(serve(secret)));
+        builder.environment().put("PYSPARK_GATEWAY_SECRET", secret); // not among the arguments, which anyone can list
+        builder.environment().put("PYSPARK_PIN_THREAD", "true");
+        if (worker != null) builder.environment().put("PYSPARK_PYTHON", worker);
+        try {
+            process = builder.start(); // its stdin is ours: it ends when this JVM does
+        } catch (IOException e) {
+            throw new KafkaSqlException("[PYTHON_NOT_STARTED] " + e.getMessage() + ". " + advice());
+        }
+    }
+
+    static synchronized boolean isRunning() {
+        return running != null;
+    }
+
+    /** The process, started if there is none. */
+    static synchronized Python running(SparkSession session) throws KafkaSqlException, InterruptedException {
+        if (running == null) {
+            Python python = new Python(session);
+            python.awaitAttached();
+            running = python;
+        }
+        return running;
+    }
+
+    /**
+     * What Python made of a statement: a Dataset, null if it is Spark's own, a String that says why it failed, or the
+     * Throwable that it failed of.
+     */
+    Object run(SparkSession session, String text) throws KafkaSqlException, InterruptedException {
+        try {
+            return ((BiFunction) attached.join()).apply(session, text);
+        } catch (Py4JException e) {
+            if (!process.waitFor(2, TimeUnit.SECONDS)) throw new KafkaSqlException(e);
+            synchronized (Python.class) {
+                if (running == this) running = null;
+            }
+            throw new KafkaSqlException(
+                "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue() + " while "
+                + "it carried out a statement. The next statement starts another one, which has the tables of "
+                + "'spark.kafka_sql.catalog' only: DROP others and CREATE them again.");
+        }
+    }
+
+    /** Called by Python. */
+    public JavaSparkContext context() {
+        return context;
+    }
+
+    /** Called by Python when it is ready. */
+    public void attach(BiFunction statements) {
+        attached.complete(statements);
+    }
+
+    /** Called by Python if it cannot be. */
+    public void refuse(String message) {
+        attached.completeExceptionally(new KafkaSqlException(message));
+    }
+
+    private int serve(String secret) {
+        AuthenticatedClient client = new AuthenticatedClient(secret);
+        final JavaServer server = new JavaServer(this, 0, 0, 0, null, client, secret);
+        client.setGateway(server.getGateway());
+        client.setJavaServer(server);
+        final CompletableFuture started = new CompletableFuture();
+        Thread daemon = new Thread("kafka_sql-gateway") { // its threads are daemons because this one is
+            public void run() {
+                server.start(true);
+                started.complete(Boolean.TRUE);
+            }
+        };
+        daemon.setDaemon(true);
+        daemon.start();
+        started.join();
+        return server.getListeningPort();
+    }
+
+    private void awaitAttached() throws KafkaSqlException, InterruptedException {
+        try {
+            CompletableFuture.anyOf(new CompletableFuture[] {attached, process.onExit()}).get();
+        } catch (ExecutionException e) {
+            process.destroy();
+            throw (KafkaSqlException) e.getCause();
+        }
+        if (!attached.isDone())
+            throw new KafkaSqlException(
+                "[PYTHON_NOT_STARTED] '" + command + " -m kafka_sql.extension.attach' ended with exit code "
+                + process.exitValue() + "; what it said stands above, or in the log. " + advice());
+    }
+
+    private static String advice() {
+        return "Set PYSPARK_PYTHON to a Python that kafka_sql is installed in.";
+    }
+}

@@ -1,0 +1,75 @@
+"""Statements that come from Spark's JVM, each on its own thread and for one of the JVM's sessions."""
+
+from __future__ import annotations
+
+import threading
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import kafka_sql
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.sql import statements as st
+from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.failures import unwrapped
+from kafka_sql.sql.session import tables_of
+
+
+class Statements:
+    """A ``java.util.function.BiFunction`` of a Java session and a statement."""
+
+    class Java:
+        implements = ("java.util.function.BiFunction",)
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._sessions: dict[str, tuple[SparkSession, Tables]] = {}
+        self._lock = threading.Lock()
+
+    def apply(self, java_session: JavaObject, text: str) -> JavaObject | str | None:
+        """Carry out a statement.
+
+        Returns:
+            the Java Dataset that it gives; None where it is Spark's own, which has not been run then; the Java
+            exception that it failed of; or the words that say why it failed.
+        """
+        try:
+            return _carry_out(*self._session(java_session), text)._jdf
+        except _SparksOwn:
+            return None
+        except KafkaSqlError as e:
+            return str(e)
+        except PySparkException as e:
+            return getattr(e, "_origin", None) or str(e)
+        except Py4JJavaError as e:
+            return e.java_exception
+
+    def _session(self, java_session: JavaObject) -> tuple[SparkSession, Tables]:
+        key = java_session.sessionUUID()
+        with self._lock:
+            if key not in self._sessions:
+                spark = kafka_sql.enable(SparkSession(self._context, java_session))
+                tables = tables_of(spark)
+                if tables is None:
+                    raise AssertionError("an enabled session has tables")
+                self._sessions[key] = spark, tables
+            return self._sessions[key]
+
+
+class _SparksOwn(Exception):
+    """A statement that is Spark's own, found out before it is run."""
+
+
+def _carry_out(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
+    def run(statement: str) -> DataFrame:
+        if statement == text and not isinstance(st.kind(text), st.ShowTables):  # of a listing, rows are left out
+            raise _SparksOwn
+        return tables.plain(statement)
+
+    with unwrapped():
+        tables.refresh()
+        return dispatch(spark, tables, text, run)
