@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace as with_fields
 
@@ -19,12 +20,15 @@ from kafka_sql.catalog.entry import Entry, Name, create_source, create_view, dot
 from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.lasting import Lasting
 from kafka_sql.catalog.occupants import Occupant, occupant
+from kafka_sql.catalog.provider import KafkaTable
+from kafka_sql.catalog.register import register
 from kafka_sql.definition import define
-from kafka_sql.errors import KafkaSqlError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import KafkaSqlError, StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.table import Table
 
 __all__ = ["Entry", "Tables"]
 
+_SPARKS_NAME = re.compile(r"\w+", re.ASCII)
 _LOG = logging.getLogger("kafka_sql.catalog")
 _HIDDEN, _TEMPORARY, _HINTED = "__kafka", "__kafka_temporary", "__kafka_hinted"  # endings of hidden sources
 
@@ -51,6 +55,7 @@ class Tables:
         self._parse, self._render = parse, render
         self._temporary: dict[Name, Entry] = {}
         self._hinted: dict[tuple[Name, frozenset[tuple[str, str]]], tuple[Entry, Entry]] = {}
+        self._registered: dict[str, type[KafkaTable]] = {}
         self._version = 0
         self.refresh()
 
@@ -69,6 +74,11 @@ class Tables:
             InvalidOptionError: they are kept in another one.
         """
         self._lasting.attach(folder)
+        with folder.lock():
+            statements = folder.read()
+            for entry in self._lasting:
+                if entry.name not in statements:
+                    self._keep(entry)
         self.refresh()
 
     def refresh(self) -> None:
@@ -78,7 +88,7 @@ class Tables:
             self._load(folder)
         if self._version != self._lasting.version:
             for entry in self._lasting:
-                self._spark.dataSource.register(entry.kind)
+                self._register(entry)
             self._version = self._lasting.version
 
     def find(self, name: tuple[str, ...]) -> Entry | None:
@@ -157,7 +167,7 @@ class Tables:
         table = with_fields(entry.table, options={**entry.table.options, **options})
         place = self._lasting.free_place((entry.place[0], entry.name[1] + _HINTED))
         hinted = make_entry(entry.name, define(table), place, known_as=place)
-        self._spark.dataSource.register(hinted.kind)
+        self._register(hinted)
         self._create_source(hinted)
         self._hinted[key] = entry, hinted
         return hinted
@@ -166,9 +176,14 @@ class Tables:
         """Names that stand in Spark's catalog and are no user's tables."""
         return self._lasting.hidden()
 
+    def _register(self, entry: Entry) -> None:
+        if self._registered.get(entry.provider) is not entry.kind:  # Spark warns of what is registered again
+            register(self._spark, entry.kind)
+            self._registered[entry.provider] = entry.kind
+
     def _put(self, entry: Entry, old: Entry | None) -> None:
         """Make Spark's catalog and the folder hold the entry instead of the old one; all or nothing."""
-        self._spark.dataSource.register(entry.kind)
+        self._register(entry)
         placed = False
         try:
             if old is not None:
@@ -180,7 +195,7 @@ class Tables:
             if placed:
                 self._remove(entry)
             if old is not None:
-                self._spark.dataSource.register(old.kind)
+                self._register(old)
                 self._place(old)
             raise
         if entry.table.temporary:
@@ -289,13 +304,20 @@ class Tables:
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
             return ("", name)
-        return (database[-1] if database else self._database(), name)
+        found = (database[-1] if database else self._database(), name)
+        for part in found:
+            if not _SPARKS_NAME.fullmatch(part):
+                raise StatementError(
+                    f"CREATE TABLE {'.'.join(found)}: Spark takes names of letters a to z, digits and _ only, and "
+                    f"'{part}' has others. The topic may have any name; a TEMPORARY TABLE, too."
+                )
+        return found
 
     def _entry(self, name: Name, table: Table) -> Entry:
         definition = define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, short = name
         if not database:  # beside a lasting table of the same name
-            place = self._lasting.free_place((self._database(), short + _TEMPORARY))
+            place = self._lasting.free_place((self._database(), re.sub(r"\W", "_", short, flags=re.ASCII) + _TEMPORARY))
             return make_entry(name, definition, place, known_as=place)
         place = (database, short + (_HIDDEN if table.computed else ""))
         return make_entry(name, definition, place, known_as=name)

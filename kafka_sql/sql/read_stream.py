@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import DataStreamReader
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.reads import stream
@@ -14,15 +14,16 @@ from kafka_sql.sql.reads import stream
 _MARK = "_kafka_sql"
 
 
-def teach(tables_of: Callable[[SparkSession], Tables | None]) -> None:
-    """Teach Spark's reader, once; sessions that are not enabled see no difference."""
-    plain = DataStreamReader.table
+def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
+    """Teach the reader of the session's kind, once; sessions that are not enabled see no difference."""
+    kind = type(spark.readStream)  # classic and Connect have one each
+    plain = kind.table
     if getattr(plain, _MARK, False):
         return
 
     @functools.wraps(plain)
-    def table(self: DataStreamReader, tableName: str) -> DataFrame:
-        tables = tables_of(self._spark)
+    def table(self: Any, tableName: str) -> DataFrame:
+        tables = tables_of(self._client if hasattr(self, "_client") else self._spark)
         if tables is None:
             return plain(self, tableName)
         tables.refresh()
@@ -30,4 +31,4 @@ def teach(tables_of: Callable[[SparkSession], Tables | None]) -> None:
         return plain(self, tableName) if entry is None else tables.plain(stream(entry))
 
     setattr(table, _MARK, True)
-    DataStreamReader.table = table  # type: ignore[method-assign]
+    kind.table = table  # type: ignore[method-assign]

@@ -48,7 +48,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, create_statement)
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _taught(spark, tables, plain)
-        teach(tables_of)
+        teach(spark, tables_of)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(Folder(folder))

@@ -1,0 +1,198 @@
+"""Tables over sessions: a catalog folder, other sessions of the application, tables that a dead one left."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import kafka_sql
+from kafka_sql.catalog.folder import Folder
+from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def run(code: str, *arguments: str) -> str:
+    """Run a program in a process of its own; what it printed."""
+    prelude = "\n".join(
+        (
+            "import sys, kafka_sql",
+            "from pyspark.sql import SparkSession",
+            "builder = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false')",
+            "builder = builder.config('spark.sql.warehouse.dir', sys.argv[2])",
+            "builder = builder.config('spark.kafka_sql.catalog', sys.argv[1])",
+            "spark = kafka_sql.enable(builder.getOrCreate())",
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{prelude}\n{code}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_another_session_of_the_application_has_the_tables(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    topic = topics.create()
+    sql(f"CREATE TABLE shared (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql("INSERT INTO shared VALUES (1)")
+    plain = spark.newSession()
+    assert "kafka_sql" not in repr(plain.sql)
+    other = kafka_sql.enable(plain)
+    assert other.sql("SELECT * FROM shared").collect() == [(1, 2)]
+    with pytest.raises(TableExistsError, match=r"default\.shared"):
+        other.sql(f"CREATE TABLE shared (a INT) {topics.with_options(topic)}")
+    other.sql(f"CREATE TEMPORARY TABLE mine (a INT) {topics.with_options(topic)}")
+    sql(f"CREATE TEMPORARY TABLE mine (b INT, a INT) {topics.with_options(topic)}")
+    assert (other.table("mine").columns, spark.table("mine").columns) == (["a"], ["b", "a"])
+    other.sql(f"CREATE TABLE later (a INT) {topics.with_options(topic)}")
+    assert sql("SELECT * FROM later").collect() == [(1,)]
+    other.sql("DROP TABLE mine")
+    other.sql("DROP TABLE shared")
+    assert {"later", "mine"} <= {row.tableName for row in sql("SHOW TABLES").collect()}
+    assert "shared" not in {row.tableName for row in sql("SHOW TABLES").collect()}
+
+
+def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    topic = topics.create()
+    # as a lasting metastore has them: the names, and no declaration behind
+    with Forgotten(spark):
+        sql(f"CREATE TABLE left_plain (a INT) {topics.with_options(topic)}")
+        sql(f"CREATE TABLE left_view (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE left_plain (a INT, b AS a + 2) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE left_view (a INT) {topics.with_options(topic)}")
+    sql("INSERT INTO left_view VALUES (1)")
+    assert sql("SELECT * FROM left_plain").collect() == [(1, 3)]
+    sql("DROP TABLE left_plain")
+    sql("DROP TABLE left_view")
+
+
+class Forgotten:
+    """What is declared in the block is forgotten after it, and stays in Spark's catalog."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._lasting = spark.__dict__["_kafka_sql_tables"]._lasting
+
+    def __enter__(self) -> None:
+        self._before = dict(self._lasting.entries), set(self._lasting._places)
+
+    def __exit__(self, *_: object) -> None:
+        self._lasting.entries, self._lasting._places = self._before
+
+
+def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_path: Path) -> None:
+    topic, folder = topics.create(), tmp_path / "tables"
+    options = topics.with_options(topic).replace("WITH (", "WITH ('properties.sasl.password' = 'planted', ")
+    first = run(
+        f"spark.sql('''CREATE TABLE orders (a INT COMMENT 'it''s', b AS a + 1) COMMENT 'first' {options}''')\n"
+        "spark.sql('CREATE DATABASE shop')\n"
+        f"spark.sql('''CREATE TABLE shop.Odd_2 (a INT) {options}''')\n"
+        f"spark.sql('''CREATE TABLE gone (a INT) {options}''')\n"
+        "spark.sql('DROP TABLE gone')\n"
+        f"spark.sql('''CREATE TEMPORARY TABLE not_kept (a INT) {options}''')\n"
+        "spark.sql('INSERT INTO orders VALUES (41)')",
+        str(folder),
+        str(tmp_path / "one"),
+    )
+    assert first == ""
+    files = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    assert files == ["default.orders.sql", "shop.odd_2.sql"]
+    assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o600}
+    assert "CREATE TABLE `default`.`orders` (\n  `a` INT COMMENT 'it''s'," in (folder / files[0]).read_text()
+    second = run(
+        "print(spark.table('orders').collect(), spark.table('shop.Odd_2').collect())\n"
+        "spark.sql('INSERT INTO orders VALUES (42)')\n"
+        "print(spark.sql('SELECT * FROM orders ORDER BY a').collect())\n"
+        "print(spark.sql('SHOW CREATE TABLE orders').first()[0])",
+        str(folder),
+        str(tmp_path / "two"),
+    )
+    assert "[Row(a=41, b=42)] [Row(a=41)]\n[Row(a=41, b=42), Row(a=42, b=43)]\n" in second
+    assert "planted" not in second
+    assert "'properties.sasl.password' = '******'" in second
+
+
+def test_names_that_spark_does_not_take(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    with pytest.raises(StatementError, match=r"CREATE TABLE default\.odd\.näme: Spark takes names of letters a to z"):
+        sql(f"CREATE TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
+    sql(f"CREATE TEMPORARY TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
+    sql("INSERT INTO `odd.näme` VALUES (1)")
+    assert sql("SELECT a FROM `odd.näme`").collect() == [(1,)]
+    sql("DROP TABLE `odd.näme`")
+
+
+def test_two_sessions_of_one_folder_see_each_other(
+    spark: SparkSession, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tables = spark.__dict__["_kafka_sql_tables"]
+    lasting = tables._lasting
+    before = dict(lasting.entries)
+    topic = topics.create()
+    kafka_sql.enable(spark, catalog=tmp_path)
+    try:
+        statement = f"CREATE TABLE `default`.`theirs` (a INT) {topics.with_options(topic)}"
+        other = Folder(tmp_path)
+        with other.lock():
+            other.write(("default", "theirs"), statement)
+        spark.sql("INSERT INTO theirs VALUES (1)")
+        with other.lock():
+            other.write(("default", "theirs"), statement.replace("a INT", "a INT, b AS a + 1"))
+        assert spark.sql("SELECT * FROM theirs").collect() == [(1, 2)]
+        with other.lock():
+            other.write(("default", "broken"), "CREATE TABLE broken (a INT) WITH ('connector' = 'kafka'")
+        with caplog.at_level(logging.WARNING, "kafka_sql"):
+            spark.sql("SELECT * FROM theirs").collect()
+        assert [r.getMessage().split(": ")[:2] for r in caplog.records] == [
+            [f"Catalog folder '{tmp_path}'", "table default.broken is left out"]
+        ]
+        with other.lock():
+            other.remove(("default", "theirs"))
+        assert "theirs" not in {row.tableName for row in spark.sql("SHOW TABLES").collect()}
+    finally:
+        for entry in list(lasting):
+            if entry.name not in before:
+                spark.sql(f"DROP TABLE {entry.definition.name}")
+        lasting.folder = None
+
+
+def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o777)
+    with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
+        Folder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CatalogFolderError, match=r"file/tables' cannot be used: Not a directory"):
+        Folder(tmp_path / "file" / "tables")
+
+
+def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    (tmp_path / ".123.tmp").write_text("half a stat")
+
+    def write(n: int) -> None:
+        mine = Folder(tmp_path)
+        for i in range(20):
+            with mine.lock():
+                mine.write(("default", "t"), f"{n} " * 10_000)
+                assert set(mine.read()["default", "t"].split()) == {str(n)}
+                mine.write(("default", f"t{n}_{i}"), "x")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(write, range(4))) == [None] * 4
+    assert len(folder.read()) == 81
+    assert not list(tmp_path.glob(".*.tmp"))
