@@ -1,0 +1,66 @@
+"""The command ``kafka-sql``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from kafka_sql.cli.arguments import Arguments, parse
+
+if TYPE_CHECKING:  # --help does without Spark
+    from kafka_sql.cli.runner import Runner
+
+
+def main() -> int:
+    """Run the command line; the process's exit code."""
+    arguments = parse(sys.argv[1:])
+    try:
+        return _run(arguments)
+    except BrokenPipeError:  # the reader of our output has gone, as ``head`` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:  # while Spark starts or stops
+        return 130
+
+
+def _run(arguments: Arguments) -> int:
+    from kafka_sql.cli.failures import message
+    from kafka_sql.cli.launch import launch
+    from kafka_sql.cli.runner import Runner
+    from kafka_sql.cli.screen import Screen
+
+    screen = Screen(arguments.silent)
+    try:
+        spark = launch(arguments)
+    except Exception as e:  # noqa: BLE001  whatever it is, one line says it
+        screen.error(message(e))
+        return 1
+    try:
+        return _work(arguments, Runner(spark, screen, arguments.verbose))
+    finally:
+        spark.stop()
+
+
+def _work(arguments: Arguments, runner: Runner) -> int:
+    from kafka_sql.cli import script
+    from kafka_sql.cli.follow import follow
+
+    try:
+        for path in arguments.init:
+            script.run_file(runner, path)
+        if not arguments.sources and sys.stdin.isatty():
+            from kafka_sql.cli.shell import shell
+
+            return shell(runner)
+        for kind, value in arguments.sources or [("file", "-")]:
+            (script.run_file if kind == "file" else script.run_text)(runner, value)
+    except script.Quit:
+        pass
+    except script.Failed as e:
+        return e.code
+    return follow(runner.spark, runner.screen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

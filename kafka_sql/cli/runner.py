@@ -1,0 +1,122 @@
+"""One statement: carried out, printed, timed; it can be stopped."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kafka_sql.cli.attention import Stopped, attend
+from kafka_sql.cli.engine import Lines, engine
+from kafka_sql.cli.masking import masked
+from kafka_sql.cli.screen import Screen, bar
+from kafka_sql.cli.variables import substitute
+from kafka_sql.sql import statements as st
+
+_HEADERS = ("spark.sql.cli.print.header", "hive.cli.print.header")
+_NUMBERS = itertools.count(1)
+
+
+class Runner:
+    """Carries out statements of one session.
+
+    Attributes:
+        spark: the session.
+        screen: where results go.
+    """
+
+    def __init__(self, spark: SparkSession, screen: Screen, verbose: bool = False) -> None:
+        self.spark = spark
+        self.screen = screen
+        self._verbose = verbose
+        self._engine = engine(spark)
+
+    def run(self, statement: str) -> None:
+        """Carry out a statement and print its rows.
+
+        A streaming SELECT prints until it ends or is stopped; to stop it is no error.
+
+        Raises:
+            Stopped: the user stopped the statement.
+            Exception: whatever it failed of.
+        """
+        if self._verbose:
+            self.screen.rows([masked(statement)])
+        running = _Running(self, statement)
+        started = time.monotonic()
+
+        def tick() -> None:
+            line = bar(*self._engine.tasks(self.spark, running.tag), started) if not running.printing else None
+            if line is not None:
+                self.screen.status(line)
+
+        try:
+            attend(self.spark, running.work, running.cancel, tick)
+        except Stopped:
+            if running.query is None or running.query.exception() is not None:
+                raise
+        finally:
+            self.screen.clear()
+        fetched = f", Fetched {running.rows} row(s)" if running.rows else ""
+        self.screen.info(f"Time taken: {(running.ready or time.monotonic()) - started:.3f} seconds{fetched}")
+
+
+class _Running:
+    """A statement at work: in one thread ``work``, in the other ``cancel``."""
+
+    def __init__(self, runner: Runner, statement: str) -> None:
+        self.spark, self.screen, self.engine = runner.spark, runner.screen, runner._engine
+        self.statement = statement
+        self.tag = f"kafka-sql-{next(_NUMBERS)}"
+        self.query: StreamingQuery | None = None
+        self.ready: float | None = None  # when the result was there
+        self.rows = 0
+        self.printing = False
+        self._stop = threading.Event()
+
+    def work(self) -> None:
+        self.engine.tag(self.spark, self.tag)
+        text = substitute(self.spark, self.statement)
+        frame = self.spark.sql(text)
+        if frame.isStreaming:
+            self._header(frame)
+            self.query = self.engine.stream(frame, self._print)
+            if self._stop.is_set():
+                self.query.stop()
+            self.engine.finish(self.query, self._print)
+        elif frame.columns:
+            self._print_all(frame, self.engine.lines(_listing(frame, text)))
+
+    def cancel(self) -> None:
+        self._stop.set()
+        if self.query is not None:
+            self.query.stop()
+        else:
+            self.engine.cancel(self.spark, self.tag)
+
+    def _print_all(self, frame: DataFrame, parts: Iterator[Lines]) -> None:
+        first = next(parts, [])
+        self.ready = time.monotonic()
+        self._header(frame)
+        for part in itertools.chain([first], parts):
+            if self._stop.is_set():
+                return
+            self._print(part)
+
+    def _header(self, frame: DataFrame) -> None:
+        if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADERS):
+            self.screen.rows(["\t".join(frame.columns)])
+
+    def _print(self, lines: Lines) -> None:
+        self.printing = True
+        self.screen.rows(lines)
+        self.rows += len(lines)
+
+
+def _listing(frame: DataFrame, statement: str) -> DataFrame:
+    """SHOW TABLES prints names only, as in spark-sql."""
+    return frame.select("tableName") if isinstance(st.kind(statement), st.ShowTables) else frame
