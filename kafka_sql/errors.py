@@ -176,6 +176,10 @@ class CatalogFolderError(KafkaSqlError):
     """The folder that keeps the tables cannot be used."""
 
 
+class WorkerPythonError(KafkaSqlError):
+    """Spark's workers run a Python that does not have this package."""
+
+
 class EmbeddedKafkaError(KafkaSqlError):
     """A broker on this machine could not be set up."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from kafka_sql import errors
 
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 
 
@@ -23,6 +25,13 @@ def unwrapped() -> Iterator[None]:
     try:
         yield
     except PySparkException as e:
+        missing = _MISSING.search(str(e))
+        if missing:
+            raise errors.WorkerPythonError(
+                f"The Python that runs Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to a Python that "
+                f"has kafka_sql before the session starts (here: {sys.executable}); on a cluster, install it on every "
+                "executor and name that Python in 'spark.pyspark.python'."
+            ) from e
         found = _OURS.findall(str(e))
         kind = getattr(errors, found[-1][0], None) if found else None
         if kind is None:
