@@ -28,7 +28,7 @@ def unwrapped() -> Iterator[None]:
         missing = _MISSING.search(str(e))
         if missing:
             raise errors.WorkerPythonError(
-                f"The Python that runs Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to a Python that "
+                f"The Python that runs Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to one that "
                 f"has kafka_sql before the session starts (here: {sys.executable}); on a cluster, install it on every "
                 "executor and name that Python in 'spark.pyspark.python'."
             ) from e
