@@ -79,6 +79,7 @@ class Tables:
             for entry in self._lasting:
                 if entry.name not in statements:
                     self._keep(entry)
+            self._load(folder)
         self.refresh()
 
     def refresh(self) -> None:

@@ -1,0 +1,125 @@
+"""SQL files as tests: statements, each followed by what it gives.
+
+A statement ends with ``;`` at the end of a line. Below it stand its rows, a line each: ``--> a | b``. A statement that
+gives rows must be followed by them; ``--> (no rows)`` says that there are none. ``--! words`` stands below a statement
+that fails: the error holds these words. Topics of the file get names of their own, and ``localhost:9092`` becomes the
+broker of the run.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from kafka_sql.errors import KafkaSqlError
+from tests.support import Topics
+
+NONE = "(no rows)"
+_TOPIC = re.compile(r"'topic' = '([^']*)'")
+_PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement and what it gives."""
+
+    statement: str
+    rows: list[str]
+    error: str | None
+
+
+def steps(text: str) -> list[Step]:
+    """The statements of a file, in order."""
+    found: list[Step] = []
+    for part in re.split(r"(?<=;)[ \t]*\n", text + "\n"):
+        lines = part.splitlines()
+        expected = [line for line in lines if line.startswith(("-->", "--!"))]
+        rows = [line.removeprefix("-->").strip() for line in expected if line.startswith("-->")]
+        errors = [line.removeprefix("--!").strip() for line in expected if line.startswith("--!")]
+        if expected:
+            found[-1] = Step(found[-1].statement, rows, errors[0] if errors else None)
+        rest = "\n".join(line for line in lines if line not in expected).strip()
+        if rest.endswith(";"):
+            found.append(Step(rest.removesuffix(";"), [], None))
+        else:
+            assert all(not line or line.startswith("--") for line in rest.splitlines()), f"no ';' after: {rest}"
+    return found
+
+
+def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path) -> int:
+    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("localhost:9092", topics.bootstrap).replace("'/checkpoints", f"'{folder}")
+    text = _own_topics(text, topics)
+    found = steps(text)
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    for step in found:
+        if step.error is not None:
+            with pytest.raises((KafkaSqlError, PySparkException)) as e:  # a SELECT's error comes wrapped
+                _rows(sql(step.statement))
+            assert step.error in str(e.value), step.statement
+            continue
+        frame = sql(step.statement)
+        if frame.columns == ["job id"]:
+            assert not step.rows, f"a job's id is no row to expect: {step.statement}"
+            for (job,) in frame.collect():
+                query = spark.streams.get(job)
+                assert query is not None
+                query.processAllAvailable()
+        elif not step.statement.startswith(("SET ", "USE ")) or step.rows:
+            assert _rows(frame) == (step.rows if step.rows != [NONE] else []), step.statement
+    return len(found)
+
+
+def _own_topics(text: str, topics: Topics) -> str:
+    """The text with topics that are nobody else's; they are made."""
+    partitions = {name: int(count) for name, count in _PARTITIONS.findall(text)}
+    names = {name for value in _TOPIC.findall(text) for name in value.split(";")}
+    own = {name: f"{name}-{uuid.uuid4().hex[:8]}" for name in names}
+    settings = {"retention.ms": "-1"}
+    new = [NewTopic(own[name], partitions.get(name, 1), 1, config=settings) for name in names]
+    for done in topics.admin.create_topics(new).values() if new else ():
+        done.result(30)
+    return re.sub(r"'[^'\n]*'", lambda m: _renamed(m[0], own), text)
+
+
+def _renamed(literal: str, own: Mapping[str, str]) -> str:
+    """A string literal that is a topic or a list of topics, under their own names."""
+    parts = literal[1:-1].split(";")
+    return "'" + ";".join(own.get(p, p) for p in parts) + "'" if any(p in own for p in parts) else literal
+
+
+def _rows(frame: DataFrame) -> list[str]:
+    return [" | ".join(map(show, row)) for row in frame.collect()] if frame.columns else []
+
+
+def show(value: Any) -> str:
+    """A value as the files write it: as Spark's shell does, bytes in hexadecimal."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case bytes() | bytearray():
+            return "X'" + value.hex() + "'"
+        case datetime():
+            return value.isoformat(" ")
+        case Row():
+            return "{" + ", ".join(f"{k}: {show(v)}" for k, v in value.asDict().items()) + "}"
+        case dict():
+            return "{" + ", ".join(f"{show(k)}: {show(v)}" for k, v in sorted(value.items())) + "}"
+        case list():
+            return "[" + ", ".join(map(show, value)) + "]"
+        case _:
+            return str(value)
