@@ -1,0 +1,13 @@
+-- A table from a query: its columns are the query's, its records the query's rows.
+CREATE TABLE numbers WITH (
+  'connector' = 'kafka',
+  'topic' = 'numbers',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+) AS SELECT id, id * id AS square FROM range(1, 4);
+
+SELECT * FROM numbers ORDER BY id;
+--> 1 | 1
+--> 2 | 4
+--> 3 | 9

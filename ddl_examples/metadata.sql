@@ -1,0 +1,24 @@
+-- Kafka's metadata as columns: where a record stands, when it was written, its headers.
+CREATE TABLE events (
+  id BIGINT,
+  event_time TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+  headers MAP<STRING, BYTES> METADATA,
+  `partition` BIGINT METADATA VIRTUAL,
+  `offset` BIGINT METADATA VIRTUAL,
+  topic STRING METADATA VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'events',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+);
+
+-- Metadata that is not VIRTUAL is written: the record's timestamp and its headers.
+INSERT INTO events VALUES
+  (1, TIMESTAMP '2026-01-02 03:04:05.678Z', map('trace', X'0a0b')),
+  (2, TIMESTAMP '2026-01-02 03:04:06Z', NULL);
+
+SELECT id, event_time, headers, `partition`, `offset`, startswith(topic, 'events') FROM events ORDER BY id;
+--> 1 | 2026-01-02 03:04:05.678000 | {trace: X'0a0b'} | 0 | 0 | true
+--> 2 | 2026-01-02 03:04:06 | {} | 0 | 1 | true

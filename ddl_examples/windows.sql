@@ -1,0 +1,46 @@
+-- A continuous query over windows of event time; a window is written when the watermark has passed its end.
+CREATE TABLE clicks (
+  user_name STRING,
+  ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'clicks',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+);
+
+CREATE TABLE clicks_per_minute (
+  minute TIMESTAMP_LTZ(3),
+  clicks BIGINT
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'clicks-per-minute',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+);
+
+INSERT INTO clicks VALUES
+  ('ada', TIMESTAMP '2026-01-02 03:04:05Z'),
+  ('ada', TIMESTAMP '2026-01-02 03:04:59Z'),
+  ('emmy', TIMESTAMP '2026-01-02 03:05:00Z'),
+  ('ada', TIMESTAMP '2026-01-02 03:07:00Z');
+
+SET 'execution.runtime-mode' = 'streaming';
+
+SET 'execution.checkpointing.dir' = '/checkpoints/clicks';
+
+SET 'pipeline.name' = 'clicks per minute';
+
+INSERT INTO clicks_per_minute
+SELECT window.start, count(*)
+FROM clicks
+GROUP BY window(ts, '1 minute');
+
+SET 'execution.runtime-mode' = 'batch';
+
+SELECT * FROM clicks_per_minute ORDER BY minute;
+--> 2026-01-02 03:04:00 | 2
+--> 2026-01-02 03:05:00 | 1
