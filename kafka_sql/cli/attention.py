@@ -42,10 +42,17 @@ def signals(receive: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def attend(spark: SparkSession, work: Callable[[], T], cancel: Callable[[], None], tick: Callable[[], None]) -> T:
+def attend(
+    spark: SparkSession,
+    work: Callable[[], T],
+    cancel: Callable[[], None],
+    tick: Callable[[], None],
+    say: Callable[[str], None],
+) -> T:
     """The result of ``work``, which runs in a thread of its own.
 
     Args:
+        say: prints a line for the user.
         cancel: called at the first signal and again until the work ends, as what it does may just be about to start.
             A second signal ends the process.
         tick: called a few times a second.
@@ -76,7 +83,7 @@ def attend(spark: SparkSession, work: Callable[[], T], cancel: Callable[[], None
             if event is not None and stopped:
                 _leave(event)
             if event is not None:
-                print("Stopping the statement. Press Ctrl-C again to leave at once.", file=sys.stderr)
+                say("Stopping the statement. Press Ctrl-C again to leave at once.")
                 stopped = event
             cancel()
     thread.join()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
@@ -27,7 +28,6 @@ class SqlCompleter(Completer):
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._words = set(KEYWORDS)
         self._functions: list[str] = []
         self._tables: list[str] | None = None
         self._columns: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ class SqlCompleter(Completer):
             if table in named:
                 yield from _matching(typed, self.columns(table), f"column of {table}")
         if typed:
-            yield from _matching(typed, sorted(self._words), "")
+            yield from _matching(typed, sorted(KEYWORDS), "")
             yield from _matching(typed, self._functions, "function")
 
     def tables(self) -> list[str]:
@@ -86,8 +86,11 @@ class SqlCompleter(Completer):
         return self._columns[table]
 
     def _load(self) -> None:
-        self._functions = [row[0] for row in self._spark.sql("SHOW FUNCTIONS").collect() if row[0].isidentifier()]
-        self._words.update(row[0] for row in self._spark.sql("SELECT keyword FROM sql_keywords()").collect())
+        try:
+            names = [row[0] for row in self._spark.sql("SHOW FUNCTIONS").collect()]
+        except (PySparkException, Py4JError, OSError):  # the user has left before they came
+            return
+        self._functions = sorted(name for name in names if name.isidentifier())
 
 
 def _is_next(at: Place, before: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 
@@ -13,6 +14,8 @@ from kafka_sql.cli.arguments import Arguments
 
 # A statement's error is printed by the shell, in one line; Spark's log would print the traces of its tasks, too.
 _QUIET = {"spark.log.level": "FATAL"}
+# PySpark's own loggers, which print each error as JSON with its trace.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",  # the shell has its own, which knows when a prompt is shown
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # of a streaming SELECT that was stopped
@@ -21,12 +24,14 @@ _DEFAULTS = {
 
 def launch(arguments: Arguments) -> SparkSession:
     """Start Spark, or connect to a server, and teach it Flink's statements."""
+    for name in _LOGGERS:
+        logging.getLogger(name).disabled = True
     if arguments.remote is not None:
         spark = _connect(arguments)
     else:
         os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(submit_arguments(arguments))
         spark = SparkSession.builder.getOrCreate()
-    kafka_sql.enable(spark)
+    kafka_sql.enable(spark, catalog=arguments.catalog)
     for key, value in {**arguments.hiveconf, **arguments.variables}.items():
         spark.conf.set(key, value)
     if arguments.database is not None:

@@ -55,7 +55,7 @@ class Runner:
                 self.screen.status(line)
 
         try:
-            attend(self.spark, running.work, running.cancel, tick)
+            attend(self.spark, running.work, running.cancel, tick, self.screen.error)
         except Stopped:
             if running.query is None or running.query.exception() is not None:
                 raise

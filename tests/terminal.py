@@ -1,0 +1,66 @@
+"""A terminal with a program in it, for tests of what a person sees."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pexpect
+import pyte
+
+
+class Terminal:
+    """A program on a pseudo terminal of 100 columns, and its screen."""
+
+    def __init__(self, argv: list[str], rows: int = 50, **spawn: Any) -> None:
+        """Start the program."""
+        self.child = pexpect.spawn(argv[0], argv[1:], dimensions=(rows, 100), encoding="utf-8", **spawn)
+        self.screen = pyte.Screen(100, rows)
+        self.screen.write_process_input = self.child.send  # answers to questions such as where the cursor is
+        self._stream = pyte.Stream(self.screen)
+
+    @property
+    def text(self) -> str:
+        """The lines of the screen without the empty ones below."""
+        return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
+
+    def wait(self, pattern: str, timeout: float = 60) -> re.Match[str]:
+        """Wait until the screen matches, and give the match."""
+        end = _Deadline(timeout)
+        while (found := re.search(pattern, self.text)) is None:
+            try:
+                self._stream.feed(self.child.read_nonblocking(4096, end.left()))
+            except pexpect.TIMEOUT:
+                raise AssertionError(f"{pattern!r} is not on the screen after {timeout} s:\n{self.text}") from None
+            except pexpect.EOF:
+                raise AssertionError(f"the program ended without {pattern!r}:\n{self.text}") from None
+        return found
+
+    def send(self, keys: str) -> None:
+        """Press keys."""
+        self.child.send(keys)
+
+    def clear(self) -> None:
+        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it."""
+        self.screen.reset()
+
+    def end(self, timeout: float = 60) -> int:
+        """The exit code, when the program has ended by itself."""
+        end = _Deadline(timeout)
+        try:
+            while True:
+                self._stream.feed(self.child.read_nonblocking(4096, end.left()))
+        except pexpect.EOF:
+            self.child.wait()
+        return self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus
+
+
+class _Deadline:
+    def __init__(self, seconds: float) -> None:
+        import time
+
+        self._clock = time.monotonic
+        self._end = self._clock() + seconds
+
+    def left(self) -> float:
+        return max(self._end - self._clock(), 0.01)
