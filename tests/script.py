@@ -2,8 +2,8 @@
 
 A statement ends with ``;`` at the end of a line. Below it stand its rows, a line each: ``--> a | b``. A statement that
 gives rows must be followed by them; ``--> (no rows)`` says that there are none. ``--! words`` stands below a statement
-that fails: the error holds these words. Topics of the file get names of their own, and ``localhost:9092`` becomes the
-broker of the run.
+that fails: the error holds these words. Topics of the file get names of their own, ``localhost:9092`` becomes the broker
+of the run, and ``${kafka}`` the options that most tables share.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from kafka_sql.errors import KafkaSqlError
 from tests.support import Topics
 
 NONE = "(no rows)"
+_KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset'"""
 _TOPIC = re.compile(r"'topic' = '([^']*)'")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
 
@@ -59,7 +61,7 @@ def steps(text: str) -> list[Step]:
 def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path) -> int:
     """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
     text = path.read_text(encoding="utf-8")
-    text = text.replace("localhost:9092", topics.bootstrap).replace("'/checkpoints", f"'{folder}")
+    text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap).replace("'/checkpoints", f"'{folder}")
     text = _own_topics(text, topics)
     found = steps(text)
     spark = SparkSession.getActiveSession()

@@ -1,0 +1,17 @@
+-- Metadata is cast to the declared type
+CREATE TABLE t (
+  a INT,
+  p BIGINT METADATA FROM 'partition' VIRTUAL,
+  p_text STRING METADATA FROM 'partition' VIRTUAL,
+  o STRING METADATA FROM 'offset' VIRTUAL
+) WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
+INSERT INTO t VALUES (1), (2);
+SELECT a, p, p_text, o FROM t ORDER BY a;
+--> 1 | 0 | 0 | 0
+--> 2 | 0 | 0 | 1
+CREATE TABLE wrong (a INT, ts BOOLEAN METADATA FROM 'timestamp') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
+--! Column 'ts'
+CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offset') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
+--! read-only
+CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offsets' VIRTUAL) WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
+--! Invalid metadata key 'offsets' in column 'o'
