@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -18,6 +19,10 @@ from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.session import tables_of
 
+# Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others has
+# lost its temporary tables only.
+_MOST_SESSIONS = 256
+
 
 class Statements:
     """A ``java.util.function.BiFunction`` of a Java session and a statement."""
@@ -27,7 +32,7 @@ class Statements:
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
-        self._sessions: dict[str, tuple[SparkSession, Tables]] = {}
+        self._sessions: OrderedDict[str, tuple[SparkSession, Tables]] = OrderedDict()
         self._lock = threading.Lock()
 
     def apply(self, java_session: JavaObject, text: str) -> JavaObject | str | None:
@@ -57,6 +62,9 @@ class Statements:
                 if tables is None:
                     raise AssertionError("an enabled session has tables")
                 self._sessions[key] = spark, tables
+                if len(self._sessions) > _MOST_SESSIONS:
+                    self._sessions.popitem(last=False)
+            self._sessions.move_to_end(key)
             return self._sessions[key]
 
 

@@ -22,7 +22,7 @@ import py4j.Py4JException;
  * that the statement came on, with that thread's session, job group and settings.
  */
 public final class Python {
-    private static Python running;
+    private static volatile Python running;
 
     private final JavaSparkContext context;
     private final CompletableFuture attached = new CompletableFuture();
@@ -44,13 +44,13 @@ public final class Python {
         builder.environment().put("PYSPARK_PIN_THREAD", "true");
         if (worker != null) builder.environment().put("PYSPARK_PYTHON", worker);
         try {
-            process = builder.start(); // its stdin is ours: it ends when this JVM does
+            process = builder.start();
         } catch (IOException e) {
             throw new KafkaSqlException("[PYTHON_NOT_STARTED] " + e.getMessage() + ". " + advice());
         }
     }
 
-    static synchronized boolean isRunning() {
+    static boolean isRunning() {
         return running != null;
     }
 
@@ -59,6 +59,7 @@ public final class Python {
         if (running == null) {
             Python python = new Python(session);
             python.awaitAttached();
+            python.endWithThisJvm();
             running = python;
         }
         return running;
@@ -127,6 +128,20 @@ public final class Python {
             throw new KafkaSqlException(
                 "[PYTHON_NOT_STARTED] '" + command + " -m kafka_sql.extension.attach' ended with exit code "
                 + process.exitValue() + "; what it said stands above, or in the log. " + advice());
+    }
+
+    /** In good order, that is: if this JVM is killed, the end of its stdin tells it. */
+    private void endWithThisJvm() {
+        Runtime.getRuntime().addShutdownHook(new Thread("kafka_sql-end") {
+            public void run() {
+                process.destroy();
+                try {
+                    process.waitFor(5, TimeUnit.SECONDS); // before its connections break, which it would complain about
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        });
     }
 
     private static String advice() {

@@ -19,7 +19,7 @@ import org.apache.spark.sql.classic.Dataset;
 public final class Statements implements InvocationHandler {
     /** A statement that can be the first of ours. Once Python runs, it sees all of them, as it knows the tables. */
     private static final Pattern OURS = Pattern.compile(
-        "(?:\\s|--[^\\n]*(?:\\n|$)|/[*].*?[*]/)*+"
+        "(?:\\s++|--[^\\n]*+|/[*].*?[*]/)*+"
         + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB).*",
         Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
