@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean, nearest
-from kafka_sql.formats.format import Format
-from kafka_sql.formats.registry import find
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    MissingOptionError,
+    SchemaError,
+    did_you_mean,
+    nearest,
+)
+from kafka_sql.formats.payload import Payload, payload
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
-from kafka_sql.options.check import format_keys, refuse_unknown
+from kafka_sql.options.check import refuse_unknown
+from kafka_sql.options.fields import check_key_fields, key_fields, value_fields
+from kafka_sql.options.pending import refuse_pending
+from kafka_sql.options.rules import check_kafka, check_upsert
 from kafka_sql.table import Table
+
+_CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS}
 
 
 @dataclass(frozen=True)
@@ -22,15 +33,15 @@ class Definition:
     Attributes:
         table: the declaration.
         options: the connector's options, typed.
-        value_format: the format of the record's value.
-        value_options: that format's options, typed, under the format's own keys.
-        client: librdkafka's configuration. May hold secrets.
+        value: the record's value: its format and its columns.
+        key: the record's key; None where the table has none.
+        client: librdkafka's configuration. May hold secrets, or references to them.
     """
 
     table: Table
     options: Options
-    value_format: Format
-    value_options: Options
+    value: Payload
+    key: Payload | None
     client: Mapping[str, str] = field(repr=False)
 
     @property
@@ -38,25 +49,50 @@ class Definition:
         """The table's name as users write it."""
         return ".".join(self.table.name)
 
+    @property
+    def upsert(self) -> bool:
+        """Whether a record replaces the one before it of the same key, and a tombstone deletes it."""
+        return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
+
 
 def define(table: Table) -> Definition:
-    """Check a table's options in the order of Flink's factory: connector, format, unknown keys, values, properties.
+    """Check a table's options in the order of Flink's factories: formats, missing and ill-typed options, unknown ones,
+    the rules between them, the columns of key and value, Kafka's properties.
 
     Raises:
         OptionError: the first thing that is wrong, naming the option.
+        SchemaError: the PRIMARY KEY is not what the connector takes.
     """
     given = table.options
     connector = _connector(given)
-    key, prefix = _format_key(given)
-    value_format = find(given[key], key)
-    format_options = {prefix + o.key for o in value_format.options}
-    refuse_unknown(connector, given, {o.key for o in opt.KAFKA_OPTIONS} | format_options)
-    options = Options(opt.KAFKA_OPTIONS, given)
-    value_options = Options(value_format.options, format_keys(given, prefix, value_format.identifier))
+    known = _CONNECTORS[connector]
+    key = payload(opt.KEY_FORMAT.key, "key.", given) if opt.KEY_FORMAT.key in given else None
+    value = payload(*_value_format(given, connector), given)
+    options = Options(known, given)
+    formats = [p for p in (key, value) if p is not None]
+    refuse_unknown(connector, given, {k for o in known for k in o.keys} | {k for p in formats for k in p.keys})
+    physical = [c.name for c in table.physical]
+    if connector == opt.KAFKA:
+        check_kafka(options)
+        _check_kafka_formats(table, key, value)
+        fields: Sequence[str] = key_fields(options, physical)
+    else:
+        check_upsert(options)
+        _check_upsert_formats(table, key, value)
+        fields = check_key_fields(options, table.primary_key, physical)
+    values = value_fields(options, physical, fields)
+    refuse_pending(options)
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v for k, v in given.items() if k.startswith(opt.PROPERTIES_PREFIX)
     }
-    return Definition(table, options, value_format, value_options, to_librdkafka(properties))
+    topics = options.get(opt.TOPIC) or ()
+    return Definition(
+        table,
+        options,
+        value.of(values, topics),
+        key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or ""),
+        to_librdkafka(properties),
+    )
 
 
 def _connector(given: Mapping[str, str]) -> str:
@@ -65,26 +101,56 @@ def _connector(given: Mapping[str, str]) -> str:
         near = nearest(opt.CONNECTOR.key, given)
         hint = f" Did you mean it by '{near}'?" if near else ""
         raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}")
-    if name not in opt.CONNECTOR.allowed:
+    if name not in _CONNECTORS:
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{name}' (option 'connector'). Available: "
-            + ", ".join(f"'{c}'" for c in opt.CONNECTOR.allowed)
+            + ", ".join(f"'{c}'" for c in _CONNECTORS)
             + "."
-            + did_you_mean(name, opt.CONNECTOR.allowed)
+            + did_you_mean(name, _CONNECTORS)
         )
     return name
 
 
-def _format_key(given: Mapping[str, str]) -> tuple[str, str]:
+def _value_format(given: Mapping[str, str], connector: str) -> tuple[str, str]:
     """The key under which the value's format stands, and the prefix of its options."""
     short, long = opt.FORMAT.key, opt.VALUE_FORMAT.key
-    if short in given and long in given:
-        raise ConflictingOptionsError(f"Options '{short}' and '{long}' shouldn't be set together; keep one of them.")
+    if connector == opt.KAFKA and short in given:
+        if long in given:
+            raise ConflictingOptionsError(
+                f"Options '{short}' and '{long}' shouldn't be set together; keep one of them."
+            )
+        return short, ""
     if long in given:
         return long, "value."
-    if short in given:
-        return short, ""
-    raise MissingOptionError(
-        "One or more required options are missing. Missing required options are: "
-        f"'{short}' (or '{long}'). {opt.FORMAT.doc}"
-    )
+    also = f" (or '{short}')" if connector == opt.KAFKA else ""
+    raise MissingOptionError(f"Could not find required scan format '{long}'{also}. {opt.FORMAT.doc}")
+
+
+def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> None:
+    if key is not None and not key.format.insert_only:
+        raise InvalidOptionError(
+            f"A key format should only deal with INSERT-only records. But {key.format.identifier} (option "
+            f"'{opt.KEY_FORMAT.key}') has a changelog mode of changes."
+        )
+    if table.primary_key and value.format.insert_only:
+        raise SchemaError(
+            f"The Kafka table '{'.'.join(table.name)}' with '{value.format.identifier}' format doesn't support "
+            "defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of primary key. "
+            "Use the connector 'upsert-kafka', or leave PRIMARY KEY out."
+        )
+
+
+def _check_upsert_formats(table: Table, key: Payload | None, value: Payload) -> None:
+    for part, name in ((key, "key"), (value, "value")):
+        if part is not None and not part.format.insert_only:
+            identifier = part.format.identifier
+            raise InvalidOptionError(
+                f"'upsert-kafka' connector doesn't support '{identifier}' as {name} format, because '{identifier}' is "
+                "not in insert-only mode."
+            )
+    if not table.primary_key:
+        raise SchemaError(
+            "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY specifies which "
+            "columns should be read from or write to the Kafka message key. The PRIMARY KEY also defines records in "
+            "the 'upsert-kafka' table should update or delete on which keys."
+        )

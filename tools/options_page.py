@@ -9,7 +9,8 @@ from typing import Any
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.properties import DEFAULTS, IGNORED, REFUSED, RENAMED
 from kafka_sql.options import Option
-from kafka_sql.options.connector import KAFKA_OPTIONS
+from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
+from kafka_sql.options.pending import PENDING
 from kafka_sql.sql.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"
@@ -26,10 +27,25 @@ def page() -> str:
             "## The connector: `WITH ('connector' = 'kafka', ...)`",
             "",
             *table(KAFKA_OPTIONS),
+            "## The connector: `WITH ('connector' = 'upsert-kafka', ...)`",
+            "",
+            "The options of 'kafka', except these, which it does not have:",
+            ", ".join(f"`{o.key}`" for o in KAFKA_OPTIONS if o.key not in {u.key for u in UPSERT_OPTIONS}) + ".",
+            "What differs or is its own:",
+            "",
+            *table(o for o in UPSERT_OPTIONS if o not in KAFKA_OPTIONS),
+            "## Not supported yet",
+            "",
+            "These are known, and refused with an error that says so:",
+            "",
+            "| option | supported |",
+            "|---|---|",
+            *(f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} |" for o, built in PENDING),
+            "",
             "## Formats",
             "",
-            "With `'format' = 'json'` the keys are as below; with `'value.format' = 'json'` they begin with `value.`:",
-            "`value.json.ignore-parse-errors`.",
+            "With `'format' = 'json'` the keys are as below; with `'value.format' = 'json'` they begin with `value.`,",
+            "with `'key.format' = 'json'` with `key.`: `key.json.ignore-parse-errors`.",
             "",
             *table(option for name in sorted(FORMATS) for option in FORMATS[name].options),
             "## The session: `SET 'key' = 'value'`",
@@ -63,7 +79,8 @@ def table(options: Iterable[Option[Any]]) -> list[str]:
         kind = option.type if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
         default = f"`{option.default}`" if option.default is not None else "(none)"
         required = "required" if option.required else "optional"
-        rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc} |")
+        old = "".join(f" Deprecated key: `{key}`." for key in option.deprecated)
+        rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc}{old} |")
     return [*rows, ""]
 
 

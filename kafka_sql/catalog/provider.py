@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -16,8 +17,9 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
-from kafka_sql.source.metadata import check_metadata
+from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.readers import BatchReader, StreamReader
+from kafka_sql.zone import SESSION_ZONE
 
 
 class KafkaTable(DataSource):
@@ -55,7 +57,7 @@ class KafkaTable(DataSource):
                 f"INTO."
             )
         _check_columns(self.definition, self.stored, schema)
-        check_sink(self.definition)
+        check_sink(self.definition, arrow_schema(schema))
 
 
 def _check_columns(definition: Definition, stored: StructType, written: StructType) -> None:
@@ -86,16 +88,28 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
     Raises:
         SchemaError: a column that the format or Kafka's metadata cannot carry.
     """
-    check_metadata(definition.table)
     schema = arrow_schema(stored)
-    physical = pa.schema([schema.field(c.name) for c in definition.table.physical])
-    definition.value_format.decoder(physical, definition.value_options)
-    definition.value_format.encoder(physical, definition.value_options)
+    metadata = metadata_columns(definition, schema)
+    asked = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.of_format)
+    definition.value.decoder(schema, asked)
+    definition.value.encoder(schema)
+    if definition.key is not None:
+        definition.key.decoder(schema)
+        definition.key.encoder(schema)
+    if any(c.zoned for c in metadata):
+        _hand_zone_over()
     return type(
         "KafkaTable",
         (KafkaTable,),
         {"definition": definition, "stored": stored, "name": classmethod(lambda cls: name)},
     )
+
+
+def _hand_zone_over() -> None:
+    """Set the session's time zone to what it is: Spark hands a task only those settings that were set."""
+    spark = SparkSession.getActiveSession()
+    if spark is not None:
+        spark.conf.set(SESSION_ZONE, str(spark.conf.get(SESSION_ZONE)))
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

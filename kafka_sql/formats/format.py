@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -19,10 +19,12 @@ class Decoded:
         columns: one Arrow array a field of the schema, all of one length.
         rows: index of the payload that each row came from (int64, ascending; one payload may be several rows), so that
             the reader can repeat its metadata; None where each payload became exactly one row, in order.
+        metadata: one array a key of the format's metadata that was asked for, in that order, as long as the columns.
     """
 
     columns: list[pa.Array]
     rows: pa.Array | None = None
+    metadata: list[pa.Array] = field(default_factory=list)
 
 
 class Decoder(Protocol):
@@ -61,9 +63,18 @@ class Format:
 
     ``decoder`` and ``encoder`` are given the Arrow schema of the payload's columns and the checked options, and raise
     SchemaError, naming the column, for a type that the format cannot carry.
+
+    Attributes:
+        insert_only: whether every payload is a new row; False for a format of changes (Flink's changelog mode).
+        metadata: what a payload tells besides its columns: Flink's key (without ``value.``) and the Arrow type.
+        metadata_decoder: makes a decoder that also gives those keys of ``metadata`` that are asked for; used in place
+            of ``decoder`` only where a table declares some.
     """
 
     identifier: str
     options: tuple[Option[Any], ...]
     decoder: Callable[[pa.Schema, Options], Decoder]
     encoder: Callable[[pa.Schema, Options], Encoder]
+    insert_only: bool = True
+    metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
+    metadata_decoder: Callable[[pa.Schema, Options, tuple[str, ...]], Decoder] | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,8 +14,10 @@ import pyarrow as pa
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
+from kafka_sql.kafka.headers import gather_headers
 from kafka_sql.kafka.library import Message
 from kafka_sql.kafka.properties import API_TIMEOUT
+from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
 
 BATCH_RECORDS: Final = 20_000
@@ -26,26 +27,12 @@ _STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
 
 _DESTROY: Final = library.address(library.message_destroy)
 _TIMESTAMP: Final = library.address(library.message_timestamp)
+_EPOCH: Final = library.address(library.message_leader_epoch)
 
 
-@dataclass(frozen=True)
-class Records:
-    """A run of records, as columns of one length.
-
-    Attributes:
-        values: payloads; null is a tombstone. Each is followed by the terminator that was asked for.
-        offsets: int64.
-        timestamps: int64 milliseconds since 1970, -1 where the record has none.
-        timestamp_types: int32: 0 none, 1 CreateTime, 2 LogAppendTime.
-    """
-
-    values: pa.BinaryArray
-    offsets: npt.NDArray[np.int64]
-    timestamps: npt.NDArray[np.int64]
-    timestamp_types: npt.NDArray[np.int32]
-
-
-def fetch(config: Mapping[str, str], split: Split, terminator: bytes = b"") -> Iterator[Records]:
+def fetch(
+    config: Mapping[str, str], split: Split, terminator: bytes = b"", wanted: Wanted = VALUES_ONLY
+) -> Iterator[Records]:
     """Read a split to its end.
 
     The end is a position: a record at or beyond ``stop``, or the partition's end at or beyond it. Control records,
@@ -54,6 +41,7 @@ def fetch(config: Mapping[str, str], split: Split, terminator: bytes = b"") -> I
     Args:
         config: librdkafka's configuration of a table.
         terminator: one byte or none, put after each value inside the array (for parsers of joined buffers).
+        wanted: what is read of a record besides its value and its offset.
 
     Raises:
         OffsetError: the partition no longer holds ``start``.
@@ -74,7 +62,7 @@ def fetch(config: Mapping[str, str], split: Split, terminator: bytes = b"") -> I
         queue = library.consumer_queue(handle.pointer)
         try:
             _assign(handle, split)
-            yield from _drain(handle, queue, split, stall, terminator)
+            yield from _drain(handle, queue, split, stall, terminator, wanted)
         finally:
             library.queue_destroy(queue)
             library.consumer_close(handle.pointer)
@@ -90,7 +78,9 @@ def _assign(handle: Handle, split: Split) -> None:
         raise FetchError(f"{split.at(split.start)}: the client refused the partition: {library.reason(code)}.")
 
 
-def _drain(handle: Handle, queue: int, split: Split, stall: float, terminator: bytes) -> Iterator[Records]:
+def _drain(
+    handle: Handle, queue: int, split: Split, stall: float, terminator: bytes, wanted: Wanted
+) -> Iterator[Records]:
     messages = np.zeros(BATCH_RECORDS, np.int64)
     position, deadline = split.start, time.monotonic() + stall
     while position < split.stop:
@@ -98,9 +88,9 @@ def _drain(handle: Handle, queue: int, split: Split, stall: float, terminator: b
         start = 0
         try:
             while start < count and position < split.stop:
-                end, size, _, done = kernels.measure(messages, start, count, split.stop, BATCH_BYTES)
+                end, values, keys, done = kernels.measure(messages, start, count, split.stop, BATCH_BYTES)
                 if end > start:
-                    records = _gather(messages, start, end, size, terminator)
+                    records = _gather(messages, start, end, (values, keys), terminator, wanted)
                     start, position = end, int(records.offsets[-1]) + 1
                     yield records
                 if done:
@@ -150,22 +140,41 @@ def _end_of(message: Message, split: Split, position: int) -> int:
     raise FetchError(f"{split.at(position)}: {why}.")
 
 
-def _gather(messages: npt.NDArray[np.int64], start: int, end: int, size: int, terminator: bytes) -> Records:
-    """Copy messages[start:end] into columns and give them back to librdkafka."""
+def _gather(
+    messages: npt.NDArray[np.int64], start: int, end: int, sizes: tuple[int, int], terminator: bytes, wanted: Wanted
+) -> Records:
+    """Copy messages[start:end] into columns and give them back to librdkafka.
+
+    Args:
+        sizes: bytes of the values and of the keys.
+    """
     count = end - start
-    positions = np.empty(count + 1, np.int32)
-    data = np.empty(size + count * len(terminator), np.uint8)
-    valid = np.empty(count, np.uint8)
-    offsets, timestamps = np.empty(count, np.int64), np.empty(count, np.int64)
-    kinds = np.empty(count, np.int32)
-    ending = terminator[0] if terminator else -1
-    nulls = kernels.gather_bytes(
-        messages, start, end, Message.payload.offset, Message.length.offset, ending, positions, data, valid
-    )
-    kernels.gather_places(messages, start, end, _TIMESTAMP, offsets, timestamps, kinds)
+    values = _bytes(messages, start, end, Message.payload.offset, Message.length.offset, sizes[0], terminator)
+    offsets = np.empty(count, np.int64)
+    kernels.gather_offsets(messages, start, end, offsets)
+    keys = timestamps = kinds = epochs = None
+    if wanted.keys is not None:
+        keys = _bytes(messages, start, end, Message.key.offset, Message.key_length.offset, sizes[1], wanted.keys)
+    if wanted.timestamps:
+        timestamps, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
+        kernels.gather_timestamps(messages, start, end, _TIMESTAMP, timestamps, kinds)
+    if wanted.leader_epochs:
+        epochs = np.empty(count, np.int32)
+        kernels.gather_epochs(messages, start, end, _EPOCH, epochs)
+    headers = gather_headers(messages, start, end) if wanted.headers else None
     kernels.release(messages, start, end, _DESTROY)
+    return Records(values, offsets, keys, timestamps, kinds, headers, epochs)
+
+
+def _bytes(
+    messages: npt.NDArray[np.int64], start: int, end: int, pointer_at: int, length_at: int, size: int, ending: bytes
+) -> pa.BinaryArray:
+    """The values or the keys of messages[start:end]."""
+    count = end - start
+    positions, valid = np.empty(count + 1, np.int32), np.empty(count, np.uint8)
+    data = np.empty(size + count * len(ending), np.uint8)
+    last = ending[0] if ending else -1
+    nulls = kernels.gather_bytes(messages, start, end, pointer_at, length_at, last, positions, data, valid)
     mask = pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None
-    values = pa.Array.from_buffers(
-        pa.binary(), count, [mask, pa.py_buffer(positions), pa.py_buffer(data)], null_count=nulls
-    )
-    return Records(values, offsets, timestamps, kinds)
+    buffers = [mask, pa.py_buffer(positions), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), count, buffers, null_count=nulls)

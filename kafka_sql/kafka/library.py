@@ -24,6 +24,7 @@ QUEUE_FULL = -184
 PARTITION_EOF = -191
 AUTO_OFFSET_RESET = -140
 OFFSET_OUT_OF_RANGE = 1
+NO_HEADERS = -156
 
 ERROR_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
 LOG_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
@@ -49,8 +50,8 @@ class Message(ctypes.Structure):
 UNIT = np.dtype(
     {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
 )
-TOPIC_HANDLE, PARTITION, VALUE, KEY, FLAGS, TIMESTAMP = 2, 3, 4, 5, 7, 8
-UNITS = (TOPIC_HANDLE, PARTITION, FLAGS, VALUE, KEY, TIMESTAMP)
+TOPIC_HANDLE, PARTITION, VALUE, KEY, FLAGS, TIMESTAMP, HEADERS = 2, 3, 4, 5, 7, 8, 10
+UNITS = (TOPIC_HANDLE, PARTITION, FLAGS, VALUE, KEY, TIMESTAMP, HEADERS)
 ANY_PARTITION, COPY = -1, 2
 
 DELIVERY_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Message), c_void_p)
@@ -95,9 +96,18 @@ consume_batch = _function("rd_kafka_consume_batch_queue", c_ssize_t, c_void_p, c
 consumer_close = _function("rd_kafka_consumer_close", c_int, c_void_p)
 message_destroy = _function("rd_kafka_message_destroy", None, c_void_p)
 message_timestamp = _function("rd_kafka_message_timestamp", c_int64, c_void_p, c_void_p)
+message_leader_epoch = _function("rd_kafka_message_leader_epoch", c_int32, c_void_p)
+message_headers = _function("rd_kafka_message_headers", c_int, c_void_p, c_void_p)
 message_error = _function("rd_kafka_message_errstr", c_char_p, c_void_p)
 
+header_get_all = _function("rd_kafka_header_get_all", c_int, c_void_p, c_size_t, c_void_p, c_void_p, c_void_p)
+header_count = _function("rd_kafka_header_cnt", c_size_t, c_void_p)
+headers_new = _function("rd_kafka_headers_new", c_void_p, c_size_t)
+headers_destroy = _function("rd_kafka_headers_destroy", None, c_void_p)
+header_add = _function("rd_kafka_header_add", c_int, c_void_p, c_void_p, c_ssize_t, c_void_p, c_ssize_t)
+
 topic_new = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
+topic_name = _function("rd_kafka_topic_name", c_char_p, c_void_p)
 topic_destroy = _function("rd_kafka_topic_destroy", None, c_void_p)
 produceva = _function("rd_kafka_produceva", c_void_p, c_void_p, c_void_p, c_size_t)
 error_code = _function("rd_kafka_error_code", c_int, c_void_p)

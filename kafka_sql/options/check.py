@@ -34,7 +34,7 @@ def format_keys(given: Mapping[str, str], prefix: str, identifier: str) -> dict[
     """The options of one format, under the format's own keys: ``value.json.x`` becomes ``json.x``.
 
     Args:
-        prefix: ``""`` for 'format', ``"value."`` for 'value.format'.
+        prefix: ``""`` for 'format', ``"value."`` for 'value.format', ``"key."`` for 'key.format'.
     """
     start = f"{prefix}{identifier}."
     return {key.removeprefix(prefix): text for key, text in given.items() if key.startswith(start)}

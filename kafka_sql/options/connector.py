@@ -1,18 +1,33 @@
-"""The options of the ``kafka`` connector, each of them once."""
+"""The options of the connectors ``kafka`` and ``upsert-kafka``, each of them once.
+
+Keys, types, defaults and meanings: KafkaConnectorOptions of Flink's connector, and its factories' lists.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.option import Option, enum, string, string_list
+from kafka_sql.options.option import Option, duration, enum, integer, string, string_list
 
 PROPERTIES_PREFIX: Final = "properties."
 
-CONNECTOR: Final = enum("connector", "Which connector the table uses: 'kafka'.", allowed=("kafka",), required=True)
+KAFKA: Final = "kafka"
+UPSERT_KAFKA: Final = "upsert-kafka"
+CONNECTOR: Final = enum(
+    "connector",
+    "Which connector the table uses: 'kafka' for a log of rows, 'upsert-kafka' for the latest row of each key.",
+    allowed=(KAFKA, UPSERT_KAFKA),
+    required=True,
+)
 TOPIC: Final = string_list(
     "topic",
-    "Topic to read from and to write to. A source also takes a list, separated by ';': 'orders-eu;orders-us'.",
-    required=True,
+    "Topic to read from and to write to, or a list separated by ';': 'orders-eu;orders-us'. A table with several "
+    "topics is written to by a column `topic STRING METADATA`, whose value must be one of them. Either 'topic' or "
+    "'topic-pattern' must be set.",
+)
+TOPIC_PATTERN: Final = string(
+    "topic-pattern", "Regular expression: the table has all topics whose whole name it matches. Not with 'topic'."
 )
 BOOTSTRAP_SERVERS: Final = string(
     "properties.bootstrap.servers", "Brokers to start from: 'host:port,host:port'.", required=True
@@ -21,34 +36,162 @@ GROUP_ID: Final = string(
     "properties.group.id",
     "Consumer group, which names the reader to the brokers and whose committed offsets 'group-offsets' starts from.",
 )
+
 FORMAT: Final = string("format", "Format of the record's value: 'json', 'raw'. The same as 'value.format'.")
-VALUE_FORMAT: Final = string("value.format", "Format of the record's value. The same as 'format'.")
+VALUE_FORMAT: Final = string(
+    "value.format", "Format of the record's value. The same as 'format'; its options then begin with 'value.'."
+)
+KEY_FORMAT: Final = string(
+    "key.format", "Format of the record's key; its options begin with 'key.'. Needs 'key.fields'."
+)
+KEY_FIELDS: Final = string_list(
+    "key.fields", "Physical columns that make the record's key, in this order, separated by ';'. Needs 'key.format'."
+)
+KEY_FIELDS_PREFIX: Final = string(
+    "key.fields-prefix",
+    "Prefix of the names of the key's columns, so that they do not clash with the value's. Inside the key the names "
+    "have no prefix. Needs 'value.fields-include' = 'EXCEPT_KEY'.",
+)
+ALL: Final = "ALL"
+EXCEPT_KEY: Final = "EXCEPT_KEY"
+VALUE_FIELDS_INCLUDE: Final = enum(
+    "value.fields-include",
+    "Which physical columns the record's value has: 'ALL' of them, or all 'EXCEPT_KEY', which leaves the key's out.",
+    allowed=(ALL, EXCEPT_KEY),
+    default=ALL,
+)
 
 EARLIEST: Final = "earliest-offset"
 LATEST: Final = "latest-offset"
 GROUP: Final = "group-offsets"
+TIMESTAMP: Final = "timestamp"
+SPECIFIC: Final = "specific-offsets"
+UNBOUNDED: Final = "unbounded"
 STARTUP_MODE: Final = enum(
     "scan.startup.mode",
-    "Where a query without a checkpoint starts: at the earliest or the latest offset, or at the offsets that the group "
-    "has committed. A batch query reads from there to the end as of its planning.",
-    allowed=(EARLIEST, LATEST, GROUP),
+    "Where a query without a checkpoint starts: at the earliest or the latest offset, at the offsets that the group "
+    "has committed, at a time, or at given offsets. A batch query reads from there to the end as of its planning.",
+    allowed=(EARLIEST, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=GROUP,
 )
+_OFFSETS: Final = "as 'partition:0,offset:42;partition:1,offset:300'"
+STARTUP_OFFSETS: Final = string(
+    "scan.startup.specific-offsets", f"Offsets to start from in the startup mode 'specific-offsets', {_OFFSETS}."
+)
+STARTUP_TIMESTAMP: Final = integer(
+    "scan.startup.timestamp-millis",
+    "Milliseconds since 1970-01-01 UTC to start from in the startup mode 'timestamp'.",
+    minimum=-(2**63),
+    bits=64,
+)
+BOUNDED_MODE: Final = enum(
+    "scan.bounded.mode",
+    "Where a query ends: never, at the latest offset, at the group's offsets, at a time, or at given offsets.",
+    allowed=(UNBOUNDED, LATEST, GROUP, TIMESTAMP, SPECIFIC),
+    default=UNBOUNDED,
+)
+BOUNDED_OFFSETS: Final = string(
+    "scan.bounded.specific-offsets", f"Offsets to end at in the bounded mode 'specific-offsets', {_OFFSETS}."
+)
+BOUNDED_TIMESTAMP: Final = integer(
+    "scan.bounded.timestamp-millis",
+    "Milliseconds since 1970-01-01 UTC to end at in the bounded mode 'timestamp'.",
+    minimum=-(2**63),
+    bits=64,
+)
+DISCOVERY_INTERVAL: Final = duration(
+    "scan.topic-partition-discovery.interval",
+    "How often a stream looks for new partitions and topics; '0' is never.",
+    default="5 min",
+)
+SCAN_PARALLELISM: Final = integer("scan.parallelism", "How many tasks read.", minimum=1)
+WATERMARK_EMIT: Final = enum(
+    "scan.watermark.emit.strategy",
+    "Whether watermarks are made with every record or periodically.",
+    allowed=("on-periodic", "on-event"),
+    default="on-periodic",
+)
+WATERMARK_GROUP: Final = string("scan.watermark.alignment.group", "Group of sources whose watermarks stay together.")
+WATERMARK_DRIFT: Final = duration("scan.watermark.alignment.max-drift", "How far watermarks of a group may be apart.")
+WATERMARK_UPDATE: Final = duration(
+    "scan.watermark.alignment.update-interval", "How often watermarks of a group are compared.", default="1 s"
+)
+WATERMARK_IDLE: Final = duration(
+    "scan.watermark.idle-timeout", "After how long without records a partition no longer holds the watermark back."
+)
+
+AT_LEAST_ONCE: Final = "at-least-once"
+EXACTLY_ONCE: Final = "exactly-once"
 DELIVERY_GUARANTEE: Final = enum(
     "sink.delivery-guarantee",
     "What a write promises: 'at-least-once' reports rows as written when all in-sync replicas have acknowledged them; "
-    "a retried task may write rows again.",
-    allowed=("at-least-once",),
-    default="at-least-once",
+    "a retried task may write rows again. 'none' promises nothing, and is carried out as 'at-least-once'.",
+    allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
+    default=AT_LEAST_ONCE,
+    deprecated=("sink.semantic",),
+)
+TRANSACTIONAL_ID_PREFIX: Final = string(
+    "sink.transactional-id-prefix",
+    "Beginning of the names of all transactions of the table's writers; required by 'exactly-once'.",
+)
+TRANSACTION_NAMING: Final = enum(
+    "sink.transaction-naming-strategy",
+    "How transactions are named: 'INCREMENTING' gives each a name of its own, 'POOLING' uses names again.",
+    allowed=("INCREMENTING", "POOLING"),
+    default="INCREMENTING",
+)
+PARTITIONER: Final = string(
+    "sink.partitioner",
+    "Which partition a row goes to: 'default' as Kafka's client does it, 'fixed' (one for each task), 'round-robin', "
+    "or a class.",
+    default="default",
+)
+ROUND_ROBIN: Final = "round-robin"
+SINK_PARALLELISM: Final = integer("sink.parallelism", "How many tasks write.", minimum=1)
+FLUSH_ROWS: Final = integer(
+    "sink.buffer-flush.max-rows",
+    "How many rows are held back so that only the last of each key is written; '0' is none. "
+    "Only with 'sink.buffer-flush.interval'.",
+    minimum=-(2**31),
+    default="0",
+)
+FLUSH_INTERVAL: Final = duration(
+    "sink.buffer-flush.interval",
+    "How long rows are held back at most; '0' is not at all. Only with 'sink.buffer-flush.max-rows'.",
+    default="0 s",
 )
 
+_COMMON: Final[tuple[Option[Any], ...]] = (CONNECTOR, TOPIC, TOPIC_PATTERN, BOOTSTRAP_SERVERS, GROUP_ID)
+_WATERMARKS: Final = (WATERMARK_EMIT, WATERMARK_GROUP, WATERMARK_DRIFT, WATERMARK_UPDATE, WATERMARK_IDLE)
+_BOUNDED: Final = (BOUNDED_MODE, BOUNDED_OFFSETS, BOUNDED_TIMESTAMP, DISCOVERY_INTERVAL, SCAN_PARALLELISM)
+_SINK: Final = (DELIVERY_GUARANTEE, TRANSACTIONAL_ID_PREFIX, TRANSACTION_NAMING, SINK_PARALLELISM)
+
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
-    CONNECTOR,
-    TOPIC,
-    BOOTSTRAP_SERVERS,
-    GROUP_ID,
+    *_COMMON,
     FORMAT,
     VALUE_FORMAT,
+    VALUE_FIELDS_INCLUDE,
+    KEY_FORMAT,
+    KEY_FIELDS,
+    KEY_FIELDS_PREFIX,
     STARTUP_MODE,
-    DELIVERY_GUARANTEE,
+    STARTUP_OFFSETS,
+    STARTUP_TIMESTAMP,
+    *_BOUNDED,
+    *_WATERMARKS,
+    *_SINK,
+    PARTITIONER,
+)
+# No 'key.fields' (the PRIMARY KEY says it), no 'format', no startup mode (always the earliest), no partitioner.
+UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
+    *_COMMON,
+    replace(VALUE_FORMAT, required=True),
+    VALUE_FIELDS_INCLUDE,
+    replace(KEY_FORMAT, required=True),
+    KEY_FIELDS_PREFIX,
+    *_BOUNDED,
+    *_WATERMARKS,
+    *_SINK,
+    FLUSH_ROWS,
+    FLUSH_INTERVAL,
 )

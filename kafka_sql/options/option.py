@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kafka_sql.errors import InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.options.secrets import is_secret
 
+_LOG = logging.getLogger("kafka_sql.options")
 T = TypeVar("T")
 
 
@@ -24,6 +27,7 @@ class Option(Generic[T]):
         default: the value when absent, as text; None where there is none.
         required: absent is an error.
         allowed: the values of an enumeration.
+        deprecated: keys that it had before; they work, with a warning.
     """
 
     key: str
@@ -33,6 +37,12 @@ class Option(Generic[T]):
     default: str | None = None
     required: bool = False
     allowed: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that the option is found under."""
+        return (self.key, *self.deprecated)
 
     def read(self, text: str, key: str | None = None) -> T:
         """The typed value of ``text``.
@@ -43,8 +53,10 @@ class Option(Generic[T]):
         try:
             return self.parse(text)
         except ValueError as e:
-            near = did_you_mean(text, self.allowed)
-            raise InvalidOptionError(f"Invalid value '{text}' for option '{key or self.key}': {e}.{near}") from e
+            name, near = key or self.key, did_you_mean(text, self.allowed)
+            if is_secret(name):  # neither the message nor a cause repeats it
+                raise InvalidOptionError(f"Invalid value for option '{name}'.") from None
+            raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}") from e
 
 
 def string(key: str, doc: str, **more: Any) -> Option[str]:
@@ -93,6 +105,17 @@ def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[st
     return Option(key, parse, "Enum", doc, allowed=allowed, **more)
 
 
+def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Option[int]:
+    """An option that is a whole number of at least ``minimum``, in Java's range of so many bits."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\s*[+-]?\d{1,19}\s*", text, re.ASCII) or not minimum <= int(text) < 1 << (bits - 1):
+            raise ValueError(f"expected a whole number, at least {minimum}")
+        return int(text)
+
+    return Option(key, parse, "Integer" if bits == 32 else "Long", doc, **more)
+
+
 def duration(key: str, doc: str, **more: Any) -> Option[int]:
     """An option that is a length of time as Flink writes it (``10 s``, ``5min``, ``500``); milliseconds."""
     return Option(key, milliseconds, "Duration", doc, **more)
@@ -127,18 +150,34 @@ class Options:
     Printing it shows keys only, as values may be secrets.
     """
 
-    def __init__(self, known: Iterable[Option[Any]], given: Mapping[str, str]) -> None:
-        """Read every known option once, so that an ill-typed one fails here and not on an executor."""
+    def __init__(self, known: Iterable[Option[Any]], given: Mapping[str, str], prefix: str = "") -> None:
+        """Read every known option once, so that an ill-typed one fails here and not on an executor.
+
+        Args:
+            prefix: what stands before the keys in WITH (``value.``), for errors.
+
+        Raises:
+            MissingOptionError: names every required option that is absent.
+            ConflictingOptionsError: an option is given under its key and under a deprecated one, differently.
+            InvalidOptionError: a value is ill-typed.
+        """
+        known = tuple(known)
+        missing = [o for o in known if o.required and not any(k in given for k in o.keys)]
+        if missing:
+            raise MissingOptionError(
+                "One or more required options are missing. Missing required options are: "
+                + ", ".join(f"'{prefix}{o.key}'" for o in missing)
+                + f". {missing[0].doc}"
+            )
         self._values: dict[str, Any] = {}
+        self._given: set[str] = set()
         for option in known:
-            text = given.get(option.key, option.default)
-            if text is not None:
-                self._values[option.key] = option.read(text)
-            elif option.required:
-                raise MissingOptionError(
-                    "One or more required options are missing. Missing required options are: "
-                    f"'{option.key}'. {option.doc}"
-                )
+            key = _key(option, given, prefix)
+            if key in given:
+                self._given.add(option.key)
+                self._values[option.key] = option.read(given[key], prefix + key)
+            elif option.default is not None:
+                self._values[option.key] = option.read(option.default)
 
     def __getitem__(self, option: Option[T]) -> T:
         """The value of an option that has a default or is required."""
@@ -149,5 +188,21 @@ class Options:
         """The value, or None where the option is absent and has no default."""
         return self._values.get(option.key)
 
+    def given(self, option: Option[Any]) -> bool:
+        """Whether the statement says it, be it the default."""
+        return option.key in self._given
+
     def __repr__(self) -> str:
         return f"Options({', '.join(self._values)})"
+
+
+def _key(option: Option[Any], given: Mapping[str, str], prefix: str) -> str:
+    """The key that the option is given under."""
+    found = [k for k in option.keys if k in given]
+    for old in found:
+        if old != option.key:
+            _LOG.warning("option '%s' is deprecated: use '%s'", prefix + old, prefix + option.key)
+    if len({given[k] for k in found}) > 1:
+        names = " and ".join(f"'{prefix}{k}'" for k in found)
+        raise ConflictingOptionsError(f"Options {names} are one option and differ; keep '{prefix}{option.key}'.")
+    return found[0] if found else option.key

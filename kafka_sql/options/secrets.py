@@ -4,13 +4,13 @@ from __future__ import annotations
 
 # Endings and not whole keys: a key may stand under 'properties.', 'key.' or 'value.', or under a format's own name.
 _ENDINGS = (
-    "password",
     "passphrase",
     "secret",
     "token",
     "credentials",
     "credential",
     "jaas.config",
+    "oauthbearer.config",
     "user-info",
     "user.info",
     "private.key",
@@ -31,4 +31,5 @@ def is_secret(key: str) -> bool:
 
     A reference such as ``${env:NAME}`` is not the secret itself, but is treated alike: the rule looks at keys only.
     """
-    return key.lower().replace("_", "-").endswith(_ENDINGS)
+    words = key.lower().replace("_", "-")
+    return "password" in words or words.endswith(_ENDINGS)

@@ -1,18 +1,16 @@
-"""A task's rows into a topic: encode, produce, wait for the acknowledgement."""
+"""A task's rows into their topics: encode, produce, wait for the acknowledgement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError
-from kafka_sql.kafka.producer import open_producer
-from kafka_sql.options import connector as opt
+from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.sink.metadata import check_topics, converted, milliseconds, single_topic, written_columns
+from kafka_sql.zone import session_zone
 
 
 def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> int:
@@ -22,19 +20,54 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> int
         EncodeError: a value has no form in the table's format.
         DeliveryError: a record was not acknowledged.
     """
-    topic = definition.options[opt.TOPIC][0]
-    names = [c.name for c in definition.table.physical]
-    times = next((c.name for c in definition.table.persisted if c.metadata == "timestamp"), None)
-    encoder = None
-    with open_producer(definition.client, topic) as producer:
+    rows: RowWriter | None = None
+    with open_producer(definition.client, single_topic(definition)) as producer:
         for batch in batches:
-            _check_nulls(definition, batch)
-            value = batch.select(names)
-            encoder = encoder or definition.value_format.encoder(value.schema, definition.value_options)
-            moments = _milliseconds(batch.column(times), times) if times in batch.schema.names else None
-            producer.produce(encoder.encode(value), timestamps=moments)
+            rows = rows or RowWriter(definition, batch.schema)
+            rows.write(batch, producer)
         producer.flush()
         return producer.sent
+
+
+class RowWriter:
+    """Makes records of rows: value, key, timestamp, headers, topic."""
+
+    def __init__(self, definition: Definition, schema: pa.Schema) -> None:
+        """
+        Args:
+            schema: of the batches; metadata columns may be absent from it.
+
+        Raises:
+            SchemaError: a column cannot be written.
+        """
+        self._definition = definition
+        self._value = definition.value.encoder(schema)
+        self._key = definition.key.encoder(schema) if definition.key is not None else None
+        self._metadata = written_columns(definition, schema)
+        self._zone = session_zone() if any(c.zoned for c in self._metadata.values()) else ""
+
+    def write(self, batch: pa.RecordBatch, producer: Producer) -> None:
+        """Queue a batch.
+
+        Raises:
+            EncodeError: a value has no form in the format, or a row's topic or timestamp is none.
+            DeliveryError: a record was refused.
+        """
+        _check_nulls(self._definition, batch)
+        value, key = self._definition.value, self._definition.key
+        times, topics = self._column(batch, "timestamp"), self._column(batch, "topic")
+        headers = self._column(batch, "headers")
+        producer.produce(
+            self._value.encode(value.batch(batch)),
+            self._key.encode(key.batch(batch)) if self._key is not None and key is not None else None,
+            milliseconds(times, self._metadata["timestamp"].name) if times is not None else None,
+            headers if headers is not None else self._column(batch, "header-list"),
+            check_topics(self._definition, topics) if topics is not None else None,
+        )
+
+    def _column(self, batch: pa.RecordBatch, key: str) -> pa.Array | None:
+        column = self._metadata.get(key)
+        return converted(column, batch.column(column.name), self._zone) if column is not None else None
 
 
 def _check_nulls(definition: Definition, batch: pa.RecordBatch) -> None:
@@ -43,21 +76,3 @@ def _check_nulls(definition: Definition, batch: pa.RecordBatch) -> None:
             raise EncodeError(
                 f"Table '{definition.name}': column '{column.name}' is declared NOT NULL, and a row holds NULL for it."
             )
-
-
-def _milliseconds(column: pa.Array, name: str | None) -> npt.NDArray[np.int64]:
-    """Record timestamps: int64 milliseconds, 0 (the time of sending) for null.
-
-    Raises:
-        EncodeError: a time that Kafka cannot carry; its client also reads 0 as "now".
-    """
-    micros = column.cast(pa.int64())
-    smallest = pc.min(micros).as_py()
-    if smallest is not None and smallest < 1000:
-        raise EncodeError(
-            f"Column '{name}' (METADATA FROM 'timestamp') holds a time before 1970-01-01 00:00:00.001 UTC, which a "
-            f"Kafka record "
-            "cannot have. Write NULL for the time of sending."
-        )
-    millis = pc.divide(micros, 1000).fill_null(0)
-    return np.asarray(millis)

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import InvalidOptionError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.options import connector as opt
+from kafka_sql.sink.metadata import written_columns
 
 
 @dataclass
@@ -59,17 +59,16 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """What was acknowledged stays, and the batch is written again: that is at-least-once."""
 
 
-def check_sink(definition: Definition) -> None:
-    """Check on the driver that a write can begin, so that a wrong address or topic fails once and early.
+def check_sink(definition: Definition, schema: pa.Schema) -> None:
+    """Check on the driver that a write can begin, so that a wrong address, topic or column fails once and early.
+
+    Args:
+        schema: what is written.
 
     Raises:
-        InvalidOptionError: the table names several topics.
-        BrokerError: the cluster does not answer, or the topic does not exist.
+        SchemaError: a metadata column cannot be written.
+        InvalidOptionError: the table has several topics, and no column says which a row is for.
+        BrokerError: the cluster does not answer, or a topic does not exist.
     """
-    topics = definition.options[opt.TOPIC]
-    if len(topics) != 1:
-        raise InvalidOptionError(
-            f"Table '{definition.name}' cannot be written to: option 'topic' names {len(topics)} topics, and a sink "
-            f"has one."
-        )
-    Cluster(definition.client).partitions(topics)
+    written_columns(definition, schema)
+    Cluster(definition.client).partitions(definition.options[opt.TOPIC])

@@ -1,98 +1,134 @@
-"""Metadata columns: Flink's keys, the Spark types that each may be declared as, and their values.
-
-Keys and types: "Available Metadata" of Flink's Kafka SQL connector page.
-"""
+"""Metadata columns as they are read: Flink's keys, and the format's own under ``value.``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, cast
 
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
+from kafka_sql.kafka.casts import Cast, needs_zone, reading, refusal
+from kafka_sql.kafka.headers import last_values
+from kafka_sql.kafka.metadata import METADATA, TIMESTAMP
+from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
-from kafka_sql.table import Column, Table
+from kafka_sql.table import Column
 
-if TYPE_CHECKING:
-    from kafka_sql.kafka.consumer import Records
+FORMAT_PREFIX: Final = "value."
 
 
 @dataclass(frozen=True)
-class Metadata:
-    """One metadata key.
+class MetadataColumn:
+    """A declared metadata column.
 
     Attributes:
-        types: Spark types that a column of it may have; the first is Flink's own.
-        read: its values for a run of records.
-        writable: whether INSERT INTO may set it.
+        name: the column's.
+        key: Flink's key.
+        zoned: whether its value depends on the session's time zone.
     """
 
-    types: tuple[str, ...]
-    read: Callable[[Records, Split], pa.Array]
-    writable: bool = False
+    name: str
+    key: str
+    cast: Cast
+    zoned: bool
+
+    @property
+    def of_format(self) -> bool:
+        """Whether the format gives it, and not the record."""
+        return self.key.startswith(FORMAT_PREFIX)
+
+
+def metadata_columns(definition: Definition, schema: pa.Schema) -> list[MetadataColumn]:
+    """The metadata columns of a table, in its order.
+
+    Args:
+        schema: the stored columns, as Spark wants them.
+
+    Raises:
+        SchemaError: a key that does not exist, or a type that it cannot have.
+    """
+    formats = {FORMAT_PREFIX + key: kind for key, kind in definition.value.format.metadata.items()}
+    columns = [c for c in definition.table.stored if c.metadata is not None]
+    return [_column(definition.name, c, schema.field(c.name).type, formats) for c in columns]
+
+
+def _column(table: str, column: Column, target: pa.DataType, formats: dict[str, pa.DataType]) -> MetadataColumn:
+    key = cast(str, column.metadata)
+    if key in formats:
+        kind, shown = formats[key], str(formats[key])
+    elif key in METADATA:
+        kind, shown = METADATA[key].type, METADATA[key].declared
+    else:
+        known = [*formats, *METADATA]
+        raise SchemaError(
+            f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
+            f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}"
+        )
+    convert = reading(kind, target, column.declared)
+    if convert is None:
+        raise refusal(table, column.name, key, column.declared, shown, reading=True)
+    return MetadataColumn(column.name, key, convert, needs_zone(kind, target))
+
+
+def wanted(columns: list[MetadataColumn], key_terminator: bytes | None) -> Wanted:
+    """What must be read of the records for these columns, and no more."""
+    keys = {column.key for column in columns}
+    return Wanted(
+        keys=key_terminator,
+        timestamps=bool(keys & {"timestamp", "timestamp-type"}),
+        headers=bool(keys & {"headers", "header-list"}),
+        leader_epochs="leader-epoch" in keys,
+    )
+
+
+def read_metadata(key: str, records: Records, split: Split) -> pa.Array:
+    """The values of one of Kafka's keys, in the key's own type."""
+    return _READERS[key](records, split)
 
 
 def _constant(value: str | int, kind: pa.DataType, records: Records) -> pa.Array:
     return pa.repeat(pa.scalar(value, kind), len(records.offsets))
 
 
-def _numbers(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+def _numbers(values: npt.NDArray[Any] | None, kind: pa.DataType) -> pa.Array:
     """The array's own memory; ``pa.array`` would load pandas first."""
+    assert values is not None
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
+def _without(values: pa.Array, marks: pa.Array) -> pa.Array:
+    """The values, null where the mark is -1."""
+    return pc.if_else(pc.less(marks, 0), pa.scalar(None, values.type), values)
+
+
 def _timestamps(records: Records, _: Split) -> pa.Array:
-    milliseconds = _numbers(records.timestamps, pa.timestamp("ms", "UTC"))
-    missing = pc.less(_numbers(records.timestamps, pa.int64()), 0)  # -1: the record has none
-    return pc.if_else(missing, pa.scalar(None, milliseconds.type), milliseconds)
+    return _without(_numbers(records.timestamps, TIMESTAMP), _numbers(records.timestamps, pa.int64()))
 
 
-_TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType
+def _epochs(records: Records, _: Split) -> pa.Array:
+    epochs = _numbers(records.leader_epochs, pa.int32())
+    return _without(epochs, epochs)
+
+
+_TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType
 
 
 def _timestamp_types(records: Records, _: Split) -> pa.Array:
     return pa.array(_TIMESTAMP_TYPES).take(_numbers(records.timestamp_types, pa.int32()))
 
 
-METADATA: dict[str, Metadata] = {
-    "topic": Metadata(("STRING",), lambda r, s: _constant(s.topic, pa.string(), r)),
-    "partition": Metadata(("INT", "BIGINT"), lambda r, s: _constant(s.partition, pa.int32(), r)),
-    "offset": Metadata(("BIGINT",), lambda r, _: _numbers(r.offsets, pa.int64())),
-    "timestamp": Metadata(("TIMESTAMP",), _timestamps, writable=True),
-    "timestamp-type": Metadata(("STRING",), _timestamp_types),
+_READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
+    "topic": lambda r, s: _constant(s.topic, pa.string(), r),
+    "partition": lambda r, s: _constant(s.partition, pa.int32(), r),
+    "headers": lambda r, _: last_values(r.headers),
+    "header-list": lambda r, _: r.headers,
+    "leader-epoch": _epochs,
+    "offset": lambda r, _: _numbers(r.offsets, pa.int64()),
+    "timestamp": _timestamps,
+    "timestamp-type": _timestamp_types,
 }
-
-
-def check_metadata(table: Table) -> None:
-    """Check a table's metadata columns.
-
-    Raises:
-        SchemaError: a key that does not exist, a type that it cannot have, or a read-only key without VIRTUAL.
-    """
-    for column in table.columns:
-        if column.metadata is not None:
-            _check(column, column.metadata)
-
-
-def _check(column: Column, key: str) -> None:
-    known = METADATA.get(key)
-    if known is None:
-        raise SchemaError(
-            f"Invalid metadata key '{key}' in column '{column.name}'. Supported metadata keys: "
-            + ", ".join(f"'{k}'" for k in METADATA)
-            + f".{did_you_mean(key, METADATA)}"
-        )
-    if column.type not in known.types:
-        raise SchemaError(
-            f"Column '{column.name}' has the type {column.declared}, which metadata key '{key}' cannot be read as. "
-            f"Spark types that it can have: {', '.join(known.types)}"
-            + (" (declare TIMESTAMP_LTZ(3))." if key == "timestamp" else ".")
-        )
-    if not known.writable and not column.virtual:
-        raise SchemaError(
-            f"Metadata key '{key}' of column '{column.name}' is read-only: declare the column with METADATA VIRTUAL."
-        )

@@ -11,6 +11,7 @@ from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
 from tests.support import Topics
 
@@ -27,6 +28,12 @@ def values(found: dict[str, str], split: Split, terminator: bytes = b"") -> list
         for r in fetch(found, split, terminator)
         for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
     ]
+
+
+def one(topics: Topics, topic: str, wanted: Wanted, stop: int = 1) -> Records:
+    """The only batch of a topic's first records."""
+    (records,) = fetch(config(topics), Split(topic, 0, 0, stop), wanted=wanted)
+    return records
 
 
 def transaction(topics: Topics, topic: str, *payloads: bytes, commit: bool) -> None:
@@ -51,12 +58,58 @@ def test_values_nulls_and_empty_values(topics: Topics) -> None:
 def test_timestamps(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", timestamp=1_700_000_000_123)
-    (records,) = fetch(config(topics), Split(topic, 0, 0, 1))
+    records = one(topics, topic, Wanted(timestamps=True))
+    assert records.timestamps is not None
+    assert records.timestamp_types is not None
     assert (records.timestamps.tolist(), records.timestamp_types.tolist()) == ([1_700_000_000_123], [1])
     appended = topics.create(message_timestamp_type="LogAppendTime")
     topics.put(appended, b"a")
-    (records,) = fetch(config(topics), Split(appended, 0, 0, 1))
-    assert records.timestamp_types.tolist() == [2]
+    kinds = one(topics, appended, Wanted(timestamps=True)).timestamp_types
+    assert kinds is not None
+    assert kinds.tolist() == [2]
+
+
+def test_keys_with_a_terminator_of_their_own(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"v")
+    topics.put(topic, b"v", b"v", key=b"")
+    topics.put(topic, b"v", key=b"kk")
+    bare = one(topics, topic, Wanted(keys=b""), 4).keys
+    ended = one(topics, topic, Wanted(keys=b"\n"), 4).keys
+    assert bare is not None
+    assert ended is not None
+    assert bare.to_pylist() == [None, b"", b"", b"kk"]
+    assert ended.to_pylist() == [None, b"\n", b"\n", b"kk\n"]
+
+
+def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", headers=[("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")])
+    topics.put(topic, b"b")
+    topics.put(topic, b"c", headers=[("", b"empty")])
+    found = one(topics, topic, Wanted(headers=True), 3).headers
+    assert found is not None
+    assert [[(h["key"], h["value"]) for h in row] for row in found.to_pylist()] == [
+        [("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")],
+        [],
+        [("", b"empty")],
+    ]
+
+
+def test_leader_epochs(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a")
+    epochs = one(topics, topic, Wanted(leader_epochs=True)).leader_epochs
+    assert epochs is not None
+    assert epochs.tolist() == [0]
+
+
+def test_what_is_not_wanted_is_not_read(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", key=b"k", headers=[("h", b"1")])
+    found = one(topics, topic, Wanted())
+    assert found.values.to_pylist() == [b"a"]
+    assert (found.keys, found.timestamps, found.timestamp_types, found.headers, found.leader_epochs) == (None,) * 5
 
 
 def test_nothing_to_read_asks_nobody() -> None:

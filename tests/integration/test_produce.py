@@ -45,6 +45,53 @@ def test_empty_is_not_null(topics: Topics) -> None:
     assert [(m.value(), m.key()) for m in topics.take(topic, 3)] == [(b"", b""), (b"", b""), (None, b"")]
 
 
+def test_headers(topics: Topics) -> None:
+    topic = topics.create()
+    maps = pa.MapArray.from_arrays([0, 2, 2, 3], ["a", "b", "c"], pa.array([b"1", None, b""], pa.binary()))
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
+    entries = [
+        [{"key": "k", "value": "1"}, {"key": None, "value": "left out"}, {"key": "k", "value": None}, None],
+        None,
+    ]
+    lists = pa.array([[], *entries, [{"key": "z", "value": "last"}]], kind)[1:]
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        producer.produce(pa.array([b"0", b"1", b"2"], pa.binary()), headers=maps)
+        producer.produce(pa.array([b"1", b"2"], pa.binary()), headers=maps[1:])
+        producer.produce(pa.array([b"3", b"4", b"5"], pa.binary()), headers=lists)
+        producer.flush()
+    assert [m.headers() for m in topics.take(topic, 8)] == [
+        [("a", b"1"), ("b", None)],
+        None,
+        [("c", b"")],
+        None,
+        [("c", b"")],
+        [("k", b"1"), ("k", None)],
+        None,
+        [("z", b"last")],
+    ]
+
+
+def test_headers_survive_a_full_queue(topics: Topics) -> None:
+    topic = topics.create()
+    small = config(topics.bootstrap, queue_buffering_max_messages="100")
+    numbers = [b"%d" % i for i in range(2_000)]
+    maps = pa.MapArray.from_arrays(list(range(2_001)), ["n"] * 2_000, pa.array(numbers, pa.binary()))
+    with open_producer(small, topic) as producer:
+        producer.produce(pa.array(numbers, pa.binary()), headers=maps)
+        producer.flush()
+    assert [m.headers() for m in topics.take(topic, 2_000)] == [[("n", n)] for n in numbers]
+
+
+def test_each_row_into_its_own_topic(topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    with open_producer(config(topics.bootstrap)) as producer:
+        producer.produce(pa.array([b"a", b"b", b"c"], pa.binary()), topics=pa.array([one, two, one]))
+        producer.produce(pa.array([b"d"], pa.binary()), topics=pa.array([two]))
+        producer.flush()
+    assert [m.value() for m in topics.take(one, 2)] == [b"a", b"c"]
+    assert [m.value() for m in topics.take(two, 2)] == [b"b", b"d"]
+
+
 def test_a_slice_of_an_array_is_written_alone(topics: Topics) -> None:
     topic = topics.create()
     with open_producer(config(topics.bootstrap), topic) as producer:

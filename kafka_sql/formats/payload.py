@@ -1,0 +1,95 @@
+"""A record's key or its value as a table declares it: a format, its options, and the columns that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from kafka_sql.formats.format import Decoder, Encoder, Format
+from kafka_sql.formats.registry import find
+from kafka_sql.options import Options
+from kafka_sql.options.check import format_keys
+
+
+@dataclass(frozen=True)
+class Payload:
+    """One of a record's two payloads.
+
+    Attributes:
+        format: how its bytes are read and written.
+        prefix: what stands before the format's options in WITH: nothing, ``key.`` or ``value.``.
+        given: the format's options as text, under the format's own keys.
+        columns: names of the table's columns that it has, in its own order.
+        fields: their names inside the payload, without 'key.fields-prefix'.
+    """
+
+    format: Format
+    prefix: str
+    given: Mapping[str, str] = field(repr=False)
+    options: Options
+    columns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """Every option that the format has here, as it is typed in WITH."""
+        return [self.prefix + key for option in self.format.options for key in option.keys]
+
+    def of(self, columns: Sequence[str], topics: Sequence[str], prefix: str = "") -> Payload:
+        """The payload with its columns, for a table on these topics."""
+        fields = tuple(name.removeprefix(prefix) for name in columns)
+        return replace(self, columns=tuple(columns), fields=fields, options=self._with_subject(topics))
+
+    def _with_subject(self, topics: Sequence[str]) -> Options:
+        """A schema registry's subject is ``<topic>-key`` or ``<topic>-value`` where the table has one topic and says
+        no other (KafkaConnectorOptionsUtil.autoCompleteSchemaRegistrySubject).
+        """
+        subject = next((o for o in self.format.options if o.key == f"{self.format.identifier}.subject"), None)
+        if subject is None or self.options.given(subject) or len(topics) != 1:
+            return self.options
+        name = f"{topics[0]}-{'key' if self.prefix == 'key.' else 'value'}"
+        return Options(self.format.options, {**self.given, subject.key: name}, self.prefix)
+
+    def decoder(self, stored: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
+        """A decoder of the payload's columns.
+
+        Args:
+            stored: the table's columns.
+            metadata: the format's metadata that the table declares, without ``value.``.
+
+        Raises:
+            SchemaError: the format cannot carry a column.
+        """
+        schema = self._schema(stored)
+        if metadata and self.format.metadata_decoder is not None:
+            return self.format.metadata_decoder(schema, self.options, metadata)
+        return self.format.decoder(schema, self.options)
+
+    def encoder(self, stored: pa.Schema) -> Encoder:
+        """An encoder of the payload's columns.
+
+        Raises:
+            SchemaError: the format cannot carry a column.
+        """
+        return self.format.encoder(self._schema(stored), self.options)
+
+    def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The payload's columns of a batch, under its names."""
+        return batch.select(list(self.columns)).rename_columns(list(self.fields))
+
+    def _schema(self, stored: pa.Schema) -> pa.Schema:
+        pairs = zip(self.columns, self.fields, strict=True)
+        return pa.schema([stored.field(column).with_name(name) for column, name in pairs])
+
+
+def payload(option: str, prefix: str, given: Mapping[str, str]) -> Payload:
+    """The payload whose format is named by ``option``; its columns are not known yet.
+
+    Raises:
+        OptionError: there is no such format, or one of its options is missing or ill-typed.
+    """
+    found = find(given[option], option)
+    own = format_keys(given, prefix, found.identifier)
+    return Payload(found, prefix, own, Options(found.options, own, prefix))

@@ -1,0 +1,42 @@
+"""A record's metadata as Flink's keys: types, and which of them may be written.
+
+Keys and types: KafkaDynamicSource.ReadableMetadata and KafkaDynamicSink.WritableMetadata of Flink's connector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_sql.kafka.headers import LIST, MAP
+
+TIMESTAMP: Final = pa.timestamp("ms", "UTC")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """One key.
+
+    Attributes:
+        type: as it is read.
+        declared: the same in Flink's words.
+        writable: whether INSERT INTO may set it.
+    """
+
+    type: pa.DataType
+    declared: str
+    writable: bool = False
+
+
+METADATA: Final[dict[str, Metadata]] = {
+    "topic": Metadata(pa.string(), "STRING NOT NULL", writable=True),
+    "partition": Metadata(pa.int32(), "INT NOT NULL"),
+    "headers": Metadata(MAP, "MAP<STRING, BYTES> NOT NULL", writable=True),
+    "header-list": Metadata(LIST, "ARRAY<ROW<`key` STRING NOT NULL, `value` BYTES> NOT NULL> NOT NULL", writable=True),
+    "leader-epoch": Metadata(pa.int32(), "INT"),
+    "offset": Metadata(pa.int64(), "BIGINT NOT NULL"),
+    "timestamp": Metadata(TIMESTAMP, "TIMESTAMP_LTZ(3) NOT NULL", writable=True),
+    "timestamp-type": Metadata(pa.string(), "STRING NOT NULL"),
+}

@@ -1,0 +1,50 @@
+"""What is read of records, and their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is copied of each record besides its value and its offset. What nobody declares costs nothing.
+
+    Attributes:
+        keys: None for no keys; else the byte, or none (``b""``), to put after each key.
+    """
+
+    keys: bytes | None = None
+    timestamps: bool = False
+    headers: bool = False
+    leader_epochs: bool = False
+
+
+VALUES_ONLY: Final = Wanted()
+
+
+@dataclass(frozen=True)
+class Records:
+    """A run of records, as columns of one length; None for what was not wanted.
+
+    Attributes:
+        values: payloads; null is a tombstone. Each is followed by the terminator that was asked for.
+        offsets: int64.
+        keys: like the values; null is a record without a key.
+        timestamps: int64 milliseconds since 1970, -1 where the record has none.
+        timestamp_types: int32: 0 none, 1 CreateTime, 2 LogAppendTime.
+        headers: list<struct<key: string, value: binary>>, as they stand in the record.
+        leader_epochs: int32, -1 where the broker told none.
+    """
+
+    values: pa.BinaryArray
+    offsets: npt.NDArray[np.int64]
+    keys: pa.BinaryArray | None = None
+    timestamps: npt.NDArray[np.int64] | None = None
+    timestamp_types: npt.NDArray[np.int32] | None = None
+    headers: pa.ListArray | None = None
+    leader_epochs: npt.NDArray[np.int32] | None = None

@@ -1,0 +1,72 @@
+"""Which columns are in a record's key and which in its value: Flink's createKeyFormatProjection and
+createValueFormatProjection, in their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.options import connector as opt
+from kafka_sql.options.option import Options
+
+
+def key_fields(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
+    """The key's columns in the order of 'key.fields'; empty where the table has no key.
+
+    Raises:
+        OptionError: 'key.format' and 'key.fields' are not given together, or a field is no physical column or lacks
+            the prefix.
+    """
+    fields = options.get(opt.KEY_FIELDS)
+    if not options.given(opt.KEY_FORMAT):
+        if fields is not None:
+            raise MissingOptionError(
+                f"The option '{opt.KEY_FIELDS.key}' can only be declared if a key format is defined using "
+                f"'{opt.KEY_FORMAT.key}'."
+            )
+        return ()
+    if not fields:
+        raise MissingOptionError(
+            f"A key format '{opt.KEY_FORMAT.key}' requires the declaration of one or more of key fields using "
+            f"'{opt.KEY_FIELDS.key}'."
+        )
+    return check_key_fields(options, fields, physical)
+
+
+def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence[str]) -> tuple[str, ...]:
+    """``fields``, each of them a physical column whose name begins with 'key.fields-prefix'.
+
+    Raises:
+        InvalidOptionError: one is not.
+    """
+    prefix = options.get(opt.KEY_FIELDS_PREFIX) or ""
+    for field in fields:
+        if field not in physical:
+            raise InvalidOptionError(
+                f"Could not find the field '{field}' in the table schema for usage in the key format. A key field "
+                "must be a regular, physical column. The following columns can be selected in the "
+                f"'{opt.KEY_FIELDS.key}' option: [{', '.join(physical)}].{did_you_mean(field, physical)}"
+            )
+        if not field.startswith(prefix):
+            raise InvalidOptionError(
+                f"All fields in '{opt.KEY_FIELDS.key}' must be prefixed with '{prefix}' when option "
+                f"'{opt.KEY_FIELDS_PREFIX.key}' is set but field '{field}' is not prefixed."
+            )
+    return tuple(fields)
+
+
+def value_fields(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
+    """The value's columns, in the table's order.
+
+    Raises:
+        ConflictingOptionsError: a prefix for the key's columns, which the value would have, too.
+    """
+    if options[opt.VALUE_FIELDS_INCLUDE] == opt.EXCEPT_KEY:
+        return tuple(name for name in physical if name not in key)
+    if options.get(opt.KEY_FIELDS_PREFIX):
+        raise ConflictingOptionsError(
+            f"A key prefix is not allowed when option '{opt.VALUE_FIELDS_INCLUDE.key}' is set to '{opt.ALL}'. Set it "
+            f"to '{opt.EXCEPT_KEY}' instead to avoid field overlaps."
+        )
+    return tuple(physical)

@@ -1,0 +1,70 @@
+"""Rows from keys and values: each row of a record's value with each row of its key, as Flink's reader emits them.
+
+A payload may be no row (a null key or value in JSON) or several. A record whose key is no row is therefore no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.formats.format import Decoded
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """For each row, which row of the key, which row of the value and which record it is from; None for the same."""
+
+    _key: pa.Array | None
+    _value: pa.Array | None
+    _record: pa.Array | None
+
+    def keys(self, columns: list[pa.Array]) -> list[pa.Array]:
+        """Columns of the keys, a value a row."""
+        return _taken(columns, self._key)
+
+    def values(self, columns: list[pa.Array]) -> list[pa.Array]:
+        """Columns of the values, a value a row."""
+        return _taken(columns, self._value)
+
+    def records(self, column: pa.Array) -> pa.Array:
+        """A column with a value a record, a value a row."""
+        return _taken([column], self._record)[0]
+
+
+def pair(records: int, keys: Decoded | None, values: Decoded) -> Pairs:
+    """Which rows there are.
+
+    Args:
+        records: how many records were decoded.
+        keys: None for a table without key.
+    """
+    if keys is None or (keys.rows is None and values.rows is None):
+        return Pairs(None, None, values.rows)
+    of_key, of_value = _origins(keys, records), _origins(values, records)
+    # how many rows each record's key is, and where they begin
+    counts = np.bincount(of_key, minlength=records)
+    starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
+    repeats = counts[of_value]
+    value = np.repeat(np.arange(len(of_value)), repeats)
+    within = np.arange(len(value)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    record = of_value[value]
+    return Pairs(_array(starts[record] + within), _array(value), _array(record))
+
+
+def _origins(decoded: Decoded, records: int) -> Indices:
+    return np.arange(records) if decoded.rows is None else np.asarray(decoded.rows)
+
+
+def _array(indices: Indices) -> pa.Array:
+    return pa.array(indices, pa.int64())
+
+
+def _taken(columns: list[pa.Array], rows: pa.Array | None) -> list[pa.Array]:
+    return columns if rows is None else [column.take(rows) for column in columns]
