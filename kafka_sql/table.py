@@ -55,6 +55,7 @@ class Table:
     comment: str | None = None
     temporary: bool = False
     if_not_exists: bool = False
+    primary_key_name: str | None = None  # CONSTRAINT name, where one was given
 
     @property
     def stored(self) -> tuple[Column, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import TokenError
@@ -16,15 +17,22 @@ from kafka_sql.errors import (
     did_you_mean,
 )
 from kafka_sql.sql import lexer
+from kafka_sql.sql.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.dialect import parse_declaration
 from kafka_sql.sql.expressions import translate
 from kafka_sql.sql.interval import interval
+from kafka_sql.sql.names import plain_name
+from kafka_sql.sql.render import create_statement
 from kafka_sql.sql.syntax_error import syntax_error, unclosed_quote
-from kafka_sql.sql.table_parser import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.type_parser import FlinkParseError
 from kafka_sql.sql.typed import describe
 from kafka_sql.sql.types import FlinkType, spark_type
 from kafka_sql.table import Column, Table, Watermark
+
+T = TypeVar("T")
+
+
+_DEEPEST = "brackets, operators or types are nested too deeply"
 
 
 def parse_create(sql: str) -> Table:
@@ -36,16 +44,32 @@ def parse_create(sql: str) -> Table:
         SchemaError: a column that is declared wrongly, or of a type that Spark cannot carry.
         OptionError: WITH is missing, or has a key twice.
     """
-    declaration = _read(sql)
+    return table_of(read(sql, parse_declaration))
+
+
+def declaration_of(table: Table) -> Declaration:
+    """The declaration behind a table, to be merged or altered."""
+    return parse_declaration(create_statement(table))
+
+
+def table_of(declaration: Declaration) -> Table:
+    """The table that a declaration without LIKE and AS, or with both carried out, declares.
+
+    Raises:
+        UnsupportedSqlError, SchemaError, OptionError: as ``parse_create``.
+    """
     _refuse_clauses(declaration)
     options = _options(declaration)
     key = _primary_key(declaration)
     _check_names(declaration)
     scope = {c.name: c.type for c in declaration.columns if c.type is not None}
-    watermark = _watermark(declaration, scope)
-    columns = tuple(_column(c, scope, key, watermark) for c in declaration.columns)
+    try:
+        watermark = _watermark(declaration, scope)
+        columns = tuple(_column(c, scope, key, watermark) for c in declaration.columns)
+    except RecursionError:
+        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_DEEPEST}.") from None
     return Table(
-        name=declaration.name,
+        name=plain_name(declaration.name),
         columns=columns,
         options=options,
         primary_key=key,
@@ -53,17 +77,25 @@ def parse_create(sql: str) -> Table:
         comment=declaration.comment,
         temporary=declaration.temporary,
         if_not_exists=declaration.if_not_exists,
+        primary_key_name=declaration.keys[0].name if declaration.keys else None,
     )
 
 
-def _read(sql: str) -> Declaration:
+def read(sql: str, parse: Callable[[str], T]) -> T:
+    """A statement as it was typed.
+
+    Raises:
+        SqlSyntaxError: it does not parse.
+    """
     try:
-        return parse_declaration(sql)
+        return parse(sql)
     except FlinkParseError as e:
         raise syntax_error(sql, e.start, e.end, str(e)) from e
     except TokenError:
         # Not chained: sqlglot's message quotes the statement around the place, secrets and all.
         raise _unclosed(sql) from None
+    except RecursionError:
+        raise SqlSyntaxError(f"The statement's {_DEEPEST}.") from None
 
 
 def _unclosed(sql: str) -> SqlSyntaxError:
@@ -75,18 +107,36 @@ def _unclosed(sql: str) -> SqlSyntaxError:
 def _refuse_clauses(declaration: Declaration) -> None:
     """What Flink has and is not carried out here, in one place."""
     name = ".".join(declaration.name)
-    if len(declaration.name) > 2:
+    if len(plain_name(declaration.name)) > 2:
         raise UnsupportedSqlError(
-            f"CREATE TABLE {name}: a name has at most two parts, database.table; catalogs are Spark's."
+            f"CREATE TABLE {name}: a name has at most two parts, database.table; Kafka tables stand in Spark's own "
+            "catalog, spark_catalog (Flink's default_catalog)."
         )
     if declaration.unsupported is not None:
-        raise UnsupportedSqlError(f"CREATE TABLE {name}: the clause {declaration.unsupported} is not supported.")
+        raise UnsupportedSqlError(f"CREATE TABLE {name}: {_CLAUSES[declaration.unsupported]}")
+    if declaration.replace and declaration.query is None:
+        raise UnsupportedSqlError(
+            f"CREATE OR REPLACE TABLE {name} is supported with AS and a query only. To change a table use ALTER TABLE; "
+            "to declare it anew, DROP TABLE and CREATE TABLE."
+        )
+    if declaration.like is not None or declaration.query is not None:
+        clause = "LIKE" if declaration.like is not None else "AS"
+        raise UnsupportedSqlError(f"CREATE TABLE {name}: {clause} needs a session; run it with spark.sql().")
     for key in declaration.keys:
         if key.enforced:
             raise UnsupportedSqlError(
                 f"{_shown(key)}: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint, as it does not own "
                 "the data. Write PRIMARY KEY (...) NOT ENFORCED."
             )
+
+
+_CLAUSES = {
+    "PARTITIONED BY": "it is a partitioned table, but the underlying DynamicTableSink doesn't implement the "
+    "SupportsPartitioning interface: a topic's partitions are Kafka's own. Remove PARTITIONED BY.",
+    "DISTRIBUTED": "it is distributed into buckets, but the underlying DynamicTableSink doesn't implement the "
+    "SupportsBucketing interface: the producer's partitioner spreads records. Remove DISTRIBUTED.",
+    "USING CONNECTION": "the clause USING CONNECTION is not supported. Give the options in WITH (...).",
+}
 
 
 def _options(declaration: Declaration) -> Mapping[str, str]:

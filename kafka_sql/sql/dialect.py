@@ -5,7 +5,10 @@ from __future__ import annotations
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
-from kafka_sql.sql.table_parser import Declaration, TableParser
+from kafka_sql.sql import lexer
+from kafka_sql.sql.alter_parser import AlterParser
+from kafka_sql.sql.declaration import Alteration, Declaration
+from kafka_sql.sql.lexer import without_semicolon
 
 
 class Flink(Spark):
@@ -32,7 +35,7 @@ class Flink(Spark):
             ">=": TokenType.GTE,
         }
 
-    Parser = TableParser
+    Parser = AlterParser
 
 
 def parse_declaration(sql: str) -> Declaration:
@@ -42,5 +45,28 @@ def parse_declaration(sql: str) -> Declaration:
         TokenError: a quote is not closed. sqlglot's message quotes the statement: do not show it.
         FlinkParseError: the statement does not parse.
     """
+    head, query = _without_query(sql)
+    tokens: list[Token] = Flink().tokenize(head)
+    return AlterParser(dialect=Flink).create_table(tokens, sql, query)
+
+
+def parse_alteration(sql: str) -> Alteration:
+    """One ALTER TABLE as it was typed.
+
+    Raises:
+        TokenError: a quote is not closed. sqlglot's message quotes the statement: do not show it.
+        FlinkParseError: the statement does not parse.
+    """
     tokens: list[Token] = Flink().tokenize(sql)
-    return TableParser(dialect=Flink).create_table(tokens, sql)
+    return AlterParser(dialect=Flink).alter_table(tokens, sql)
+
+
+def _without_query(sql: str) -> tuple[str, str | None]:
+    """The statement up to AS, and the query behind it, which is Spark's and not read here."""
+    depth, last = 0, ""
+    for lexeme in lexer.flink(sql):
+        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
+        if depth == 0 and lexeme.upper == "AS" and last not in (".", "TABLE", "EXISTS"):
+            return sql[: lexeme.start], without_semicolon(sql, lexeme.end).strip()
+        last = lexeme.upper or lexeme.text
+    return sql, None

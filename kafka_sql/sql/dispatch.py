@@ -5,14 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.tables import Tables
-from kafka_sql.errors import TableNotFoundError
-from kafka_sql.sql import jobs, settings, show
+from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
+from kafka_sql.sql import definitions, explain, jobs, settings, show, statement_sets
 from kafka_sql.sql import statements as st
-from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.frames import frame, nothing
-from kafka_sql.sql.inserts import Run, insert
-from kafka_sql.sql.reads import as_stream
+from kafka_sql.sql.inserts import Run, insert, refuse_foreign
+from kafka_sql.sql.names import meant, plain_name
+from kafka_sql.sql.reads import needs_look, reading
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
@@ -24,33 +24,93 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
     """
     statement = st.kind(text)
     match statement:
-        case st.CreateTable():
-            tables.create(parse_create(text))
-            return nothing(spark)
-        case st.DropTable(name, if_exists, temporary):
-            if tables.drop(name, temporary) or (temporary and if_exists):
-                return nothing(spark)
-            if temporary:  # Spark has no such statement
-                raise TableNotFoundError(f"There is no temporary table '{'.'.join(name)}' in this session.")
-        case st.Describe(name) if (entry := tables.find(name)) is not None:
-            return show.describe(spark, entry)
-        case st.ShowCreate(name) if (entry := tables.find(name)) is not None:
-            return show.show_create_table(spark, entry)
-        case st.ShowTables():
-            return show.show_tables(tables, statement, text, run)
-        case st.ShowJobs():
-            return jobs.show_jobs(spark)
-        case st.StopJob():
-            return jobs.stop_job(spark, statement)
+        case None if tables and st.is_query(text):
+            streaming = settings.is_streaming(spark)
+            return run(reading(tables, text, streaming).text if streaming or needs_look(text) else text)
+        case None:
+            return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
             return frame(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
         case st.ResetOption(str(key)):  # without a key it is Spark's own, and resets Flink's keys, too
             spark.conf.unset(key)
             return nothing(spark)
-        case st.Insert() if (entry := tables.find(statement.name)) is not None:
+        case st.ShowJobs():
+            return jobs.show_jobs(spark)
+        case st.StopJob():
+            return jobs.stop_job(spark, statement)
+        case st.Execute(inner):
+            return dispatch(spark, tables, inner, run)
+        case st.StatementSet():
+            return statement_sets.execute(spark, tables, statement, run)
+        case st.Explain():
+            return explain.explain(spark, tables, statement, text, run)
+        case st.ShowTables():
+            return show.show_tables(tables, statement, text, run)
+        case st.CreateTable(base) if base is None or meant(tables, base) is not None:
+            return definitions.create(spark, tables, text, run)
+        case st.DropTable():
+            return _drop(spark, tables, statement, text, run)
+        case st.AlterTable(name, True, rest) if meant(tables, name) is None:  # Spark has no IF EXISTS here
+            return run(f"ALTER TABLE {show.name_of(name)}{text[rest:]}") if _exists(spark, name) else nothing(spark)
+        case st.Insert(name) if meant(tables, name) is None:
+            refuse_foreign(spark, tables, statement)
+    table: tuple[str, ...] = getattr(statement, "name", ())
+    entry = meant(tables, table) if table else None
+    return run(text) if entry is None else _of_table(spark, tables, entry, statement, text, run)
+
+
+def _of_table(
+    spark: SparkSession, tables: Tables, entry: Entry, statement: st.Statement | None, text: str, run: Run
+) -> DataFrame:
+    """A statement that names one Kafka table."""
+    match statement:
+        case st.Insert():
             return insert(spark, tables, entry, statement, run)
-        case None if tables and st.is_query(text):
-            streaming = settings.is_streaming(spark)
-            return run(as_stream(tables, text, streaming) if streaming or "STREAM" in text.upper() else text)
+        case st.AlterTable():
+            definitions.alter(tables, entry, text)
+            return nothing(spark)
+        case st.Describe():
+            return show.describe(spark, entry)
+        case st.ShowColumns():
+            return show.show_columns(spark, entry, statement)
+        case st.ShowCreate():
+            return show.show_create_table(spark, entry)
+        case st.Refused():
+            raise refusal(entry, statement)
     return run(text)
+
+
+def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: str, run: Run) -> DataFrame:
+    entry = meant(tables, statement.name)
+    if entry is not None and tables.drop(plain_name(statement.name), statement.temporary):
+        return nothing(spark)
+    if not statement.temporary:
+        return run(text)
+    if statement.if_exists:  # Spark has no such statement
+        return nothing(spark)
+    raise TableNotFoundError(f"There is no temporary table '{'.'.join(statement.name)}' in this session.")
+
+
+def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
+    return spark.catalog.tableExists(show.name_of(plain_name(name)))
+
+
+_INSTEAD = {
+    "UPDATE": "a record in a topic cannot be changed. INSERT INTO writes another one",
+    "DELETE FROM": "a record in a topic cannot be removed. Kafka's retention, or kafka-delete-records, does it",
+    "MERGE INTO": "a record in a topic cannot be changed. Use INSERT INTO",
+    "TRUNCATE TABLE": "a topic is not emptied by its table. Kafka's retention, or kafka-delete-records, does it",
+    "ANALYZE TABLE": "a topic has no statistics that would last",
+    "COMMENT ON TABLE": "the comment stands in CREATE TABLE ... COMMENT '...' WITH (...)",
+    "DROP VIEW": "it is a table and no view. Use DROP TABLE",
+    "ALTER VIEW": "it is a table and no view. Use ALTER TABLE",
+    "CREATE OR REPLACE VIEW": "it is a table and no view. Choose another name, or DROP TABLE it first",
+}
+
+
+def refusal(entry: Entry, statement: st.Refused) -> UnsupportedSqlError:
+    """What to say of a statement that a Kafka table does not have."""
+    return UnsupportedSqlError(
+        f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {_INSTEAD[statement.verb]}."
+    )

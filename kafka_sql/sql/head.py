@@ -15,6 +15,7 @@ class Head:
     def __init__(self, lexemes: Iterator[Lexeme]) -> None:
         self._lexemes = lexemes
         self._ahead: deque[Lexeme] = deque()
+        self.end = 0  # where in the text the lexeme ends that was taken last
 
     def peek(self, index: int = 0) -> Lexeme | None:
         """The lexeme ``index`` places on, without taking it; None behind the last."""
@@ -32,7 +33,11 @@ class Head:
 
     def take(self) -> Lexeme | None:
         """Take the lexeme that is next."""
-        return self._ahead.popleft() if self.peek() is not None else None
+        if self.peek() is None:
+            return None
+        lexeme = self._ahead.popleft()
+        self.end = lexeme.end
+        return lexeme
 
     def words(self, *words: str) -> bool:
         """Take these keywords, if all of them are next."""

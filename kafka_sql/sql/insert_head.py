@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kafka_sql.sql import lexer
 from kafka_sql.sql.head import Head
@@ -24,6 +24,7 @@ class Insert:
         partition: the text of ``PARTITION (...)``, or None.
         body: the query, unchanged, without the semicolon at its end.
         start: where the body starts in the statement.
+        hint: the text behind the name that holds a hint, or nothing.
     """
 
     name: tuple[str, ...]
@@ -33,6 +34,7 @@ class Insert:
     partition: str | None
     body: str
     start: int
+    hint: str = field(default="", repr=False)
 
 
 def insert_head(sql: str, lexemes: Iterator[Lexeme]) -> Insert | None:
@@ -48,13 +50,38 @@ def insert_head(sql: str, lexemes: Iterator[Lexeme]) -> Insert | None:
     if (head.next is not None and head.next.upper in ("DIRECTORY", "LOCAL")) and not _is_table_name(head):
         return None
     name = head.name()
+    following = head.peek()
+    gap = sql[head.end : following.start] if following is not None else ""
     partition = _partition(sql, head)
     columns = _columns(head)
     by_name = columns is None and head.words("BY", "NAME")
     first = head.next
     if not name or first is None or not _starts_query(head):
         return None
-    return Insert(name, overwrite, columns, by_name, partition, _without_semicolon(sql, first.start), first.start)
+    body = lexer.without_semicolon(sql, first.start)
+    return Insert(name, overwrite, columns, by_name, partition, body, first.start, gap if "/*+" in gap else "")
+
+
+def insert_behind_ctes(sql: str, _: Iterator[Lexeme]) -> Insert | None:
+    """``WITH q AS (...) INSERT INTO t query``: the same as ``INSERT INTO t WITH q AS (...) query``."""
+    if "INSERT" not in sql.upper():
+        return None
+    depth, last = 0, ""
+    for lexeme in lexer.spark(sql):
+        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
+        if depth == 0 and last == ")":
+            if lexeme.upper == "INSERT":
+                found = insert_head(sql, lexer.flink(sql, lexeme.end))
+                return found and replace(found, body=_joined(sql[: lexeme.start], found.body))
+            if lexeme.upper in _QUERIES:
+                return None
+        last = lexeme.text
+    return None
+
+
+def _joined(ctes: str, body: str) -> str:
+    """CTEs before a query; one that has its own is put in parentheses."""
+    return f"{ctes}({body})" if body[:4].upper() == "WITH" else ctes + body
 
 
 def _is_table_name(head: Head) -> bool:
@@ -104,16 +131,3 @@ def _starts_query(head: Head) -> bool:
     if first.text == "(":  # and not IDENTIFIER('t')
         return second is not None and (second.text == "(" or second.upper in (*_QUERIES, "WITH"))
     return first.upper in _QUERIES
-
-
-def _without_semicolon(sql: str, start: int) -> str:
-    body = sql[start:]
-    if ";" not in body:
-        return body
-    end = len(sql)
-    for lexeme in lexer.spark(sql, start):
-        if lexeme.text != ";":
-            end = len(sql)
-        elif end == len(sql):
-            end = lexeme.start
-    return sql[start:end]

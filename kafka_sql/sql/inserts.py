@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.literals import quote
 from kafka_sql.catalog.entry import spark_schema
+from kafka_sql.catalog.literals import quote
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable
-from kafka_sql.sql.reads import as_stream, says_stream
+from kafka_sql.sql.hints import hint_behind
+from kafka_sql.sql.reads import Reading, needs_look, reading
 from kafka_sql.sql.statements import Insert
 from kafka_sql.table import Column
 
 Run = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An INSERT that is ready to be carried out.
+
+    Attributes:
+        entry: the table, with the hint's options.
+        stream: the query in the table's columns, where it is a continuous one; else None.
+        batch: the statement for Spark, where it is not.
+    """
+
+    entry: Entry
+    stream: DataFrame | None
+    batch: str
 
 
 def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> DataFrame:
@@ -30,18 +47,71 @@ def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert,
         UnsupportedSqlError: OVERWRITE or PARTITION, which a topic does not have.
         StatementError: the columns do not fit.
     """
+    ready = prepare(spark, tables, entry, statement, run)
+    if ready.stream is not None:
+        return streaming.start(spark, ready.entry, ready.stream)
+    return run(ready.batch)
+
+
+def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> Prepared:
+    """Check an INSERT and read its query, without writing or starting anything.
+
+    Raises:
+        UnsupportedSqlError, StatementError: as ``insert``.
+    """
     if statement.overwrite or statement.partition:
         clause = "INSERT OVERWRITE" if statement.overwrite else "PARTITION (...)"
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': {clause} has no meaning for a Kafka topic. Use INSERT INTO."
         )
-    mode_streams = settings.is_streaming(spark)
-    if mode_streams or says_stream(tables, statement.body):
-        query = run(as_stream(tables, statement.body, all_tables=mode_streams))
+    hint = hint_behind(statement.hint, 0)
+    if hint is not None and hint.options:
+        entry = tables.hinted(entry, hint.options)
+    streams = settings.is_streaming(spark)
+    read = Reading(statement.body)
+    if streams or needs_look(statement.body):
+        read = reading(tables, statement.body, streams)
+    if streams or read.streams:
+        query = run(read.text)
         if query.isStreaming:
-            return streaming.start(spark, entry, fit(entry, query, statement))
+            return Prepared(entry, fit(entry, query, statement), "")
+        _check_batch(tables, entry, read.text, run)
     columns = "BY NAME" if statement.by_name else f"({', '.join(quote(c.name) for c in targets(entry, statement))})"
-    return run(f"INSERT INTO {entry.source} {columns} {statement.body}")
+    return Prepared(entry, None, f"INSERT INTO {entry.source} {columns} {read.text}")
+
+
+def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:
+    """Refuse a query that reads a Kafka table through a view whose text is not known: it would end, unseen.
+
+    Raises:
+        UnsupportedSqlError: it does.
+    """
+    plan = str(run(f"EXPLAIN EXTENDED {query}").collect()[0][0]).replace("`", "").lower()
+    for table in tables:
+        if f"spark_catalog.{'.'.join(table.place)}" in plan:
+            raise UnsupportedSqlError(
+                f"INSERT INTO '{entry.definition.name}': the query reads '{table.definition.name}' through a view that "
+                "was made of a DataFrame, and would run as a batch although the runtime mode is streaming. Create the "
+                "view with CREATE VIEW, name the table itself, or SET 'execution.runtime-mode' = 'batch'."
+            )
+
+
+def refuse_foreign(spark: SparkSession, tables: Tables, statement: Insert) -> None:
+    """Refuse, in the streaming mode, an INSERT from Kafka tables into a table that is none: it would run as a batch.
+
+    Raises:
+        UnsupportedSqlError: it is one.
+    """
+    if not tables or not settings.is_streaming(spark):
+        return
+    found = reading(tables, statement.body, streaming=True).entries
+    if found:
+        name = ".".join(statement.name)
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{name}' from '{found[0].definition.name}': a continuous query writes into Kafka tables "
+            f"only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
+            f".toTable('{name}'), or SET 'execution.runtime-mode' = 'batch'."
+        )
 
 
 def targets(entry: Entry, statement: Insert) -> list[Column]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
+WORD, QUOTED, STRING, NUMBER, SYMBOL, HINT = "word", "quoted", "string", "number", "symbol", "hint"
 
 
 class Lexeme(NamedTuple):
@@ -34,7 +34,7 @@ class Lexeme(NamedTuple):
 
 # Flink doubles a quote and knows no backslash escapes; comments do not nest, and // starts one too.
 _FLINK = re.compile(
-    r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*|/\*.*?\*/)
+    r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*|/\*\+(?:'[^']*'|.)*?\*/|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
     |(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\w))
     |(?P<word>\w+)
     |(?P<quoted>`(?:[^`]|``)*`)
@@ -55,6 +55,7 @@ _SPARK = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
+_HINT_EDGE = re.compile(r"'[^']*'|\*/")
 
 
 def flink(sql: str, start: int = 0) -> Iterator[Lexeme]:
@@ -66,13 +67,40 @@ def flink(sql: str, start: int = 0) -> Iterator[Lexeme]:
 
 
 def spark(sql: str, start: int = 0) -> Iterator[Lexeme]:
-    """The lexemes of one of Spark's statements from the character ``start`` on."""
+    """The lexemes of one of Spark's statements from the character ``start`` on, without its hints."""
+    return (lexeme for lexeme in spark_with_hints(sql, start) if lexeme.kind != HINT)
+
+
+def spark_with_hints(sql: str, start: int = 0) -> Iterator[Lexeme]:
+    """The same with each hint, ``/*+ ... */``, as one lexeme."""
     while match := _SPARK.match(sql, start):
         kind, start = match.lastgroup or SYMBOL, match.end()
-        if kind == "comment":
+        if kind == "comment" and sql.startswith("+", start):
+            start = _hint_end(sql, start)
+            yield Lexeme(HINT, sql[match.start() : start], match.start(), start)
+        elif kind == "comment":
             start = _comment_end(sql, start)
         elif kind != "skip":
             yield Lexeme(kind, match[0], match.start(), start)
+
+
+def _hint_end(sql: str, start: int) -> int:
+    """Where a hint ends; its literals may hold the characters of an end."""
+    return next((m.end() for m in _HINT_EDGE.finditer(sql, start) if m[0] == "*/"), len(sql))
+
+
+def without_semicolon(sql: str, start: int) -> str:
+    """A statement of Spark's that starts at ``start``, unchanged, without the semicolons at its end."""
+    body = sql[start:]
+    if ";" not in body:
+        return body
+    end = len(sql)
+    for lexeme in spark(sql, start):
+        if lexeme.text != ";":
+            end = len(sql)
+        elif end == len(sql):
+            end = lexeme.start
+    return sql[start:end]
 
 
 def _comment_end(sql: str, start: int) -> int:

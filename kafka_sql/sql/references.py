@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from kafka_sql.sql import lexer
 from kafka_sql.sql.table_suffix import table_suffix
 
+FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argument"
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -23,6 +25,11 @@ class Reference:
         streaming: ``STREAM t`` or ``STREAM(t)``.
         alias: an alias follows.
         watermark: ``WATERMARK ... DELAY OF INTERVAL ...`` follows.
+        sample: ``TABLESAMPLE (...)`` follows.
+        options: Spark's ``WITH (...)`` follows.
+        alias_at: where in the text an alias stands, or would.
+        form: where the name stands: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
+        form_start: where the word TABLE of a QUERY starts.
     """
 
     name: tuple[str, ...]
@@ -31,6 +38,11 @@ class Reference:
     streaming: bool = False
     alias: bool = False
     watermark: bool = False
+    sample: bool = False
+    options: bool = False
+    alias_at: int = 0
+    form: str = FROM
+    form_start: int = 0
 
 
 def references(sql: str) -> list[Reference]:
@@ -58,11 +70,19 @@ class _Frame:
     in_values: bool = False  # a comma brings another row
     naming: bool = False  # the name of a CTE comes next
     recursive: bool = False
+    call: bool = False  # the parentheses of a function
+    form: str = FROM  # where the next relation stands
+    form_start: int = 0
     cte: str | None = None  # the CTE whose body this is
     ctes: set[str] = field(default_factory=set)
 
 
 _SET_OPERATORS = {"UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS"}
+# Words before a parenthesis that are no function's name.
+_NO_CALL = set(
+    """ALL AND ANY AS BY CASE DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT JOIN LATERAL MATERIALIZED MINUS NOT
+    ON OR SELECT SETMINUS SOME STREAM TABLE THEN UNION USING VALUES WHEN WHERE""".split()  # noqa: SIM905
+)
 _BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
 
 
@@ -117,7 +137,7 @@ class _Finder:
         elif word == "WITH" and (frame.start or self._text(2) == "AS"):
             frame.naming, frame.expecting = True, False
         elif word == "SELECT":
-            frame.selecting, frame.in_from, frame.expecting = True, False, False
+            frame.selecting, frame.in_from, frame.expecting, frame.form = True, False, False, FROM
         elif word == "FROM" and self._is_from_clause(frame):
             frame.selecting, frame.in_from, frame.expecting = False, True, True
         elif word == "JOIN":
@@ -125,7 +145,8 @@ class _Finder:
         elif word == "VALUES" and (frame.start or frame.expecting):
             frame.in_values, frame.expecting = True, False
         elif word == "TABLE" and (frame.start or self._is_argument(frame)):
-            frame.expecting = True
+            frame.form = ARGUMENT if frame.call or self._text(-1) in (",", "=>") else QUERY
+            frame.form_start, frame.expecting = self._lexemes[self._at].start, True
         elif word == "LATERAL" and self._text(1) == "VIEW":
             frame.in_from = frame.expecting = False
         elif word == "LATERAL" and frame.expecting:
@@ -153,7 +174,12 @@ class _Finder:
         return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or word in _SET_OPERATORS
 
     def _open(self, frame: _Frame) -> None:
-        self._frames.append(_Frame(expecting=frame.expecting, in_from=frame.expecting))
+        inner = _Frame(expecting=frame.expecting, in_from=frame.expecting)
+        if frame.form != FROM and frame.expecting:
+            inner.form, frame.form = ENCLOSED, FROM
+        before = self._lexemes[self._at - 1] if self._at else None
+        inner.call = before is not None and before.kind in (lexer.WORD, lexer.QUOTED) and before.upper not in _NO_CALL
+        self._frames.append(inner)
         frame.expecting = frame.start = False
         self._at += 1
 
@@ -186,6 +212,7 @@ class _Finder:
     def _relation(self, frame: _Frame) -> None:
         """A table's name, or a table function's."""
         frame.start = frame.expecting = False
+        form, frame.form = frame.form, FROM
         start = self._at
         streaming = self._text(0) == "STREAM" and self._streams()
         self._at += streaming
@@ -198,11 +225,27 @@ class _Finder:
         self._at += 1 + enclosed
         if self._text(0) == "(" or (not streaming and len(name) == 1 and self._is_cte(name[0])):
             return
-        end = self._lexemes[min(self._at, len(self._lexemes)) - 1].end
+        end = self._end(self._at)
         suffix = table_suffix(self._lexemes, self._at)
         self._found.append(
-            Reference(tuple(name), self._lexemes[start].start, end, streaming, suffix.alias, suffix.watermark)
+            Reference(
+                tuple(name),
+                self._lexemes[start].start,
+                end,
+                streaming,
+                suffix.alias,
+                suffix.watermark,
+                suffix.sample,
+                suffix.options,
+                self._end(suffix.end),
+                form,
+                frame.form_start if form == QUERY else 0,
+            )
         )
+
+    def _end(self, at: int) -> int:
+        """Where in the text the lexeme before the one at ``at`` ends."""
+        return self._lexemes[min(at, len(self._lexemes)) - 1].end
 
     def _streams(self) -> bool:
         """Whether the word STREAM is the keyword and not a table of that name."""

@@ -25,7 +25,8 @@ def create_statement(table: Table) -> str:
     if table.watermark is not None:
         elements.append(f"WATERMARK FOR {quote(table.watermark.column)} AS {table.watermark.declared}")
     if table.primary_key:
-        elements.append(f"PRIMARY KEY ({', '.join(map(quote, table.primary_key))}) NOT ENFORCED")
+        name = f"CONSTRAINT {quote(table.primary_key_name)} " if table.primary_key_name is not None else ""
+        elements.append(f"{name}PRIMARY KEY ({', '.join(map(quote, table.primary_key))}) NOT ENFORCED")
     head = f"CREATE {'TEMPORARY ' if table.temporary else ''}TABLE {'IF NOT EXISTS ' if table.if_not_exists else ''}"
     comment = f" COMMENT {_string(table.comment)}" if table.comment is not None else ""
     options = [f"{_string(k)} = {_string(v)}" for k, v in table.options.items()]

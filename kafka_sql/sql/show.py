@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,16 +12,36 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.literals import quote
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.frames import frame
+from kafka_sql.sql.kinds import ShowColumns, ShowTables
 from kafka_sql.sql.render import show_create
-from kafka_sql.sql.statements import ShowTables
 from kafka_sql.table import Column
+
+_TEXT = ("name", "type", "null", "key", "extras", "watermark", "comment")
 
 
 def describe(spark: SparkSession, entry: Entry) -> DataFrame:
     """A row a column, as Flink describes a table: name, type, null, key, extras, watermark, comment."""
+    return frame(spark, {name: pa.bool_() if name == "null" else pa.string() for name in _TEXT}, _rows(spark, entry))
+
+
+def show_columns(spark: SparkSession, entry: Entry, statement: ShowColumns) -> DataFrame:
+    """The same of the columns whose names match, without comments, as Flink shows columns."""
+    columns = describe(spark, entry).drop("comment")
+    if statement.like is None:
+        return columns
+    matches = F.col("name").like(statement.like)
+    return columns.where(~matches if statement.negated else matches)
+
+
+def name_of(name: tuple[str, ...]) -> str:
+    """A name in SQL."""
+    return ".".join(map(quote, name))
+
+
+def _rows(spark: SparkSession, entry: Entry) -> list[tuple[Any, ...]]:
     table = entry.table
     mark = table.watermark
-    rows = [
+    return [
         (
             column.name,
             _type(spark, entry, column),
@@ -32,8 +53,6 @@ def describe(spark: SparkSession, entry: Entry) -> DataFrame:
         )
         for column in table.columns
     ]
-    text = ("name", "type", "null", "key", "extras", "watermark", "comment")
-    return frame(spark, {name: pa.bool_() if name == "null" else pa.string() for name in text}, rows)
 
 
 def _type(spark: SparkSession, entry: Entry, column: Column) -> str:
@@ -57,7 +76,7 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     A pattern with ``%`` is Flink's (SQL's LIKE), as is NOT LIKE; any other is Spark's, with ``*`` and ``|``.
     """
     flinks = statement.like is not None and ("%" in statement.like or statement.negated)
-    if flinks:
+    if flinks or statement.full:
         database = ".".join(map(quote, statement.database or ()))
         text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
     listing = run(text)
@@ -65,7 +84,19 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
     hidden = tables.hidden()
-    return listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
+    listing = listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
+    return _with_kinds(tables, statement, listing) if statement.full else listing
+
+
+def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
+    """Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
+    database = f" IN {name_of(statement.database)}" if statement.database else ""
+    views = {(v.namespace, v.viewName) for v in tables.plain(f"SHOW VIEWS{database}").collect()}
+    names = [name for name in views if tables.find(tuple(filter(None, name))) is None]
+    is_view = F.lit(False)
+    for namespace, view in names:
+        is_view = is_view | ((F.col("namespace") == namespace) & (F.col("tableName") == view))
+    return listing.withColumn("table type", F.when(is_view, F.lit("VIEW")).otherwise(F.lit("TABLE")))
 
 
 def show_create_table(spark: SparkSession, entry: Entry) -> DataFrame:

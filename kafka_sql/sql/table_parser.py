@@ -2,106 +2,93 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
-from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.sql.declaration import (
+    ColumnDeclaration,
+    Declaration,
+    KeyDeclaration,
+    LikeDeclaration,
+    WatermarkDeclaration,
+)
 from kafka_sql.sql.expression_parser import ExpressionParser
 from kafka_sql.sql.type_parser import shown
-from kafka_sql.sql.types import FlinkType
 
 # Clauses that Flink has around the column list and WITH, and that are not carried out here.
-_UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("LIKE",), ("AS",), ("USING", "CONNECTION"))
-
-
-@dataclass(frozen=True)
-class ColumnDeclaration:
-    """One column: physical or metadata with a type, or computed with an expression."""
-
-    name: str
-    text: str  # the type or the expression as typed
-    type: FlinkType | None = None
-    expression: exp.Expr | None = None
-    metadata: str | None = None
-    virtual: bool = False
-    comment: str | None = None
-
-
-@dataclass(frozen=True)
-class KeyDeclaration:
-    """One PRIMARY KEY, of a column or of the table."""
-
-    columns: tuple[str, ...]
-    enforced: bool  # NOT ENFORCED is absent
-
-
-@dataclass(frozen=True)
-class WatermarkDeclaration:
-    """``WATERMARK FOR column AS expression``."""
-
-    column: str
-    expression: exp.Expr
-    text: str
-
-
-@dataclass
-class Declaration:
-    """One CREATE TABLE as it was typed, in its order."""
-
-    name: tuple[str, ...]
-    temporary: bool
-    if_not_exists: bool
-    columns: list[ColumnDeclaration] = field(default_factory=list)
-    keys: list[KeyDeclaration] = field(default_factory=list)
-    watermarks: list[WatermarkDeclaration] = field(default_factory=list)
-    options: list[tuple[str, str]] | None = field(default=None, repr=False)  # may hold secrets; None without WITH
-    comment: str | None = None
-    unsupported: str | None = None  # the clause at which reading stopped
+_UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))
+_STRATEGIES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
+_FEATURES: Final = (
+    "ALL",
+    "CONSTRAINTS",
+    "DISTRIBUTION",
+    "GENERATED",
+    "METADATA",
+    "OPTIONS",
+    "PARTITIONS",
+    "WATERMARKS",
+)
 
 
 class TableParser(ExpressionParser):
     """Types, expressions, and CREATE TABLE."""
 
-    def create_table(self, tokens: list[Token], sql: str) -> Declaration:
+    def create_table(self, tokens: list[Token], sql: str, query: str | None) -> Declaration:
         """The declaration of one statement.
+
+        Args:
+            tokens: of the statement up to AS.
+            query: what stands behind AS.
 
         Raises:
             FlinkParseError: the statement does not parse.
             UnsupportedSqlError: a clause that stands inside the column list and is not carried out.
         """
+        self.start(tokens, sql)
+        self._has_query = query is not None
+        declaration = self._create()
+        if declaration.unsupported is None:
+            self.end()
+        declaration.query = query
+        return declaration
+
+    def start(self, tokens: list[Token], sql: str) -> None:
+        """Stand before the first token; semicolons at the end are dropped."""
         self.reset()
         self.sql = sql
+        self._has_query = False
         while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
             tokens = tokens[:-1]
         self._chunks = [tokens]
         self._advance_chunk()
-        declaration = self._create()
-        if self._curr and declaration.unsupported is None:
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        if self._curr:
             self.fail("expected the end of the statement")
-        return declaration
 
     def _create(self) -> Declaration:
-        if not self.words("CREATE"):
+        created = self.words("CREATE")
+        replace = self.words("OR", "REPLACE") if created else self.words("REPLACE")
+        if not (created or replace):
             self.fail("expected CREATE TABLE")
-        if self.words("OR", "REPLACE"):
-            raise UnsupportedSqlError("CREATE OR REPLACE TABLE is not supported. Drop the table, then create it.")
         temporary = self.words("TEMPORARY")
         if not self.words("TABLE"):
             self.fail("expected TABLE")
-        if_not_exists = self.words("IF", "NOT", "EXISTS")
-        declaration = Declaration(self._table_name(), temporary, if_not_exists)
+        if_not_exists = not replace and self.words("IF", "NOT", "EXISTS")
+        declaration = Declaration(self.table_name(), temporary, if_not_exists, replace)
         if self._match(TokenType.L_PAREN):
             self._elements_of(declaration)
         if self.words("COMMENT"):
             declaration.comment = self.string("the table's comment")
-        if self._stops(declaration):
+        if self._stops(declaration) or self._likes(declaration):
             return declaration
         if self.words("WITH"):
-            declaration.options = self._options()
-        self._stops(declaration)
+            declaration.options = self.options("WITH")
+        if declaration.like is None:
+            self._stops(declaration) or self._likes(declaration)
         return declaration
 
     def _stops(self, declaration: Declaration) -> bool:
@@ -111,7 +98,26 @@ class TableParser(ExpressionParser):
                 return True
         return False
 
-    def _table_name(self) -> tuple[str, ...]:
+    def _likes(self, declaration: Declaration) -> bool:
+        """Take LIKE; whether the statement ends with it, as WITH may follow where Flink has it before."""
+        if not self.words("LIKE"):
+            return False
+        base = self.table_name()
+        options = []
+        if self._match(TokenType.L_PAREN):
+            while not self._match(TokenType.R_PAREN):
+                strategy = self._one_of(_STRATEGIES)
+                options.append((strategy, self._one_of(_FEATURES)))
+        declaration.like = LikeDeclaration(base, tuple(options))
+        return not self._match_text_seq("WITH", advance=False)
+
+    def _one_of(self, words: tuple[str, ...]) -> str:
+        if not any(self.words(word) for word in words):
+            self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
+        return self._prev.text.upper()
+
+    def table_name(self) -> tuple[str, ...]:
+        """Take a dotted name."""
         parts = [self.identifier("the table's name")]
         while self._match(TokenType.DOT):
             parts.append(self.identifier("the next part of the table's name"))
@@ -119,22 +125,23 @@ class TableParser(ExpressionParser):
 
     def _elements_of(self, declaration: Declaration) -> None:
         while True:
-            self._element(declaration)
+            self.element(declaration)
             if self._match(TokenType.R_PAREN):
                 return
             self.expect(TokenType.COMMA, "expected ',' or ')' in the column list")
 
-    def _element(self, declaration: Declaration) -> None:
+    def element(self, declaration: Declaration) -> None:
+        """Take a column, a key or a watermark."""
         if self.words("WATERMARK", "FOR"):
             declaration.watermarks.append(self._watermark())
         elif self.words("PRIMARY", "KEY"):
             declaration.keys.append(self._key())
         elif self.words("CONSTRAINT"):
-            self.identifier("the constraint's name")
+            constraint = self.identifier("the constraint's name")
             if not self.words("PRIMARY", "KEY"):
                 self._refuse_unique()
                 self.fail("expected PRIMARY KEY")
-            declaration.keys.append(self._key())
+            declaration.keys.append(self._key(constraint))
         elif self._match_text_seq("UNIQUE", advance=False) and self._next.token_type == TokenType.L_PAREN:
             self._refuse_unique()
         else:
@@ -153,13 +160,13 @@ class TableParser(ExpressionParser):
         expression = self.value()
         return WatermarkDeclaration(column, expression, self._find_sql(start, self._prev))
 
-    def _key(self) -> KeyDeclaration:
+    def _key(self, name: str | None = None) -> KeyDeclaration:
         self.expect(TokenType.L_PAREN, "expected '(' and the columns of the primary key")
         columns = [self.identifier("a column of the primary key")]
         while self._match(TokenType.COMMA):
             columns.append(self.identifier("a column of the primary key"))
         self.expect(TokenType.R_PAREN, "expected ',' or ')' in the primary key")
-        return KeyDeclaration(tuple(columns), self._enforced())
+        return KeyDeclaration(tuple(columns), self._enforced(), name)
 
     def _enforced(self) -> bool:
         if self.words("NOT", "ENFORCED"):
@@ -173,6 +180,9 @@ class TableParser(ExpressionParser):
 
     def _column(self, declaration: Declaration) -> None:
         name = self.identifier("a column")
+        if self._has_query and self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            declaration.identifiers.append(name)
+            return
         if self.words("AS"):
             start = self._curr
             expression = self.value()
@@ -192,22 +202,20 @@ class TableParser(ExpressionParser):
         )
 
     def _column_key(self, declaration: Declaration, name: str) -> None:
-        named = self.words("CONSTRAINT")
-        if named:
-            self.identifier("the constraint's name")
+        constraint = self.identifier("the constraint's name") if self.words("CONSTRAINT") else None
         if self.words("PRIMARY", "KEY"):
-            declaration.keys.append(KeyDeclaration((name,), self._enforced()))
+            declaration.keys.append(KeyDeclaration((name,), self._enforced(), constraint))
             return
         self._refuse_unique()
-        if named:
+        if constraint is not None:
             self.fail("expected PRIMARY KEY")
 
     def _comment(self) -> str | None:
         return self.string("the column's comment") if self.words("COMMENT") else None
 
-    def _options(self) -> list[tuple[str, str]]:
-        """The pairs of WITH in their order. Messages name keys, never values."""
-        self.expect(TokenType.L_PAREN, "expected '(' after WITH")
+    def options(self, clause: str) -> list[tuple[str, str]]:
+        """The pairs of a clause in their order. Messages name keys, never values."""
+        self.expect(TokenType.L_PAREN, f"expected '(' after {clause}")
         options: list[tuple[str, str]] = []
         after = ""
         while True:

@@ -21,18 +21,24 @@ class Suffix:
 
     alias: bool
     watermark: bool
+    sample: bool
+    options: bool
+    end: int  # how many lexemes it has to where an alias stands, from the start of the text
 
 
 def table_suffix(lexemes: list[Lexeme], at: int) -> Suffix:
     """What follows a table's name that ends before ``lexemes[at]``."""
-    if _word(lexemes, at) == "WITH" and _text(lexemes, at + 1) == "(":
+    options = _word(lexemes, at) == "WITH" and _text(lexemes, at + 1) == "("
+    if options:
         at = _behind_group(lexemes, at + 1)
-    if _word(lexemes, at) == "TABLESAMPLE":
+    sample = _word(lexemes, at) == "TABLESAMPLE"
+    if sample:
         at = _behind_group(lexemes, at + 1)
         if _word(lexemes, at) == "REPEATABLE":
             at = _behind_group(lexemes, at + 1)
     behind = _behind_watermark(lexemes, at)
-    return Suffix(_is_alias(lexemes, at if behind is None else behind), behind is not None)
+    end = at if behind is None else behind
+    return Suffix(_is_alias(lexemes, end), behind is not None, sample, options, end)
 
 
 def _is_alias(lexemes: list[Lexeme], at: int) -> bool:

@@ -52,6 +52,7 @@ def test_everything_at_once() -> None:
         comment="all of it",
         temporary=True,
         if_not_exists=True,
+        primary_key_name="pk",
     )
 
 
@@ -179,16 +180,20 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
         (
             f"CREATE TABLE t (a INT) PARTITIONED BY (a) {WITH}",
             UnsupportedSqlError,
-            "the clause PARTITIONED BY is not supported",
+            "doesn't implement the SupportsPartitioning interface",
         ),
-        (f"CREATE TABLE t (a INT) DISTRIBUTED BY HASH(a) {WITH}", UnsupportedSqlError, "the clause DISTRIBUTED is not"),
+        (f"CREATE TABLE t (a INT) DISTRIBUTED BY HASH(a) {WITH}", UnsupportedSqlError, "SupportsBucketing interface"),
         (
             f"CREATE TABLE t (a INT) {WITH} LIKE s (INCLUDING ALL)",
             UnsupportedSqlError,
-            "the clause LIKE is not supported",
+            "CREATE TABLE t: LIKE needs a session",
         ),
-        (f"CREATE TABLE t {WITH} AS SELECT 1", UnsupportedSqlError, "the clause AS is not supported"),
-        (f"CREATE OR REPLACE TABLE t (a INT) {WITH}", UnsupportedSqlError, "CREATE OR REPLACE TABLE is not supported"),
+        (f"CREATE TABLE t {WITH} AS SELECT 1", UnsupportedSqlError, "CREATE TABLE t: AS needs a session"),
+        (
+            f"CREATE OR REPLACE TABLE t (a INT) {WITH}",
+            UnsupportedSqlError,
+            "CREATE OR REPLACE TABLE t is supported with AS",
+        ),
         (
             "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'hunter1', 'topic' = 'hunter2')",
             ConflictingOptionsError,

@@ -33,7 +33,11 @@ def plain(body: str, start: int, *name: str, overwrite: bool = False) -> Insert:
         ("INSERT INTO t SELECT 1;", plain("SELECT 1", 14)),
         ("INSERT INTO t SELECT ';' ; ; -- ;\n", plain("SELECT ';' ", 14)),
         ("INSERT INTO t SELECT ';' -- ;", plain("SELECT ';' -- ;", 14)),
-        ("INSERT INTO t /*+ OPTIONS('a' = 'b') */ SELECT 1", plain("SELECT 1", 40)),
+        (
+            "INSERT INTO t /*+ OPTIONS('a' = '*/') */ SELECT 1",
+            Insert(("t",), False, None, False, None, "SELECT 1", 41, " /*+ OPTIONS('a' = '*/') */ "),
+        ),
+        ("INSERT INTO t /* OPTIONS('a' = 'b') */ SELECT 1", plain("SELECT 1", 39)),
         ("INSERT INTO t SELECT r'\\' || \"x;\"", plain("SELECT r'\\' || \"x;\"", 14)),
         ("INSERT INTO t (a, `b c`) SELECT 1, 2", Insert(("t",), False, ("a", "b c"), False, None, "SELECT 1, 2", 25)),
         ("INSERT INTO t(a) VALUES (1)", Insert(("t",), False, ("a",), False, None, "VALUES (1)", 17)),
@@ -70,3 +74,25 @@ def test_insert(sql: str, expected: Insert) -> None:
 )
 def test_forms_of_sparks_own(sql: str) -> None:
     assert insert(sql) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "body"),
+    [
+        ("WITH q AS (SELECT 1) INSERT INTO t SELECT * FROM q;", "WITH q AS (SELECT 1) SELECT * FROM q"),
+        ("-- c\nwith q(a) as (select ')') insert into t (x) (select * from q)", None),
+        ("WITH q AS (SELECT 1), r AS (TABLE q)\nINSERT INTO t WITH s AS (TABLE r) TABLE s", None),
+    ],
+)
+def test_ctes_before_insert(sql: str, body: str | None) -> None:
+    found = insert(sql)
+    assert found is not None
+    assert found.name == ("t",)
+    if body is not None:
+        assert found.body == body
+
+
+def test_ctes_of_both_places_nest() -> None:
+    found = insert("WITH q AS (SELECT 1) INSERT INTO t WITH r AS (TABLE q) TABLE r")
+    assert found is not None
+    assert found.body == "WITH q AS (SELECT 1) (WITH r AS (TABLE q) TABLE r)"

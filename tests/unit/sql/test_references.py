@@ -128,7 +128,29 @@ def test_replace() -> None:
 
 
 def test_reference_in_full() -> None:
-    assert references("TABLE db.t") == [Reference(("db", "t"), 6, 10)]
+    assert references("TABLE db.t") == [Reference(("db", "t"), 6, 10, alias_at=10, form="query")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "form", "alias_at"),
+    [
+        ("SELECT * FROM t TABLESAMPLE (5 ROWS) JOIN b", "from", "TABLESAMPLE (5 ROWS)"),
+        ("SELECT * FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS", "from", "SECONDS"),
+        ("SELECT 1 UNION TABLE t", "query", "TABLE t"),
+        ("SELECT * FROM (TABLE t)", "query", "TABLE t"),
+        ("SELECT 1 WHERE x IN (TABLE t)", "query", "TABLE t"),
+        ("SELECT * FROM f(TABLE t, 1)", "argument", "TABLE t"),
+        ("SELECT * FROM f(1, rows => TABLE t)", "argument", "TABLE t"),
+        ("SELECT * FROM f(TABLE(t), 1)", "enclosed argument", "TABLE(t"),
+        ("SELECT * FROM t", "from", "FROM t"),
+    ],
+)
+def test_where_the_name_stands(sql: str, form: str, alias_at: str) -> None:
+    found = references(sql)[0]
+    assert found.form == form
+    assert found.alias_at == sql.index(alias_at) + len(alias_at)
+    if form == "query":
+        assert sql[found.form_start :].startswith("TABLE t")
 
 
 # A generator of queries that knows which tables it names, as an oracle.

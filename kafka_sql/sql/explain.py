@@ -1,0 +1,68 @@
+"""EXPLAIN of queries, INSERTs and statement sets: one row with the column ``plan``. Nothing is written or started."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import StatementError
+from kafka_sql.sql import settings
+from kafka_sql.sql import statements as st
+from kafka_sql.sql.create import read
+from kafka_sql.sql.dialect import parse_declaration
+from kafka_sql.sql.frames import frame
+from kafka_sql.sql.inserts import Run, prepare, refuse_foreign
+from kafka_sql.sql.names import meant
+from kafka_sql.sql.reads import needs_look, reading
+
+
+def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: Run) -> DataFrame:
+    """The plan of a statement.
+
+    Raises:
+        StatementError: it is no query, INSERT or statement set.
+    """
+    plan = _plan(spark, tables, statement.mode, statement.statement, run)
+    if plan is None:
+        return run(text if statement.sparks else f"EXPLAIN {statement.mode} {statement.statement}")
+    return frame(spark, {"plan": pa.string()}, [(plan,)])
+
+
+def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -> str | None:
+    """The plan's text; None where the statement is Spark's own."""
+    inner = st.kind(text)
+    match inner:
+        case st.StatementSet(inserts):
+            return "\n".join(_plan(spark, tables, mode, i, run) or _sparks(mode, i, run) for i in inserts)
+        case st.Execute(statement):
+            return _plan(spark, tables, mode, statement, run)
+        case st.Insert(name):
+            entry = meant(tables, name)
+            if entry is None:
+                refuse_foreign(spark, tables, inner)
+                return None
+            ready = prepare(spark, tables, entry, inner, run)
+            if ready.stream is None:
+                return _sparks(mode, ready.batch, run)
+            query = reading(tables, inner.body, settings.is_streaming(spark)).text
+            return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_sparks(mode, query, run)}"
+        case st.CreateTable(None):
+            selected = read(text, parse_declaration).query
+            if selected:
+                return _plan(spark, tables, mode, selected, run) or _sparks(mode, selected, run)
+            raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+        case None if tables and st.is_query(text):
+            streaming = settings.is_streaming(spark)
+            if streaming or needs_look(text):
+                return _sparks(mode, reading(tables, text, streaming).text, run)
+            return None
+        case None:
+            return None
+        case st.AlterTable(name) | st.Refused(_, name) | st.DropTable(name) if meant(tables, name) is not None:
+            raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+    return None
+
+
+def _sparks(mode: str, statement: str, run: Run) -> str:
+    return str(run(f"EXPLAIN {mode} {statement}").collect()[0][0])

@@ -1,0 +1,36 @@
+"""What a table's name in a statement means: Flink's default catalog is Spark's, and a temporary view comes first."""
+
+from __future__ import annotations
+
+import re
+
+from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.tables import Entry, Tables
+
+
+def plain_name(name: tuple[str, ...]) -> tuple[str, ...]:
+    """A name without the catalog, where that is Spark's own, or Flink's default one, which stands for it.
+
+    ``default_catalog.default_database`` is Spark's database ``default``.
+    """
+    if len(name) != 3:
+        return name
+    catalog, database, table = name
+    if catalog.lower() == "spark_catalog":
+        return database, table
+    if catalog.lower() == "default_catalog":
+        return "default" if database.lower() == "default_database" else database, table
+    return name
+
+
+def meant(tables: Tables, name: tuple[str, ...]) -> Entry | None:
+    """The Kafka table that a statement names; None where it is nobody's, or a temporary view of Spark's hides it."""
+    entry = tables.find(plain_name(name)) if tables else None
+    if entry is None or len(name) > 1 or entry.table.temporary:
+        return entry
+    return None if _is_temporary_view(tables, name[0]) else entry
+
+
+def _is_temporary_view(tables: Tables, name: str) -> bool:
+    views = tables.plain(f"SHOW VIEWS LIKE {string(re.sub(r'[^0-9A-Za-z_]', '*', name))}").collect()
+    return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
