@@ -106,7 +106,7 @@ def test_a_statement_over_lines(shell: Shell) -> None:
     terminal = shell.terminal
     terminal.clear()
     terminal.send("SELECT ';', 6 *\r")
-    terminal.wait(r"\n {18}>$")
+    terminal.wait(r"\n {19}>$")
     terminal.send("7;\r")
     terminal.wait(r"\n;\t?\s+42\nTime taken: [\d.]+ seconds, Fetched 1 row\(s\)\n" + PROMPT)
 
@@ -213,32 +213,33 @@ def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, 
     assert again.end() == 0
 
 
-def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(topics: Topics, tmp_path: Path) -> None:
-    source, target = topics.create(), topics.create()
-    topics.put(source, b'{"a": 1}')
-    statements = f"""
-        SET 'execution.runtime-mode' = 'streaming';
-        SET 'execution.checkpointing.dir' = '{tmp_path}/checkpoints';
-        CREATE TABLE src (a INT) {topics.with_options("${source}")};
-        CREATE TABLE tgt (a INT) {topics.with_options(target)};
-        INSERT INTO tgt SELECT a + 1 FROM src;
-    """
-    command = [*COMMAND, *SMALL, "--hivevar", f"source={source}", "-S"]
+def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, tmp_path: Path) -> None:
+    topics = Topics(kafka.bootstrap_servers)
+    for name in ("orders", "dear"):
+        topics.create_named(name)
+    topics.put("orders", b'{"order_id": 1, "price": 99}', b'{"order_id": 2, "price": 101.5}')
+    (statements,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs" / "kafka-sql.md").read_text(), re.M | re.S)
+    variables = ["--hivevar", f"brokers={topics.bootstrap}", "--hivevar", f"checkpoints={tmp_path}/checkpoints"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, *SMALL, *variables, "-S"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(statements)
     process.stdin.close()
-    printed = [process.stdout.readline() for _ in range(3)]
-    assert re.fullmatch(r"[0-9a-f-]{36}\n", printed[2]), printed
-    assert first(topics, target) == {"a": 2}
+    *_, id = [process.stdout.readline() for _ in range(4)]
+    assert re.fullmatch(r"[0-9a-f-]{36}\n", id)
+    assert first(topics, "dear") == {"order_id": 2}
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
     process.stdout.close()
-    metadata = tmp_path / "checkpoints" / "insert-into_default.tgt" / "metadata"
-    assert json.loads(metadata.read_text())["id"] == printed[2].strip()
+    metadata = tmp_path / "checkpoints" / "dear-orders" / "metadata"
+    assert json.loads(metadata.read_text())["id"] == id.strip()
 
 
 def first(topics: Topics, topic: str) -> Any:
