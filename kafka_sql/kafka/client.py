@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT
+from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT, resolved
+from kafka_sql.options.references import masked
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 # syslog's level: librdkafka retries what it warns of, and what it cannot mend is raised; the rest is for those who look
@@ -42,26 +43,31 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
     """A producer (``library.PRODUCER``) or consumer for the time of a ``with`` block.
 
     Args:
+        config: librdkafka's, with references to secrets; they are resolved here.
         on_delivery: a ``library.DELIVERY_CALLBACK``, called from polls.
 
     Raises:
         BrokerError: librdkafka refuses the configuration as a whole.
+        SecretReferenceError: a reference in it names nothing.
     """
-    handle = Handle(0)
+    handle, settings = Handle(0), resolved(config)
+
+    def shown(text: bytes) -> str:
+        return masked(text.decode(errors="replace"), config, settings)
 
     def on_error(_: int, code: int, why: bytes, __: int) -> None:
-        handle.errors.append(f"{why.decode(errors='replace')} ({library.reason(code)})")
+        handle.errors.append(f"{shown(why)} ({library.reason(code)})")
 
     def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:
         severity = logging.WARNING if level <= _ERROR else logging.DEBUG
-        _LOG.log(severity, "%s: %s", facility.decode(), text.decode(errors="replace"))
+        _LOG.log(severity, "%s: %s", facility.decode(), shown(text))
 
     error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
     handle.callbacks += [error_callback, log_callback, on_delivery]
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
     # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the
     # interpreter
-    for key, value in {**config, "log.queue": "true"}.items():
+    for key, value in {**settings, "log.queue": "true"}.items():
         if key != API_TIMEOUT and library.conf_set(conf, key.encode(), value.encode(), why, 512) != library.CONF_OK:
             library.conf_destroy(conf)
             raise BrokerError(f"The Kafka client refuses option 'properties.{key}'.")
@@ -72,7 +78,7 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
     handle.pointer = library.new(kind, conf, why, 512) or 0
     if not handle.pointer:
         library.conf_destroy(conf)
-        raise BrokerError(f"The Kafka client could not start: {why.value.decode(errors='replace')}.")
+        raise BrokerError(f"The Kafka client could not start: {shown(why.value)}.")
     library.set_log_queue(handle.pointer, None)
     try:
         yield handle

@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, TopicNotFoundError, did_you_mean
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.properties import API_TIMEOUT
+from kafka_sql.kafka.properties import API_TIMEOUT, resolved
+from kafka_sql.options.references import masked, resolve
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
@@ -34,18 +35,26 @@ class Cluster:
         """Make the client; nothing is asked yet.
 
         Args:
-            config: librdkafka's configuration of a table.
+            config: librdkafka's configuration of a table, with references to secrets; they are resolved here.
+
+        Raises:
+            SecretReferenceError: a reference in it names nothing.
         """
         self._servers = config["bootstrap.servers"]
         self._wait = patience(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._errors: deque[str] = deque(maxlen=4)
-        mine: dict[str, Any] = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
-        mine |= {"error_cb": self._note, "logger": _QUIET}
-        self._admin = AdminClient(mine)
+        ours = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
+        settings = resolved(ours)
+        self._shown: Callable[[str], str] = lambda text: masked(text, ours, settings)
+        try:
+            callbacks: dict[str, Any] = {"error_cb": self._note, "logger": _QUIET}
+            self._admin = AdminClient({**settings, **callbacks})
+        except KafkaException as e:  # without its cause, which may quote what a reference was resolved to
+            raise BrokerError(f"The Kafka client could not start: {self._shown(str(e.args[0]))}.") from None
 
     def _note(self, error: KafkaError) -> None:
-        self._errors.append(str(error.str()))
+        self._errors.append(self._shown(str(error.str())))
 
     def partitions(self, topics: tuple[str, ...]) -> list[Position]:
         """All partitions of ``topics``, sorted.
@@ -76,6 +85,7 @@ class Cluster:
 
     def committed(self, group: str, positions: Collection[Position]) -> dict[Position, int]:
         """The offsets that ``group`` has committed; a partition without one is absent."""
+        group = resolve(group, "properties.group.id")
         request = ConsumerGroupTopicPartitions(group, [TopicPartition(t, p) for t, p in positions])
         futures = self._ask(lambda: self._admin.list_consumer_group_offsets([request], request_timeout=self._wait))
         answer = self._ask(lambda: futures[group].result())
@@ -103,11 +113,12 @@ class Cluster:
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self._admin.poll(0)  # error callbacks are served here only
-            causes = "; ".join(dict.fromkeys(self._errors)) or error.str()
+            why = self._shown(str(error.str()))
+            causes = "; ".join(dict.fromkeys(self._errors)) or why
             if error.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
                 raise BrokerUnreachableError(
                     f"No broker of '{self._servers}' (option 'properties.bootstrap.servers') answered within "
                     f"{self._wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
                     "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
                 ) from e
-            raise BrokerError(f"{self._servers}: {error.str()} ({error.name()}); {causes}.") from e
+            raise BrokerError(f"{self._servers}: {why} ({error.name()}); {causes}.") from e

@@ -12,6 +12,7 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
 from kafka_sql.kafka import library
+from kafka_sql.options.references import has_reference, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -89,10 +90,15 @@ REFUSED: Final[Mapping[str, str]] = {
 }
 
 
+# what the connector itself goes by, without a client
+_READ_HERE: Final = ("isolation.level", "auto.offset.reset", "acks", CONNECT_TIMEOUT)
+
+
 def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """librdkafka's configuration for a table's ``properties.*`` options (given without that prefix).
 
-    Values are tried on librdkafka at once, so that a wrong one fails with the statement and not on an executor.
+    Values are tried on librdkafka at once, so that a wrong one fails with the statement and not on an executor. One
+    with a reference to a secret stays as it is, and is tried when the client is made.
 
     Raises:
         UnknownOptionError: neither Java's client nor librdkafka has the property.
@@ -115,12 +121,24 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
             if key == API_TIMEOUT:
                 _milliseconds(key, value)
                 continue
-            code = library.conf_set(conf, key.encode(), value.encode(), why, 512)
-            if code != library.CONF_OK:
+            later = has_reference(value)
+            if later and key in _READ_HERE:
+                raise InvalidOptionError(f"Option 'properties.{key}' cannot be a reference; write its value.")
+            code = library.conf_set(conf, key.encode(), b"" if later else value.encode(), why, 512)
+            if code != library.CONF_OK and (code == library.CONF_UNKNOWN or not later):
                 raise _refusal(given.get(key, key), code, why.value.decode())
     finally:
         library.conf_destroy(conf)
     return config
+
+
+def resolved(config: Mapping[str, str]) -> dict[str, str]:
+    """A client's configuration with the references in it resolved: only to be handed to the client.
+
+    Raises:
+        SecretReferenceError: one names nothing; the message has the reference and no secret.
+    """
+    return resolve_all(config, "properties.")
 
 
 def _breaks_idempotence(config: Mapping[str, str]) -> bool:
