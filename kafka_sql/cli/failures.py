@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from kafka_sql.errors import KafkaSqlError
 
 # Our errors arrive as text from tasks of Spark, with Spark's words and two stack traces around it.
 _OURS = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
+_CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
 _TRACE = re.compile(r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: )", re.MULTILINE)
 _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last>\S.*)")
 
@@ -26,7 +28,9 @@ def message(error: BaseException) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1])
-    if not isinstance(error, PySparkException):
+    if isinstance(error, Py4JJavaError):  # what PySpark has no name for
+        text = _CALL.sub("", text)
+    elif not isinstance(error, PySparkException):
         return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text
     python = _PYTHON.findall(text)
     if python:

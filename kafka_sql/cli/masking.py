@@ -21,11 +21,13 @@ _SET = re.compile(r"(?P<head>\bSET\s+(?P<key>[\w.-]+)\s*=\s*)(?P<value>[^;\s'\"]
 
 def masked(sql: str) -> str:
     """The text with ``******`` for the values of options whose keys are secret ones."""
-    return _SET.sub(_hide, _OPTION.sub(_hide, sql))
-
-
-def _hide(match: re.Match[str]) -> str:
-    if not is_secret(match["key"]):
-        return match[0]
-    quote = match["value"][0] if match["value"][0] in "'\"" else ""
-    return f"{match['head']}{quote}{MASK}{quote}"
+    for pattern in (_OPTION, _SET):
+        at = 0
+        while (match := pattern.search(sql, at)) is not None:
+            at = match.end("key")  # what looks like this key's value may be the next key
+            if is_secret(match["key"]):
+                quote = match["value"][0] if match["value"][0] in "'\"" else ""
+                shown = f"{quote}{MASK}{quote}"
+                sql = sql[: match.start("value")] + shown + sql[match.end("value") :]
+                at = match.start("value") + len(shown)
+    return sql

@@ -18,6 +18,8 @@ from kafka_sql.cli.masking import masked
         ("OPTIONS (password 'x', url \"y\")", "OPTIONS (password '******', url \"y\")"),
         ('OPTIONS (`api.key` = "x\\"y")', 'OPTIONS (`api.key` = "******")'),
         ("SET spark.hadoop.fs.s3a.secret.key = AK", "SET spark.hadoop.fs.s3a.secret.key = AK"),
+        ("SET 'my.password' = 'x';", "SET 'my.password' = '******';"),
+        ("SELECT 'a', 'b.token'  'c'", "SELECT 'a', 'b.token'  '******'"),
         ("SET spark.x.password = a b; SELECT 1", "SET spark.x.password = ******; SELECT 1"),
         ("'a.secret' = 'not closed\nand more", "'a.secret' = '******'"),
     ],

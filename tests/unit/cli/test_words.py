@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from kafka_sql.cli.colours import styled_lines
@@ -77,6 +78,10 @@ def test_one_line_tells_an_error() -> None:
     assert message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
     python = "[UDF] failed:\nTraceback (most recent call last):\n  File x\n    y\nValueError: z\n\n\tat a.b(C)"
     assert message(PySparkException(python)) == "[UDF] failed:\nValueError: z"
+    call = "An error occurred while calling o1.start.\n: org.a.B: [C_D] e\n\tat f.g(H)"
+    java = Py4JJavaError.__new__(Py4JJavaError)
+    java.__class__ = type("Call", (Py4JJavaError,), {"__str__": lambda _: call})
+    assert message(java) == "[C_D] e"
     assert message(RuntimeError("x")) == "RuntimeError: x"
 
 
