@@ -35,7 +35,7 @@ def merged(declaration: Declaration, base: Declaration) -> Declaration:
         columns=_columns(strategies, base.columns, declaration.columns),
         keys=_keys(strategies["CONSTRAINTS"], declaration, base),
         watermarks=_watermarks(strategies["WATERMARKS"], base.watermarks, declaration.watermarks),
-        options=_options(strategies["OPTIONS"], base.options or [], declaration.options or []),
+        options=_options(strategies["OPTIONS"], base.options or [], declaration.options or []) or declaration.options,
         like=None,
     )
 

@@ -90,8 +90,8 @@ def test_bad(path: Path) -> None:
 
 
 def test_there_are_files() -> None:
-    assert len(GOOD) >= 13
-    assert len(BAD) >= 34
+    assert len(GOOD) >= 75
+    assert len(BAD) >= 95
 
 
 if __name__ == "__main__":

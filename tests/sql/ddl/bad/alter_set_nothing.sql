@@ -1,0 +1,3 @@
+-- error: STATEMENT: SET does not support empty options
+CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+ALTER TABLE t SET ();

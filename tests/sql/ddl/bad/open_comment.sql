@@ -1,0 +1,2 @@
+-- error: SQL_SYNTAX: 
+CREATE TABLE t (a INT /* , b INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json')

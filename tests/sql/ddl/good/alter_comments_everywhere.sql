@@ -1,0 +1,5 @@
+CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+ALTER /* c */ TABLE -- c
+  t ADD /* ( */ ( // c
+  b /*)*/ INT -- , c INT
+  ) ;

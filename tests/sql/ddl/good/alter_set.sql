@@ -1,0 +1,2 @@
+CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+ALTER TABLE t SET ('topic' = 'it''s', 'scan.startup.mode' = 'earliest-offset');

@@ -1,0 +1,1 @@
+CREATE TABLE default_catalog.default_database.t (a INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json')

@@ -1,0 +1,1 @@
+CREATE TABLE t (a INT, b AS CASE WHEN a > 1 THEN 'x' ELSE 'y' END, c AS COALESCE(CAST(a AS STRING), '-')) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json')

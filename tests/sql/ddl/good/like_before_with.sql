@@ -1,0 +1,2 @@
+CREATE TABLE base (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+CREATE TABLE copy LIKE base (INCLUDING CONSTRAINTS) WITH ('topic' = 'other', 'scan.startup.mode' = 'earliest-offset');

@@ -1,0 +1,2 @@
+CREATE TABLE base (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+CREATE TABLE copy WITH ('connector' = 'kafka', 'topic' = 'mine', 'format' = 'csv') LIKE base (EXCLUDING OPTIONS);

@@ -1,0 +1,1 @@
+CREATE TABLE `t` (`größe` INT COMMENT '日本語 🎉', `naïve café` STRING, ```` INT) COMMENT 'Ω' WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json', 'properties.client.id' = 'ключ')

@@ -1,0 +1,1 @@
+CREATE TABLE t (ts TIMESTAMP_LTZ(6), WATERMARK FOR ts AS ts - INTERVAL '1 10:30:00.5' DAY TO SECOND) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json')
