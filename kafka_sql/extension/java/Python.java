@@ -18,8 +18,8 @@ import py4j.Py4JException;
 /**
  * The one Python process of this JVM, which carries out statements and is attached by Py4J, as PySpark is.
  *
- * <p>Py4J keeps a Java thread and a Python thread together: what Python asks of Spark for a statement runs on the thread
- * that the statement came on, with that thread's session, job group and settings.
+ * <p>Py4J keeps a Java thread and a Python thread together: what Python asks of Spark for a statement runs on the
+ * thread that the statement came on, with that thread's session, job group and settings.
  */
 public final class Python {
     private static volatile Python running;
@@ -78,9 +78,9 @@ public final class Python {
                 if (running == this) running = null;
             }
             throw new KafkaSqlException(
-                "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue() + " while "
-                + "it carried out a statement. The next statement starts another one, which has the tables of "
-                + "'spark.kafka_sql.catalog' only: DROP others and CREATE them again.");
+                "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue()
+                + ". The next statement starts another one, which has the tables of 'spark.kafka_sql.catalog' only: DROP "
+                + "the others and CREATE them again.");
         }
     }
 

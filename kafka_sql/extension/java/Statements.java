@@ -13,8 +13,8 @@ import org.apache.spark.sql.classic.Dataset;
 /**
  * One session's parser: statements go by Python first, and to Spark's own parser if they are none of Python's.
  *
- * <p>A proxy, because Spark's ParserInterface has other methods in each version. {@code parseQuery} is left alone: Spark
- * reads the texts of views with it.
+ * <p>A proxy, because Spark's ParserInterface has other methods in each version. {@code parseQuery} is left alone:
+ * Spark reads the texts of views with it.
  */
 public final class Statements implements InvocationHandler {
     /** A statement that can be the first of ours. Once Python runs, it sees all of them, as it knows the tables. */
