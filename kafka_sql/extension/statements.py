@@ -19,8 +19,8 @@ from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.session import tables_of
 
-# Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others has
-# lost its temporary tables only.
+# Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others
+# has lost its temporary tables only.
 _MOST_SESSIONS = 256
 
 

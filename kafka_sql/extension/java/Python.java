@@ -79,8 +79,8 @@ public final class Python {
             }
             throw new KafkaSqlException(
                 "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue()
-                + ". The next statement starts another one, which has the tables of 'spark.kafka_sql.catalog' only: DROP "
-                + "the others and CREATE them again.");
+                + ". The next statement starts another one, which has the tables of 'spark.kafka_sql.catalog' only: "
+                + "DROP the others and CREATE them again.");
         }
     }
 
