@@ -1,0 +1,45 @@
+{#- Declares every source that has meta.kafka. For on-run-start: "{{ kafka_sql.declare_sources() }}" -#}
+{% macro declare_sources() %}
+  {%- if execute -%}
+    {%- for node in graph.sources.values() if node.meta.kafka is defined -%}
+      {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier) -%}
+      {%- do adapter.create_schema(relation) -%}
+      {%- do run_query(kafka_sql.create_table(relation, node.columns, node.meta.kafka)) -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#- Flink's CREATE TABLE from columns as dbt knows them, and from {with: {...}, constraints: [...]}.
+
+    A column's data_type is all that follows its name: "BIGINT", "INT METADATA VIRTUAL", "AS price * quantity". -#}
+{% macro create_table(relation, columns, kafka) %}
+  {%- set lines = [] -%}
+  {%- for column in columns.values() -%}
+    {%- if not column.data_type -%}
+      {%- do exceptions.raise_compiler_error(
+        "Kafka table " ~ relation ~ ": column '" ~ column.name ~ "' needs a data_type, in Flink's types: BIGINT, STRING, TIMESTAMP_LTZ(3)."
+      ) -%}
+    {%- endif -%}
+    {%- do lines.append(kafka_sql.name(column.name) ~ " " ~ column.data_type) -%}
+  {%- endfor -%}
+  {%- if not lines -%}
+    {%- do exceptions.raise_compiler_error("Kafka table " ~ relation ~ ": list its columns in YAML, each with its data_type.") -%}
+  {%- endif -%}
+  {%- do lines.extend(kafka.constraints or []) -%}
+  {%- set options = [] -%}
+  {%- for key, value in kafka.with.items() -%}
+    {%- do options.append(kafka_sql.text(key) ~ " = " ~ kafka_sql.text(value)) -%}
+  {%- endfor -%}
+  CREATE TABLE IF NOT EXISTS {{ relation }} (
+    {{ lines | join(",\n    ") }}
+  ) WITH (
+    {{ options | join(",\n    ") }}
+  )
+{%- endmacro %}
+
+
+{% macro name(text) %}{{ return("`" ~ text | replace("`", "``") ~ "`") }}{% endmacro %}
+
+
+{% macro text(value) %}{{ return("'" ~ (value | string) | replace("'", "''") ~ "'") }}{% endmacro %}

@@ -1,0 +1,3 @@
+{{ config(materialized='kafka_topic') }}
+
+SELECT country, revenue FROM {{ ref('revenue') }}
