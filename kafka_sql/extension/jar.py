@@ -15,6 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from kafka_sql.embedded.jars import cache_folder
 from kafka_sql.errors import ExtensionError
+from kafka_sql.options.secrets import secrets_pattern
 
 SOURCES = Path(__file__).with_name("java")
 
@@ -28,14 +29,15 @@ def jar(folder: Path | None = None) -> Path:
     Raises:
         ExtensionError: it cannot be made.
     """
-    sources = {path.name: path.read_bytes() for path in sorted(SOURCES.glob("*.java"))}
-    digest = hashlib.sha256(b"".join(sources.values())).hexdigest()[:8]  # other sources get another jar
+    sources = sorted(SOURCES.glob("*.java"))
+    parts = [*(path.read_bytes() for path in sources), secrets_pattern().encode()]
+    digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # other sources get another jar
     path = (folder or cache_folder()) / f"kafka-sql-extension-{digest}.jar"
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=path.parent) as work:
-                classes = _compiled([SOURCES / name for name in sources], Path(work))
+                classes = _compiled(sources, Path(work))
                 os.replace(_packed(classes, Path(work, path.name)), path)  # whole or not at all
         except OSError as e:
             raise ExtensionError(
@@ -89,4 +91,5 @@ def _packed(classes: Path, path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(classes.rglob("*.class")):
             archive.write(file, file.relative_to(classes))
+        archive.writestr("kafka_sql/secrets.regex", secrets_pattern())
     return path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # Endings and not whole keys: a key may stand under 'properties.', 'key.' or 'value.', or under a format's own name.
 _ENDINGS = (
     "passphrase",
@@ -33,3 +35,10 @@ def is_secret(key: str) -> bool:
     """
     words = key.lower().replace("_", "-")
     return "password" in words or words.endswith(_ENDINGS)
+
+
+def secrets_pattern() -> str:
+    """A regular expression of Java's and Python's that finds ``'key' = 'value'`` of secret keys in a statement."""
+    endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
+    key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{endings})['"`]?"""
+    return rf"""(?i){key}\s*=\s*(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\s;]+)"""

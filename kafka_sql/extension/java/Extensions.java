@@ -1,5 +1,9 @@
 package kafka_sql;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
@@ -15,11 +19,6 @@ import scala.runtime.BoxedUnit;
  * it calls nothing that differs between Spark 4.1 and 4.3, so that one jar serves them all.
  */
 public final class Extensions extends AbstractFunction1 {
-    /** The pairs {@code 'key' = 'value'} whose key ends as those of secrets do (kafka_sql.options.secrets). */
-    static final String SECRETS =
-        "(?i)'[^']*(?:password|passphrase|secret|token|credentials?|jaas[.]config|user[-_.]info"
-        + "|(?:private|access|api)[-_.]key|keystore[.](?:key|certificate[.]chain)|key[.]pem)'\\s*=\\s*'(?:[^']|'')*'";
-
     public Object apply(Object extensions) {
         redact();
         ((SparkSessionExtensions) extensions).injectParser(new AbstractFunction2() {
@@ -36,6 +35,15 @@ public final class Extensions extends AbstractFunction1 {
         if (env == null) return;
         SparkConf conf = env.conf();
         if (!conf.contains("spark.sql.redaction.string.regex") && !conf.contains("spark.redaction.string.regex"))
-            conf.set("spark.sql.redaction.string.regex", SECRETS);
+            conf.set("spark.sql.redaction.string.regex", secrets());
+    }
+
+    /** What kafka_sql takes for secrets, put into the jar when it was built. */
+    private static String secrets() {
+        try (InputStream pattern = Extensions.class.getResourceAsStream("secrets.regex")) {
+            return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }
