@@ -2,15 +2,15 @@
 
 A statement ends with ``;`` at the end of a line. Below it stand its rows, a line each: ``--> a | b``. A statement that
 gives rows must be followed by them; ``--> (no rows)`` says that there are none. ``--! words`` stands below a statement
-that fails: the error holds these words. Topics of the file get names of their own, ``localhost:9092`` becomes the broker
-of the run, and ``${kafka}`` the options that most tables share.
+that fails: the error holds these words. Topics of the file get names of their own, ``localhost:9092`` becomes the run's
+broker, and ``${kafka}`` the options that most tables share.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -61,7 +61,8 @@ def steps(text: str) -> list[Step]:
 def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path) -> int:
     """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
     text = path.read_text(encoding="utf-8")
-    text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap).replace("'/checkpoints", f"'{folder}")
+    text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap)
+    text = text.replace("'/checkpoints", f"'{folder}")
     text = _own_topics(text, topics)
     found = steps(text)
     spark = SparkSession.getActiveSession()
@@ -93,13 +94,7 @@ def _own_topics(text: str, topics: Topics) -> str:
     new = [NewTopic(own[name], partitions.get(name, 1), 1, config=settings) for name in names]
     for done in topics.admin.create_topics(new).values() if new else ():
         done.result(30)
-    return re.sub(r"'[^'\n]*'", lambda m: _renamed(m[0], own), text)
-
-
-def _renamed(literal: str, own: Mapping[str, str]) -> str:
-    """A string literal that is a topic or a list of topics, under their own names."""
-    parts = literal[1:-1].split(";")
-    return "'" + ";".join(own.get(p, p) for p in parts) + "'" if any(p in own for p in parts) else literal
+    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(own[name] for name in m[1].split(';'))}'", text)
 
 
 def _rows(frame: DataFrame) -> list[str]:

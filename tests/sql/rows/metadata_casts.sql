@@ -10,7 +10,7 @@ SELECT a, p, p_text, o FROM t ORDER BY a;
 --> 1 | 0 | 0 | 0
 --> 2 | 0 | 0 | 1
 CREATE TABLE wrong (a INT, ts BOOLEAN METADATA FROM 'timestamp') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
---! Column 'ts'
+--! Invalid data type for metadata column 'ts'
 CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offset') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
 --! read-only
 CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offsets' VIRTUAL) WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
