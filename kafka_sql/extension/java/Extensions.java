@@ -40,7 +40,8 @@ public final class Extensions extends AbstractFunction1 {
 
     /** What kafka_sql takes for secrets, put into the jar when it was built. */
     private static String secrets() {
-        try (InputStream pattern = Extensions.class.getResourceAsStream("secrets.regex")) {
+        InputStream pattern = Extensions.class.getResourceAsStream("secrets.regex");
+        try {
             return new String(pattern.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
