@@ -12,7 +12,9 @@ from kafka_sql.errors import KafkaSqlError
 # Our errors arrive as text from tasks of Spark, with Spark's words and two stack traces around it.
 _OURS = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
 _CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
-_TRACE = re.compile(r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: )", re.MULTILINE)
+_TRACE = re.compile(
+    r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
+)
 _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last>\S.*)")
 
 

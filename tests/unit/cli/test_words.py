@@ -78,6 +78,8 @@ def test_one_line_tells_an_error() -> None:
     assert message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
     python = "[UDF] failed:\nTraceback (most recent call last):\n  File x\n    y\nValueError: z\n\n\tat a.b(C)"
     assert message(PySparkException(python)) == "[UDF] failed:\nValueError: z"
+    stream = "[STREAM_FAILED] Query [id = a] terminated: b\n=== Streaming Query ===\nIdentifier: c\nThread State: d"
+    assert message(PySparkException(stream)) == "[STREAM_FAILED] Query [id = a] terminated: b"
     call = "An error occurred while calling o1.start.\n: org.a.B: [C_D] e\n\tat f.g(H)"
     java = Py4JJavaError.__new__(Py4JJavaError)
     java.__class__ = type("Call", (Py4JJavaError,), {"__str__": lambda _: call})
