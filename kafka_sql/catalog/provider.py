@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
+from kafka_sql.source.latest import check_key
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.readers import BatchReader, StreamReader
 from kafka_sql.zone import SESSION_ZONE
@@ -38,6 +39,12 @@ class KafkaTable(DataSource):
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
+        if self.definition.upsert:
+            raise UnsupportedSqlError(
+                f"Table '{self.definition.name}': a stream of an 'upsert-kafka' table is a stream of changes, and "
+                "Spark's streams have new rows only: an aggregate would count a row and never take it back. Read it as "
+                "a batch, or declare the topic as a 'kafka' table to have all its records."
+            )
         return StreamReader(self.definition, arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
@@ -96,6 +103,8 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
     if definition.key is not None:
         definition.key.decoder(schema)
         definition.key.encoder(schema)
+        if definition.upsert:
+            check_key(schema, definition.key.columns)
     if any(c.zoned for c in metadata):
         _hand_zone_over()
     return type(

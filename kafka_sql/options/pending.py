@@ -13,7 +13,6 @@ from kafka_sql.options.option import Option, Options
 
 # the option, and those of its values that are built
 PENDING: Final[tuple[tuple[Option[Any], tuple[str | int, ...]], ...]] = (
-    (opt.CONNECTOR, (opt.KAFKA,)),
     (opt.TOPIC_PATTERN, ()),
     (opt.STARTUP_MODE, (opt.EARLIEST, opt.LATEST, opt.GROUP)),
     (opt.BOUNDED_MODE, (opt.UNBOUNDED,)),

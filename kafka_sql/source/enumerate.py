@@ -41,7 +41,8 @@ def start_offsets(definition: Definition, cluster: Cluster, positions: list[Posi
 
 
 def _mode(definition: Definition) -> str:
-    return definition.options[opt.STARTUP_MODE]
+    # the latest row of a key can be known only from its first record on, as in Flink
+    return opt.EARLIEST if definition.upsert else definition.options[opt.STARTUP_MODE]
 
 
 def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:

@@ -12,15 +12,14 @@ from kafka_sql.formats.format import Decoded, Decoder
 from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
+from kafka_sql.source.latest import latest
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
-from kafka_sql.source.pairs import pair
+from kafka_sql.source.pairs import Pairs, pair
 from kafka_sql.zone import session_zone
 
 
 def read_split(definition: Definition, schema: pa.Schema, split: Split) -> Iterator[pa.RecordBatch]:
-    """Read a split.
-
-    Where a column is in both key and value, the value's is read, as in Flink.
+    """Read a split; of an upsert table, the latest row of each key.
 
     Args:
         schema: the stored columns, as Spark wants them.
@@ -29,35 +28,73 @@ def read_split(definition: Definition, schema: pa.Schema, split: Split) -> Itera
         DecodeError: a payload is not what the table declares; names topic[partition]@offset and the field.
         BrokerError: the records cannot be had.
     """
-    metadata = metadata_columns(definition, schema)
-    asked = [c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.of_format]
-    value = definition.value.decoder(schema, tuple(asked))
-    key = definition.key.decoder(schema) if definition.key is not None else None
-    zone = session_zone() if any(c.zoned for c in metadata) else ""
-    for records in fetch(
-        definition.client, split, value.terminator, wanted(metadata, key.terminator if key is not None else None)
-    ):
+    rows = RowDecoder(definition, schema, split)
+    records = fetch(definition.client, split, rows.value.terminator, rows.wanted)
+    if definition.upsert:
+        yield from latest(rows, records)
+    else:
+        for batch in records:
+            yield rows.decode(batch)[0]
+
+
+class RowDecoder:
+    """Makes rows of records. Where a column is in both key and value, the value's is read, as in Flink.
+
+    Attributes:
+        schema: the stored columns.
+        key_columns: the names of those that are in the key.
+        wanted: what must be read of the records.
+    """
+
+    def __init__(self, definition: Definition, schema: pa.Schema, split: Split) -> None:
+        """
+        Raises:
+            SchemaError: a column that the format or Kafka's metadata cannot carry.
+        """
+        self.schema, self._split = schema, split
+        self._metadata = metadata_columns(definition, schema)
+        self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self._metadata if c.of_format]
+        self.value = definition.value.decoder(schema, tuple(self._asked))
+        self._value_columns = definition.value.columns
+        self._key = definition.key.decoder(schema) if definition.key is not None else None
+        self.key_columns = definition.key.columns if definition.key is not None else ()
+        self._zone = session_zone() if any(c.zoned for c in self._metadata) else ""
+        self.wanted = wanted(self._metadata, self._key.terminator if self._key is not None else None)
+
+    def decode(self, records: Records) -> tuple[pa.RecordBatch, Pairs]:
+        """The rows of a run of records, and which of them each is from.
+
+        Raises:
+            DecodeError: a payload is not what the table declares.
+        """
         # the key first, as in Flink: its error comes first, too
-        keys = _decode(key, records.keys, records, split, " (key)") if key is not None else None
-        values = _decode(value, records.values, records, split)
+        keys = self.keys(records) if self._key is not None else None
+        values = self._decoded(self.value, records.values, records)
         pairs = pair(len(records.offsets), keys, values)
-        columns = dict(zip(definition.value.columns, pairs.values(values.columns), strict=True))
-        if keys is not None and definition.key is not None:
-            columns = {**dict(zip(definition.key.columns, pairs.keys(keys.columns), strict=True)), **columns}
-        formats = dict(zip(asked, pairs.values(values.metadata), strict=True))
-        for c in metadata:
+        columns = dict(zip(self._value_columns, pairs.values(values.columns), strict=True))
+        if keys is not None:
+            columns = {**dict(zip(self.key_columns, pairs.keys(keys.columns), strict=True)), **columns}
+        formats = dict(zip(self._asked, pairs.values(values.metadata), strict=True))
+        for c in self._metadata:
             if c.of_format:
                 array = formats[c.key.removeprefix(FORMAT_PREFIX)]
             else:
-                array = pairs.records(read_metadata(c.key, records, split))
-            columns[c.name] = c.cast(array, zone).cast(schema.field(c.name).type)
-        yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+                array = pairs.records(read_metadata(c.key, records, self._split))
+            columns[c.name] = c.cast(array, self._zone).cast(self.schema.field(c.name).type)
+        rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+        return rows, pairs
 
+    def keys(self, records: Records) -> Decoded:
+        """The keys of records.
 
-def _decode(
-    decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, split: Split, part: str = ""
-) -> Decoded:
-    try:
-        return decoder.decode(payloads)
-    except DecodeError as e:
-        raise e.at(split.at(int(records.offsets[e.row])) + part) from e
+        Raises:
+            DecodeError: a key is not what the table declares.
+        """
+        assert self._key is not None
+        return self._decoded(self._key, records.keys, records, " (key)")
+
+    def _decoded(self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, part: str = "") -> Decoded:
+        try:
+            return decoder.decode(payloads)
+        except DecodeError as e:
+            raise e.at(self._split.at(int(records.offsets[e.row])) + part) from e

@@ -111,3 +111,23 @@ def test_raw_keys_decide_the_partition(sql: Sql, topics: Topics) -> None:
     sql("INSERT INTO t (k, v) SELECT concat('key', id % 5), cast(id AS STRING) FROM range(50)")
     found = rows(sql("SELECT k, count(*), count(DISTINCT `partition`) FROM t GROUP BY k"))
     assert found == [(f"key{i}", 10, 1) for i in range(5)]
+
+
+def test_an_upsert_table_is_the_latest_row_of_each_key(sql: Sql, topics: Topics) -> None:
+    topic = topics.create(3)
+    options = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json"}
+    given = "".join(f", '{k}' = '{v}'" for k, v in options.items())
+    sql(
+        "CREATE TABLE t (id INT, name STRING, `partition` INT METADATA VIRTUAL, PRIMARY KEY (id) NOT ENFORCED) "
+        f"WITH ('topic' = '{topic}', 'properties.bootstrap.servers' = '{topics.bootstrap}'{given})"
+    )
+    sql("INSERT INTO t (id, name) SELECT id, concat('old', id) FROM range(20)")
+    sql("INSERT INTO t (id, name) VALUES (3, 'new'), (4, 'gone'), (5, NULL)")
+    gone = next(m for m in topics.take(topic, 23, partitions=3) if m.key() == b'{"id":4}')
+    assert gone.value() == b'{"id":4,"name":"old4"}'
+    topics.put(topic, None, key=b'{"id": 4}', partition=gone.partition() or 0)
+    expected = [(i, {3: "new", 5: None}.get(i, f"old{i}")) for i in range(20) if i != 4]
+    assert [tuple(r) for r in sql("SELECT id, name FROM t ORDER BY id").collect()] == expected
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    with pytest.raises(Exception, match="a stream of an 'upsert-kafka' table is a stream of changes"):
+        sql("SELECT * FROM t").schema  # noqa: B018
