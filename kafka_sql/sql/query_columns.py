@@ -75,7 +75,7 @@ def with_query_columns(declaration: Declaration, query: list[ColumnDeclaration])
     """
     names = [c.name for c in query]
     if declaration.identifiers:
-        return replace(declaration, columns=_reordered(declaration, query), identifiers=[], query=None)
+        return replace(declaration, columns=_reordered(declaration, query), identifiers=[], query=None, replace=False)
     own = {c.name: c for c in declaration.columns}
     for name in names:
         if name in own and own[name].expression is not None:
@@ -83,7 +83,7 @@ def with_query_columns(declaration: Declaration, query: list[ColumnDeclaration])
         if names.count(name) > 1:
             raise SchemaError(f"The query has more than one column '{name}'. Give them names with AS.")
     columns = [*(c for c in declaration.columns if c.name not in names), *(own.get(c.name, c) for c in query)]
-    return replace(declaration, columns=columns, query=None)
+    return replace(declaration, columns=columns, query=None, replace=False)
 
 
 def _reordered(declaration: Declaration, query: list[ColumnDeclaration]) -> list[ColumnDeclaration]:

@@ -11,6 +11,7 @@ import re
 from kafka_sql.errors import SqlSyntaxError
 
 _MASK = "******"
+_WIDEST = 160  # characters of a line that are shown
 # Where options begin: behind WITH, or, as that word may be what is wrong, behind the first quoted text with an
 # equals sign.
 _OPTIONS = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|'\s*=\s*", re.IGNORECASE)
@@ -39,10 +40,21 @@ def _error(sql: str, start: int, end: int, message: str, literals_from: int) -> 
     offset = min(offset, len(text))
     if text != line and offset + width > len(text) - len(_MASK):
         offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
-    mark = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(width, 1)
+    text, offset = _excerpt(text, offset, width)
+    mark = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(min(width, _WIDEST), 1)
     place = f"line {number}, column {start - begin + 1}"
     shown = f"{number:5} | {text}\n      | {mark}"
     return SqlSyntaxError(f"{place}: {message}.\n{shown}", number, start - begin + 1, shown)
+
+
+def _excerpt(line: str, offset: int, width: int) -> tuple[str, int]:
+    """The part of a long line around the place, and where in it the place is."""
+    if len(line) <= _WIDEST:
+        return line, offset
+    start = max(offset - _WIDEST // 2, 0)
+    stop = min(max(offset + width, start + _WIDEST), start + 2 * _WIDEST)
+    before, behind = "..." * (start > 0), "..." * (stop < len(line))
+    return f"{before}{line[start:stop]}{behind}", offset - start + len(before)
 
 
 def _masked(line: str, sql: str, begin: int, literals_from: int) -> str:

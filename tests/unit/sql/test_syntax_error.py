@@ -133,3 +133,13 @@ def test_no_slip_of_the_pen_shows_a_secret(at: int, deleted: int, inserted: str)
     except KafkaSqlError as e:
         shown = "".join(traceback.format_exception(e))
     assert "hunter" not in shown
+
+
+def test_a_long_line_is_cut_around_the_place() -> None:
+    sql = "CREATE TABLE t (" + ", ".join(f"c{i} INT" for i in range(1000)) + ", x y z) WITH ('connector' = 'kafka')"
+    with pytest.raises(SqlSyntaxError) as e:
+        parse_create(sql)
+    line, mark = e.value.marked.splitlines()
+    assert len(line) < 400
+    assert line[mark.index("^") :].startswith("z)")
+    assert line.startswith("    1 | ...")
