@@ -45,13 +45,13 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
     failing, source = start("failing")
     stopped, _ = start("stopped")
     finished, _ = start("finished")
+    failed = spark.streams.get(failing)
     first = sql("SHOW JOBS").collect()[0]
     assert first.__fields__ == ["job id", "job name", "status", "start time", "rows per second"]
     assert (first["job id"], first["job name"], first["status"]) == (failing, "failing", "RUNNING")
     assert abs(datetime.now() - first["start time"]) < timedelta(minutes=5)
     assert sql(f"STOP JOB '{stopped}'").collect() == []
     topics.put(source, b"no JSON")
-    failed = spark.streams.get(failing)
     with pytest.raises(Exception, match=r"no JSON|DECODE"):
         failed.processAllAvailable()
     spark.streams.get(finished).stop()  # by whoever: nobody said STOP JOB
