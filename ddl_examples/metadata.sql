@@ -15,9 +15,9 @@ CREATE TABLE events (
 );
 
 -- Metadata that is not VIRTUAL is written: the record's timestamp and its headers.
-INSERT INTO events VALUES
-  (1, TIMESTAMP '2026-01-02 03:04:05.678Z', map('trace', X'0a0b')),
-  (2, TIMESTAMP '2026-01-02 03:04:06Z', NULL);
+INSERT INTO events VALUES (1, TIMESTAMP '2026-01-02 03:04:05.678Z', map('trace', X'0a0b'));
+
+INSERT INTO events VALUES (2, TIMESTAMP '2026-01-02 03:04:06Z', NULL);
 
 SELECT id, event_time, headers, `partition`, `offset`, startswith(topic, 'events') FROM events ORDER BY id;
 --> 1 | 2026-01-02 03:04:05.678000 | {trace: X'0a0b'} | 0 | 0 | true

@@ -71,7 +71,7 @@ def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Pat
         if step.error is not None:
             with pytest.raises((KafkaSqlError, PySparkException)) as e:  # a SELECT's error comes wrapped
                 _rows(sql(step.statement))
-            assert step.error in str(e.value), step.statement
+            assert step.error in str(e.value), f"{step.statement}\nfails with {e.value}"
             continue
         frame = sql(step.statement)
         if frame.columns == ["job id"]:
@@ -81,7 +81,8 @@ def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Pat
                 assert query is not None
                 query.processAllAvailable()
         elif not step.statement.startswith(("SET ", "USE ")) or step.rows:
-            assert _rows(frame) == (step.rows if step.rows != [NONE] else []), step.statement
+            rows = _rows(frame)
+            assert rows == (step.rows if step.rows != [NONE] else []), f"{step.statement}\ngives {rows}"
     return len(found)
 
 

@@ -5,7 +5,8 @@ CREATE TABLE t (
   p_text STRING METADATA FROM 'partition' VIRTUAL,
   o STRING METADATA FROM 'offset' VIRTUAL
 ) WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
-INSERT INTO t VALUES (1), (2);
+INSERT INTO t VALUES (1);
+INSERT INTO t VALUES (2);
 SELECT a, p, p_text, o FROM t ORDER BY a;
 --> 1 | 0 | 0 | 0
 --> 2 | 0 | 0 | 1
