@@ -16,7 +16,10 @@ CREATE TABLE cold WITH ('topic' = 'cold') LIKE readings;
 
 INSERT INTO readings VALUES ('a', 41.5), ('b', -3.25), ('a', 12.0);
 
-EXECUTE STATEMENT SET BEGIN INSERT INTO hot SELECT * FROM readings WHERE celsius > 30; INSERT INTO cold SELECT * FROM readings WHERE celsius < 0; END;
+EXECUTE STATEMENT SET BEGIN
+  INSERT INTO hot SELECT * FROM readings WHERE celsius > 30;
+  INSERT INTO cold SELECT * FROM readings WHERE celsius < 0;
+END;
 
 SELECT * FROM hot;
 --> a | 41.5

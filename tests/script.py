@@ -27,6 +27,7 @@ from tests.support import Topics
 NONE = "(no rows)"
 _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092',
   'scan.startup.mode' = 'earliest-offset'"""
+_ENDS = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # the INSERTs of a set stay together
 _TOPIC = re.compile(r"'topic' = '([^']*)'")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
 
@@ -43,7 +44,7 @@ class Step:
 def steps(text: str) -> list[Step]:
     """The statements of a file, in order."""
     found: list[Step] = []
-    for part in re.split(r"(?<=;)[ \t]*\n", text + "\n"):
+    for part in _ENDS.split(text + "\n"):
         lines = part.splitlines()
         expected = [line for line in lines if line.startswith(("-->", "--!"))]
         rows = [line.removeprefix("-->").strip() for line in expected if line.startswith("-->")]

@@ -32,5 +32,10 @@ def test_a_statement_that_fails() -> None:
     ]
 
 
+def test_a_statement_set_is_one_statement() -> None:
+    text = "EXECUTE STATEMENT SET BEGIN\n  INSERT INTO a SELECT 1;\n  INSERT INTO b SELECT 2;\nEND;\nSELECT 1;\n--> 1\n"
+    assert [step.statement[-4:] for step in steps(text)] == ["\nEND", "CT 1"]
+
+
 def test_values() -> None:
     assert show({"b": [None, True], "a": b"\x00\xff"}) == "{a: X'00ff', b: [NULL, true]}"
