@@ -128,6 +128,3 @@ def test_an_upsert_table_is_the_latest_row_of_each_key(sql: Sql, topics: Topics)
     topics.put(topic, None, key=b'{"id": 4}', partition=gone.partition() or 0)
     expected = [(i, {3: "new", 5: None}.get(i, f"old{i}")) for i in range(20) if i != 4]
     assert [tuple(r) for r in sql("SELECT id, name FROM t ORDER BY id").collect()] == expected
-    sql("SET 'execution.runtime-mode' = 'streaming'")
-    with pytest.raises(Exception, match="a stream of an 'upsert-kafka' table is a stream of changes"):
-        sql("SELECT * FROM t").schema  # noqa: B018

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql.types import LongType, StringType, StructType
 
+from kafka_sql.catalog.provider import provider
 from kafka_sql.definition import define
-from kafka_sql.errors import SchemaError
+from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.latest import check_key, latest
@@ -44,6 +46,15 @@ def test_a_key_that_cannot_be_compared() -> None:
     with pytest.raises(SchemaError, match=r"PRIMARY KEY column 'k' cannot be of type list"):
         check_key(nested, ("k",))
     check_key(SCHEMA, ("k", "v"))
+
+
+def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
+    definition = define(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
+    stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
+    source = provider("kafka.t", definition, stored)({})
+    assert source.reader(stored)
+    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': a stream of an 'upsert-kafka' table is a stream of"):
+        source.streamReader(stored)
 
 
 def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Records:
