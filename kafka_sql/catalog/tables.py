@@ -16,6 +16,7 @@ from dataclasses import replace as with_fields
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.apart import apart
 from kafka_sql.catalog.entry import Entry, Name, create_source, create_view, dotted, make_entry
 from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.lasting import Lasting
@@ -50,7 +51,7 @@ class Tables:
             plain: Spark's own ``sql()``.
             parse, render: a statement to a table, and back with its secrets, for the folder.
         """
-        self.plain = plain
+        self.plain = apart(spark, plain)
         self._spark, self._lasting = spark, lasting
         self._parse, self._render = parse, render
         self._temporary: dict[Name, Entry] = {}
@@ -327,4 +328,4 @@ class Tables:
         return occupant(self.plain, name, name[1] + _HIDDEN)
 
     def _database(self) -> str:
-        return self._spark.catalog.currentDatabase().lower()
+        return apart(self._spark, self._spark.catalog.currentDatabase)().lower()

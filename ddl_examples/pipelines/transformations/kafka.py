@@ -1,0 +1,16 @@
+"""The pipeline's session knows the Kafka tables of the folder ``tables``, and one flow writes into a topic."""
+
+from pyspark import pipelines as dp
+from pyspark.sql import DataFrame, SparkSession
+
+import kafka_sql
+
+spark: SparkSession = kafka_sql.enable(SparkSession.active())
+
+dp.create_sink("large_orders_topic", format="kafka.default.large_orders")
+
+
+@dp.append_flow(target="large_orders_topic")
+def large_orders() -> DataFrame:
+    """Orders of 100 and more, each written into the topic once."""
+    return spark.readStream.table("order_log").select("order_id", "total").where("total >= 100")

@@ -1,0 +1,81 @@
+"""The pipeline of ``ddl_examples/pipelines``, run by ``spark-pipelines`` on a real Kafka, twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from tests.support import Topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # a Spark Connect server for each run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def project(tmp_path: Path, topics: Topics) -> Path:
+    """A copy of the example that looks at the tests' broker and keeps its state in the test's folder."""
+    shutil.copytree(ROOT / "ddl_examples/pipelines", tmp_path / "shop")
+    for file in (tmp_path / "shop/tables").glob("*.sql"):
+        file.write_text(file.read_text().replace("localhost:9092", topics.bootstrap))
+    spec = tmp_path / "shop/spark-pipeline.yml"
+    spec.write_text(spec.read_text().replace("/tmp/shop-pipeline", str(tmp_path / "storage")))
+    return tmp_path / "shop"
+
+
+def run(project: Path) -> None:
+    """``spark-pipelines run`` in the project."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("spark-pipelines"), "run"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of a parquet table, read without Spark."""
+    found = ds.dataset(project / "spark-warehouse" / name).to_table(columns=list(columns)).to_pylist()
+    return sorted(tuple(str(row[c]) for c in columns) for row in found)
+
+
+def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> None:
+    topics.create_named("orders", 2)
+    topics.create_named("large-orders")
+    topics.put(
+        "orders",
+        b'{"order_id": 1, "country": "de", "price": 9.99, "quantity": 3}',
+        b'{"order_id": 2, "country": "fr", "price": 60.00, "quantity": 2}',
+    )
+    topics.put("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
+
+    run(project)
+    assert table(project, "revenue", ("country", "revenue", "orders")) == [("DE", "32.97", "2"), ("FR", "120.00", "1")]
+    assert [json.loads(m.value() or b"") for m in topics.take("large-orders", 1)] == [{"order_id": 2, "total": 120.0}]
+
+    topics.put("orders", b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
+    run(project)
+    assert table(project, "order_log", ("order_id", "country", "total")) == [
+        ("1", "DE", "29.97"),
+        ("2", "FR", "120.00"),
+        ("3", "DE", "3.00"),
+        ("4", "US", "100.00"),
+    ]
+    assert table(project, "revenue", ("country", "revenue")) == [("DE", "32.97"), ("FR", "120.00"), ("US", "100.00")]
+    assert [json.loads(m.value() or b"") for m in topics.take("large-orders", 2)] == [
+        {"order_id": 2, "total": 120.0},
+        {"order_id": 4, "total": 100.0},
+    ]
