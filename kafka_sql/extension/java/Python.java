@@ -54,9 +54,9 @@ public final class Python {
         return running != null;
     }
 
-    /** The process, started if there is none. */
+    /** The process, started if there is none, or none any more. */
     static synchronized Python running(SparkSession session) throws KafkaSqlException, InterruptedException {
-        if (running == null) {
+        if (running == null || !running.process.isAlive()) {
             Python python = new Python(session);
             python.awaitAttached();
             python.endWithThisJvm();
@@ -73,15 +73,15 @@ public final class Python {
         try {
             return ((BiFunction) attached.join()).apply(session, text);
         } catch (Py4JException e) {
-            if (!process.waitFor(2, TimeUnit.SECONDS)) throw new KafkaSqlException(e);
-            synchronized (Python.class) {
-                if (running == this) running = null;
-            }
-            throw new KafkaSqlException(
-                "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue()
-                + ". The next statement starts another one, which has the tables of 'spark.kafka_sql.catalog' only: "
-                + "DROP the others and CREATE them again.");
+            throw process.waitFor(2, TimeUnit.SECONDS) ? ended() : new KafkaSqlException(e);
         }
+    }
+
+    KafkaSqlException ended() {
+        return new KafkaSqlException(
+            "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue()
+            + ". The next statement has a new one, which knows the tables of 'spark.kafka_sql.catalog' only: DROP the "
+            + "others and CREATE them again.");
     }
 
     /** Called by Python. */

@@ -28,6 +28,7 @@ public final class Statements implements InvocationHandler {
 
     private final SparkSession session;
     private final Object parser;
+    private volatile Python used; // by the last statement; null before the first, and after one that failed with it
 
     private Statements(SparkSession session, Object parser) {
         this.session = session;
@@ -62,7 +63,12 @@ public final class Statements implements InvocationHandler {
         IN_PYTHON.set(Boolean.TRUE);
         Object result;
         try {
-            result = Python.running(session).run(session, text);
+            Python before = used;
+            used = null;
+            Python python = Python.running(session);
+            if (before != null && before != python) throw before.ended(); // this session may miss tables: say so once
+            result = python.run(session, text);
+            used = python;
         } finally {
             IN_PYTHON.remove();
         }
