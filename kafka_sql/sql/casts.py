@@ -1,32 +1,14 @@
-"""CAST and TRY_CAST, where Flink and Spark agree."""
+"""CAST and TRY_CAST with Flink's values: integers are cut to their bits, decimals that overflow are NULL."""
 
 from __future__ import annotations
 
-from kafka_sql.sql.typed import NUMERIC, NoCommonMeaning, Typed, describe, family
+from kafka_sql.sql import text_casts, time_text
+from kafka_sql.sql.arithmetic import wrapped, wrapped_decimal
+from kafka_sql.sql.binding import bind, failure
+from kafka_sql.sql.typed import NUMERIC, STRING, NoCommonMeaning, Typed, describe, family
 from kafka_sql.sql.types import INTEGERS, FlinkType, spark_type
 
-_TIMES = ("timestamp", "timestamp_ltz", "date")
-# From a family to the families that a value is cast to alike. What does not fit raises in Spark (ANSI); so it does
-# in Flink, except that Flink lets integers wrap around.
-_ALLOWED = {
-    "integer": (*NUMERIC, "string", "boolean"),
-    "decimal": (*NUMERIC, "string"),
-    "approximate": (*NUMERIC, "string"),
-    "string": (*NUMERIC, "string", "boolean", *_TIMES),
-    "boolean": ("boolean", "string", "integer"),
-    "date": (*_TIMES, "string"),
-    "timestamp": _TIMES,
-    "timestamp_ltz": _TIMES,
-    "time": ("time",),
-    "binary": ("binary",),
-}
-# What TRY_CAST makes NULL alike: nothing that fails, or what fails in both.
-_TRY = {
-    "string": ("string", "decimal"),
-    "integer": ("decimal", "approximate", "string", "boolean"),
-    "decimal": ("decimal", "approximate", "string"),
-    "approximate": ("decimal", "string"),
-}
+_DATES = ("date", "timestamp", "timestamp_ltz")
 
 
 def cast(value: Typed, to: FlinkType, column: str, attempt: bool) -> Typed:
@@ -37,50 +19,123 @@ def cast(value: Typed, to: FlinkType, column: str, attempt: bool) -> Typed:
         attempt: whether it is TRY_CAST.
 
     Raises:
-        NoCommonMeaning: the two make different values of it.
+        NoCommonMeaning: Flink has no such cast, or no expression of Spark gives its values.
         SchemaError: Spark cannot carry the type.
     """
     target = spark_type(to, column)
-    name = "TRY_CAST" if attempt else "CAST"
     if value.type is None:
         return Typed(f"CAST(NULL AS {target})", to)
     source, kind = family(value.type), family(to)
-    if kind not in _ALLOWED.get(source, ()):
-        raise NoCommonMeaning(
-            f"{name} of {describe(value.type)} to {describe(to)} gives other values in Spark than in Flink"
+    sql = _cast(value, value.type, to, target, attempt)
+    if sql is None:
+        name = "TRY_CAST" if attempt else "CAST"
+        raise NoCommonMeaning(f"{name} of {describe(value.type)} to {describe(to)} has no translation")
+    if (kind == "string" and source != "binary") or kind == source == "binary" or kind == "binary":
+        sql = _fitted(sql, to)
+    return Typed(sql, to)
+
+
+def _cast(value: Typed, source: FlinkType, to: FlinkType, target: str, attempt: bool) -> str | None:
+    kinds = (family(source), family(to))
+    if kinds[0] == "string":
+        return text_casts.from_text(value.sql, to, target, attempt)
+    if kinds[1] == "string":
+        return _to_text(value.sql, source)
+    if kinds[0] in NUMERIC and kinds[1] in NUMERIC:
+        return _number(value.sql, source, to, target)
+    if kinds == ("boolean", "decimal"):
+        return f"CAST(CAST({value.sql} AS INT) AS {target})"
+    if kinds[0] == "boolean" and kinds[1] in ("boolean", *NUMERIC):
+        return value.sql if kinds[1] == "boolean" else f"CAST({value.sql} AS {target})"
+    if kinds[1] == "boolean" and kinds[0] in NUMERIC:
+        return f"({value.sql} <> 0)"
+    if kinds[0] in _DATES and kinds[1] in _DATES:
+        return _cut(f"CAST({value.sql} AS {target})", source, to)
+    if kinds == ("time", "time") and source.precision <= to.precision:
+        return value.sql
+    if kinds == ("binary", "binary"):
+        return value.sql
+    if source.elements or source.fields:
+        return value.sql if source == to else None
+    return None
+
+
+def _number(sql: str, source: FlinkType, to: FlinkType, target: str) -> str:
+    if source == to:
+        return sql
+    if to.name == "DECIMAL":
+        if family(source) != "approximate":
+            return f"try_cast({sql} AS {target})"
+        return bind(
+            sql,
+            lambda x: (
+                f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {failure('NumberFormatException', x)}, "
+                f"try_cast(CAST({x} AS DOUBLE) AS {target}))"
+            ),
         )
-    if attempt and not _never_differs(value.type, to):
+    if to.name not in INTEGERS:
+        return f"CAST({sql} AS {target})"
+    if family(source) == "integer":
+        if INTEGERS[source.name] <= INTEGERS[to.name]:
+            return f"CAST({sql} AS {target})"
+        return wrapped(f"CAST({sql} AS BIGINT)", to)
+    if source.name == "DECIMAL":
+        return _whole(sql, source, to)
+    return _clamped(sql, to)
+
+
+def _whole(sql: str, source: FlinkType, to: FlinkType) -> str:
+    precision, scale = source.decimal
+    if precision - scale <= 18:
+        return wrapped(f"CAST({sql} AS BIGINT)", to)
+    whole = bind(sql, lambda x: f"CAST(if({x} < 0, ceil({x}), floor({x})) AS DECIMAL({precision - scale + 1},0))")
+    if precision - scale == 38:
+        whole = sql
+    return wrapped(f"CAST({wrapped_decimal(whole)} AS BIGINT)", to)
+
+
+def _clamped(sql: str, to: FlinkType) -> str:
+    """A float cut to the nearest whole number that there is, as Java does; NaN is 0."""
+    big = to.name == "BIGINT"
+    low, high = ("-9223372036854775808", "9223372036854775807") if big else ("-2147483648", "2147483647")
+    whole = f"CAST(greatest(least(nanvl(CAST({sql} AS DOUBLE), 0D), {high}D), {low}D) AS {'BIGINT' if big else 'INT'})"
+    return whole if big or to.name == "INT" else wrapped(f"CAST({whole} AS BIGINT)", to)
+
+
+def _to_text(sql: str, source: FlinkType) -> str | None:
+    kind = family(source)
+    if kind == "decimal" and source.decimal[1] > 6:
         raise NoCommonMeaning(
-            f"TRY_CAST of {describe(value.type)} to {describe(to)} gives NULL for other values in Spark than in Flink; "
-            "use CAST"
+            f"CAST of {describe(source)} to {describe(STRING)} is written with an exponent by Spark; CAST it to a "
+            "DECIMAL of at most 6 decimals first"
         )
-    if _has_length(to):
-        raise NoCommonMeaning(f"{name} to {describe(to)} cuts or pads in Flink only; use STRING or BYTES")
-    text = f"{name}({value.sql} AS {target})"
-    if source == "boolean" and kind == "string":
-        text = f"upper({text})"  # TRUE in Flink, true in Spark
-    return Typed(_truncated(text, value.type, to), to)
+    if kind == "boolean":
+        return f"upper(CAST({sql} AS STRING))"  # TRUE in Flink, true in Spark
+    if kind in ("timestamp", "timestamp_ltz"):
+        return time_text.text(sql, source.precision)
+    if kind == "binary":
+        return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_NO_UTF8})")
+    return f"CAST({sql} AS STRING)" if kind in (*NUMERIC, "date") else None
 
 
-def _has_length(type: FlinkType) -> bool:
-    if type.name in ("CHAR", "BINARY"):
-        return True
-    return type.name in ("VARCHAR", "VARBINARY") and type.sizes not in ((), (2147483647,))
+_NO_UTF8 = failure("the bytes are no text in UTF-8")
 
 
-def _never_differs(source: FlinkType, to: FlinkType) -> bool:
-    if family(source) == family(to) == "integer":
-        return INTEGERS[source.name] <= INTEGERS[to.name]
-    if family(source) == family(to) == "approximate":
-        return source.name == "FLOAT" or to.name == "DOUBLE"
-    return family(to) in _TRY.get(family(source), (family(source),))
+def _fitted(sql: str, to: FlinkType) -> str:
+    """A text cut, and for CHAR padded, to its length."""
+    if to.name == "CHAR":
+        return f"rpad({sql}, {to.sizes[0] if to.sizes else 1}, ' ')"
+    if to.name in ("VARCHAR", "VARBINARY") and to.sizes not in ((), (2147483647,)):
+        return f"substring({sql}, 1, {to.sizes[0]})"
+    if to.name == "BINARY" or (to.name == "VARBINARY" and not to.sizes):
+        raise NoCommonMeaning(f"CAST to {describe(to)} has no translation; use BYTES")
+    return sql
 
 
-def _truncated(text: str, source: FlinkType, to: FlinkType) -> str:
+def _cut(text: str, source: FlinkType, to: FlinkType) -> str:
     """The fraction of the second cut to the target's digits, as Flink does; Spark has microseconds only."""
     if to.name not in ("TIMESTAMP", "TIMESTAMP_LTZ") or to.precision >= 6 or source.name == "DATE":
         return text
-    if family(source) != "string" and source.precision <= to.precision:
+    if source.precision <= to.precision:
         return text
-    digit = "1" if to.precision == 0 else "0." + "0" * (to.precision - 1) + "1"
-    return f"({text} - make_dt_interval(0, 0, 0, extract(SECOND FROM {text}) % {digit}))"
+    return time_text.cut(text, to.precision)

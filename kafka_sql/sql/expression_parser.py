@@ -41,8 +41,7 @@ _RESERVED = set(
 )
 # Functions whose arguments have a grammar of their own. They are refused by name, so their arguments are passed over.
 _OWN_GRAMMAR = set(
-    """CEIL CEILING CONVERT EXTRACT FLOOR JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY
-    JSON_VALUE OVERLAY POSITION ROW TIMESTAMPADD TIMESTAMPDIFF TRANSLATE""".split()  # noqa: SIM905
+    """CONVERT JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_VALUE""".split()  # noqa: SIM905
 )
 
 
@@ -51,6 +50,10 @@ class ExpressionParser(TypeParser):
 
     def value(self) -> exp.Expr:
         """Take an expression."""
+        with self.level("the expression"):
+            return self._disjunction()
+
+    def _disjunction(self) -> exp.Expr:
         this = self._conjunction()
         while self.words("OR"):
             this = exp.Or(this=this, expression=self._conjunction())
@@ -63,7 +66,10 @@ class ExpressionParser(TypeParser):
         return this
 
     def _negation(self) -> exp.Expr:
-        return exp.Not(this=self._negation()) if self.words("NOT") else self._postfix_test()
+        if not self.words("NOT"):
+            return self._postfix_test()
+        with self.level("the expression"):
+            return exp.Not(this=self._negation())
 
     def _postfix_test(self) -> exp.Expr:
         this = self._comparison()
@@ -94,16 +100,21 @@ class ExpressionParser(TypeParser):
         this = self._sum()
         negated = self.words("NOT")
         if self.words("BETWEEN"):
+            symmetric = self.words("SYMMETRIC")
+            if not symmetric:
+                self.words("ASYMMETRIC")
             low = self._sum()
             if not self.words("AND"):
                 self.fail("expected AND in BETWEEN")
-            this = exp.Between(this=this, low=low, high=self._sum())
+            this = exp.Between(this=this, low=low, high=self._sum(), symmetric=symmetric)
         elif self.words("IN"):
             this = exp.In(this=this, expressions=self._arguments("a list in parentheses after IN"))
         elif self.words("LIKE"):
             this = exp.Like(this=this, expression=self._sum())
             if self.words("ESCAPE"):
                 this = exp.Escape(this=this, expression=self._sum())
+        elif self.words("SIMILAR", "TO"):
+            this = exp.SimilarTo(this=this, expression=self._sum())
         elif negated:
             self.fail("expected BETWEEN, IN or LIKE after NOT")
         else:
@@ -125,11 +136,12 @@ class ExpressionParser(TypeParser):
         return this
 
     def _sign(self) -> exp.Expr:
-        if self._match(TokenType.DASH):
-            return exp.Neg(this=self._sign())
-        if self._match(TokenType.PLUS):
-            return self._sign()
-        return self._access()
+        negative = bool(self._match(TokenType.DASH))
+        if not negative and not self._match(TokenType.PLUS):
+            return self._access()
+        with self.level("the expression"):
+            this = self._sign()
+        return exp.Neg(this=this) if negative else this
 
     def _access(self) -> exp.Expr:
         this = self._primary()
@@ -145,6 +157,9 @@ class ExpressionParser(TypeParser):
     def _primary(self) -> exp.Expr:
         if self._match(TokenType.NUMBER):
             return exp.Literal.number(self._prev.text)
+        if self._curr.token_type == TokenType.DOT and self._next.token_type == TokenType.NUMBER:
+            self._advance(2)
+            return exp.Literal.number(f".{self._prev.text}")
         if self._match(TokenType.STRING):
             return exp.Literal.string(self._prev.text)
         if self._match(TokenType.L_PAREN):
@@ -174,6 +189,8 @@ class ExpressionParser(TypeParser):
             return exp.Introducer(this=exp.Var(this=word), expression=exp.Literal.string(self._prev.text))
         if self._curr.token_type == TokenType.L_PAREN:
             return self._call(word)
+        if word in ("ARRAY", "MAP") and self._match(TokenType.L_BRACKET):
+            return exp.Anonymous(this=f"{word}[]", expressions=self._items())
         if word in _NO_PARENTHESES:
             return exp.Anonymous(this=word, expressions=[])
         return exp.column(text)
@@ -184,11 +201,45 @@ class ExpressionParser(TypeParser):
             return exp.Anonymous(this=name, expressions=[])
         if name in ("CAST", "TRY_CAST"):
             return self._cast(exp.Cast if name == "CAST" else exp.TryCast)
-        if name == "SUBSTRING":
-            return exp.Anonymous(this=name, expressions=self._substring())
+        if name in ("SUBSTRING", "OVERLAY", "POSITION"):
+            separators = {"SUBSTRING": ("FROM", "FOR"), "OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",)}
+            return exp.Anonymous(this=name, expressions=self._separated(name, separators[name]))
         if name == "TRIM":
             return self._trim()
+        if name == "EXTRACT":
+            return self._extract()
+        if name in ("FLOOR", "CEIL", "CEILING"):
+            return self._floor("CEIL" if name == "CEILING" else name)
+        if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
+            return self._timestamp_function(name)
         return exp.Anonymous(this=name, expressions=self._arguments("arguments in parentheses"))
+
+    def _extract(self) -> exp.Expr:
+        self._advance()
+        unit = exp.Var(this=self.identifier("a unit such as YEAR").upper())
+        if not self.words("FROM"):
+            self.fail("expected FROM in EXTRACT")
+        value = self.value()
+        self.expect(TokenType.R_PAREN, "expected ')' after the arguments of EXTRACT")
+        return exp.Anonymous(this="EXTRACT", expressions=[unit, value])
+
+    def _floor(self, name: str) -> exp.Expr:
+        self._advance()
+        values = [self.value()]
+        if self.words("TO"):
+            name += " TO"
+            values.append(exp.Var(this=self.identifier("a unit such as HOUR").upper()))
+        self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
+        return exp.Anonymous(this=name, expressions=values)
+
+    def _timestamp_function(self, name: str) -> exp.Expr:
+        self._advance()
+        unit = self.identifier("a unit such as DAY").upper().removeprefix("SQL_TSI_")
+        values: list[exp.Expr] = [exp.Var(this=unit)]
+        while self._match(TokenType.COMMA):
+            values.append(self.value())
+        self.expect(TokenType.R_PAREN, f"expected ',' or ')' in {name}")
+        return exp.Anonymous(this=name, expressions=values)
 
     def _arguments(self, what: str) -> list[exp.Expr]:
         self.expect(TokenType.L_PAREN, f"expected {what}")
@@ -200,6 +251,15 @@ class ExpressionParser(TypeParser):
         self.expect(TokenType.R_PAREN, "expected ',' or ')'")
         return values
 
+    def _items(self) -> list[exp.Expr]:
+        if self._match(TokenType.R_BRACKET):
+            return []
+        values = [self.value()]
+        while self._match(TokenType.COMMA):
+            values.append(self.value())
+        self.expect(TokenType.R_BRACKET, "expected ',' or ']'")
+        return values
+
     def _cast(self, node: type[exp.Cast]) -> exp.Expr:
         self._advance()
         this = self.value()
@@ -209,27 +269,31 @@ class ExpressionParser(TypeParser):
         self.expect(TokenType.R_PAREN, "expected ')' after the type of CAST")
         return node(this=this, to=to)
 
-    def _substring(self) -> list[exp.Expr]:
+    def _separated(self, name: str, words: tuple[str, ...]) -> list[exp.Expr]:
+        """Arguments with words or commas between them; behind each may follow no more."""
         self._advance()
-        values = [self.value()]
-        for separator in ("FROM", "FOR"):
-            if not (self.words(separator) or self._match(TokenType.COMMA)):
+        values = [self._sum() if name == "POSITION" else self.value()]
+        for word in words:
+            if not (self.words(word) or self._match(TokenType.COMMA)):
                 break
             values.append(self.value())
-        self.expect(TokenType.R_PAREN, "expected ')' after the arguments of SUBSTRING")
+        self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
         return values
 
     def _trim(self) -> exp.Expr:
-        """``TRIM(s)``; the forms with FROM are refused, so that what is trimmed is not kept."""
+        """``TRIM(s)`` and ``TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)``."""
         self._advance()
-        start = self._index - 1
-        if not any(self.words(word) for word in ("BOTH", "LEADING", "TRAILING")):
-            this = self.value()
-            if self._match(TokenType.R_PAREN):
-                return exp.Anonymous(this="TRIM", expressions=[this])
-        self._retreat(start)
-        self.skip_group(TokenType.L_PAREN, TokenType.R_PAREN)
-        return exp.Anonymous(this="TRIM ... FROM", expressions=[])
+        side = next((word for word in ("BOTH", "LEADING", "TRAILING") if self.words(word)), None)
+        characters: exp.Expr = exp.Literal.string(" ")
+        if not self.words("FROM"):
+            characters = self.value()
+            if side is None and self._match(TokenType.R_PAREN):
+                return exp.Anonymous(this="TRIM", expressions=[characters])
+            if not self.words("FROM"):
+                self.fail("expected FROM or ')' in TRIM")
+        value = self.value()
+        self.expect(TokenType.R_PAREN, "expected ')' after the arguments of TRIM")
+        return exp.Anonymous(this="TRIM", expressions=[exp.Var(this=side or "BOTH"), characters, value])
 
     def _case(self) -> exp.Expr:
         this = None if self._curr.text.upper() == "WHEN" else self.value()

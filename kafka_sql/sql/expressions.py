@@ -6,6 +6,7 @@ computed column that is silently another number is worse than an error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,30 +15,20 @@ from sqlglot import exp
 
 from kafka_sql.catalog.literals import quote, string
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
+from kafka_sql.sql.arithmetic import arithmetic, negative
 from kafka_sql.sql.casts import cast
-from kafka_sql.sql.functions import call
-from kafka_sql.sql.interval import DAY, interval
-from kafka_sql.sql.typed import (
-    BOOLEAN,
-    NUMERIC,
-    STRING,
-    NoCommonMeaning,
-    Typed,
-    common,
-    describe,
-    family,
-    numeric,
-)
+from kafka_sql.sql.conditions import among, between, branches, compare, distinct, truth
+from kafka_sql.sql.functions.collections import element
+from kafka_sql.sql.functions.patterns import like
+from kafka_sql.sql.functions.table import call
+from kafka_sql.sql.functions.times import ceil_to, floor_to
+from kafka_sql.sql.interval import DAY, Interval, span
+from kafka_sql.sql.typed import BOOLEAN, STRING, NoCommonMeaning, Typed, describe
 from kafka_sql.sql.types import FlinkType
 
-_NAMES: Final = {
-    exp.Div: "operator / has no translation: whole numbers stay whole in Flink only. Divide in the query",
-    exp.Mod: "operator % has no translation: its type, and so what overflows, differs between Flink and Spark",
-    exp.Bracket: "access by [...] has no translation: arrays count from 1 in Flink and from 0 in Spark",
-    exp.Escape: "LIKE ... ESCAPE has no translation",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM has no translation yet",
-    exp.NullSafeNEQ: "IS DISTINCT FROM has no translation yet",
-    exp.Interval: "an INTERVAL stands only behind + or - after a timestamp",
+_NAMES: Final[dict[type[exp.Expr], str]] = {
+    exp.Interval: "an INTERVAL stands only behind + or - after a timestamp or date",
+    exp.SimilarTo: "SIMILAR TO has no translation; use REGEXP",
 }
 
 
@@ -99,23 +90,29 @@ def _field(node: exp.Dot, context: Context) -> Typed:
 def _literal(node: exp.Literal, _: Context) -> Typed:
     text = node.name
     if node.is_string:
-        return Typed(string(text), STRING)
+        return Typed(string(text), STRING, text)
     if "e" in text.lower():
+        if math.isinf(float(text)):
+            raise NoCommonMeaning(f"{text} does not fit a DOUBLE")
         return Typed(text, FlinkType("DOUBLE"))
-    whole, dot, fraction = text.partition(".")
-    if not dot:
-        if int(text) >= 2**63:
+    whole, _dot, fraction = text.partition(".")
+    if not fraction:
+        if int(whole) >= 2**63:
             raise NoCommonMeaning(f"{text} does not fit a BIGINT")
-        return Typed(text, FlinkType("INT" if int(text) < 2**31 else "BIGINT"))
-    digits = len(whole.lstrip("0")) + len(fraction)
-    return Typed(text, FlinkType("DECIMAL", (max(digits, 1), len(fraction))))
+        return Typed(str(int(whole)), FlinkType("INT" if int(whole) < 2**31 else "BIGINT"), int(whole))
+    digits = len(whole) + len(fraction)  # Flink counts the zero before the point, Spark does not
+    if digits > 38:
+        raise NoCommonMeaning(f"{text} has more than the 38 digits of DECIMAL")
+    sql = f"CAST({text} AS DECIMAL({digits},{len(fraction)}))" if whole[:1] == "0" else text
+    return Typed(sql, FlinkType("DECIMAL", (digits, len(fraction))))
 
 
 def _typed_literal(node: exp.Introducer, context: Context) -> Typed:
     name = node.name
     if name == "TIME":
         raise NoCommonMeaning("the TIME literal has no translation")
-    to = FlinkType(name, () if name == "DATE" else (6,))
+    digits = len(node.expression.name.partition(".")[2])
+    to = FlinkType(name, () if name == "DATE" else (digits,))
     return cast(Typed(string(node.expression.name), STRING), to, context.column, attempt=False)
 
 
@@ -130,32 +127,28 @@ def _parentheses(node: exp.Paren, context: Context) -> Typed:
 
 
 def _negative(node: exp.Neg, context: Context) -> Typed:
-    value = _number("-", _translate(node.this, context))
-    return Typed(f"(- {value.sql})", value.type)
-
-
-def _number(operator: str, value: Typed) -> Typed:
-    if value.type is not None and family(value.type) not in NUMERIC:
-        raise NoCommonMeaning(f"operator {operator} takes numbers and not {describe(value.type)}")
-    return value
+    this = node.this
+    if isinstance(this, exp.Literal) and not this.is_string and int(this.name) in (2**31, 2**63):
+        smallest = FlinkType("INT" if int(this.name) == 2**31 else "BIGINT")
+        sql = "(-2147483648)" if smallest.name == "INT" else "(-9223372036854775808)"
+        return Typed(sql, smallest, -int(this.name))
+    return negative(_translate(this, context))
 
 
 def _arithmetic(node: exp.Binary, context: Context) -> Typed:
-    operator = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}[type(node)]
-    if isinstance(node.right, exp.Interval) and operator != "*":
+    operator = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}[type(node)]
+    if isinstance(node.right, exp.Interval) and operator in "+-":
         return _shift(_translate(node.left, context), operator, node.right, context)
     if isinstance(node.left, exp.Interval) and operator == "+":
         return _shift(_translate(node.right, context), operator, node.left, context)
-    left, right = (_number(operator, _translate(side, context)) for side in (node.left, node.right))
-    result = left.type or right.type
-    if left.type is not None and right.type is not None:
-        result = numeric(left.type, right.type, "*" if operator == "*" else "+")
-    return Typed(f"({left.sql} {operator} {right.sql})", result)
+    return arithmetic(operator, _translate(node.left, context), _translate(node.right, context))
 
 
 def _shift(value: Typed, operator: str, length: exp.Interval, context: Context) -> Typed:
-    by = interval(length, f"Computed column '{context.column}'")
+    by = span(length, f"Computed column '{context.column}'")
     name = value.type.name if value.type is not None else "NULL"
+    if name == "DATE":
+        return _shift_date(value, operator, by)
     if value.type is None or name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise NoCommonMeaning(
             f"operator {operator} with an INTERVAL takes a timestamp and not {name}; CAST it to TIMESTAMP(3)"
@@ -166,77 +159,82 @@ def _shift(value: Typed, operator: str, length: exp.Interval, context: Context) 
     return Typed(f"({value.sql} {operator} INTERVAL {by.sql})", value.type)
 
 
+def _shift_date(value: Typed, operator: str, by: Interval) -> Typed:
+    sign = -1 if operator == "-" else 1
+    if by.months:
+        return Typed(f"add_months({value.sql}, {sign * by.months})", value.type)
+    if by.microseconds % DAY:
+        raise NoCommonMeaning(
+            f"operator {operator} with a DATE takes an INTERVAL of whole days; CAST it to TIMESTAMP(3)"
+        )
+    return Typed(f"date_add({value.sql}, {sign * by.microseconds // DAY})", value.type)
+
+
 def _comparison(node: exp.Binary, context: Context) -> Typed:
-    left, right = _translate(node.left, context), _translate(node.right, context)
-    common((left.type, right.type))
-    return Typed(f"({left.sql} {_COMPARISONS[type(node)]} {right.sql})", BOOLEAN)
+    return compare(_COMPARISONS[type(node)], _translate(node.left, context), _translate(node.right, context))
+
+
+def _distinct(node: exp.Binary, context: Context) -> Typed:
+    result = distinct(_translate(node.left, context), _translate(node.right, context))
+    return Typed(f"(NOT {result.sql})", BOOLEAN) if isinstance(node, exp.NullSafeEQ) else result
 
 
 def _connective(node: exp.Binary, context: Context) -> Typed:
     word = "AND" if isinstance(node, exp.And) else "OR"
-    left, right = (_truth(word, _translate(side, context)) for side in (node.left, node.right))
+    left, right = (truth(word, _translate(side, context)) for side in (node.left, node.right))
     return Typed(f"({left.sql} {word} {right.sql})", BOOLEAN)
 
 
 def _negation(node: exp.Not, context: Context) -> Typed:
-    return Typed(f"(NOT {_truth('NOT', _translate(node.this, context)).sql})", BOOLEAN)
-
-
-def _truth(word: str, value: Typed) -> Typed:
-    if value.type is not None and value.type.name != "BOOLEAN":
-        raise NoCommonMeaning(f"{word} takes BOOLEAN and not {describe(value.type)}")
-    return value
+    return Typed(f"(NOT {truth('NOT', _translate(node.this, context)).sql})", BOOLEAN)
 
 
 def _is(node: exp.Is, context: Context) -> Typed:
-    if node.expression.name != "NULL":
-        raise NoCommonMeaning(f"IS [NOT] {node.expression.name} has no translation yet")
-    return Typed(f"({_translate(node.this, context).sql} IS NULL)", BOOLEAN)
+    word, value = node.expression.name, _translate(node.this, context)
+    if word != "NULL":
+        truth(f"IS {word}", value)
+    return Typed(f"({value.sql} IS {'NULL' if word == 'UNKNOWN' else word})", BOOLEAN)
 
 
 def _in(node: exp.In, context: Context) -> Typed:
     value, *items = (_translate(item, context) for item in (node.this, *node.expressions))
     if not items:
         raise NoCommonMeaning("IN needs at least one value")
-    common(item.type for item in (value, *items))
-    return Typed(f"({value.sql} IN ({', '.join(item.sql for item in items)}))", BOOLEAN)
+    return among(value, items)
 
 
 def _between(node: exp.Between, context: Context) -> Typed:
     value, low, high = (_translate(node.args[key], context) for key in ("this", "low", "high"))
-    common((value.type, low.type, high.type))
-    return Typed(f"({value.sql} BETWEEN {low.sql} AND {high.sql})", BOOLEAN)
+    return between(value, low, high, bool(node.args.get("symmetric")))
 
 
 def _like(node: exp.Like, context: Context) -> Typed:
-    value, pattern = _translate(node.this, context), node.expression
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string) or "\\" in pattern.name:
-        raise NoCommonMeaning(
-            "LIKE needs a pattern that is a literal without backslashes, which Spark takes for escapes"
-        )
-    common((value.type, STRING))
-    return Typed(f"({value.sql} LIKE {string(pattern.name)})", BOOLEAN)
+    return like(_translate(node.this, context), _translate(node.expression, context), None)
+
+
+def _like_escape(node: exp.Escape, context: Context) -> Typed:
+    value, pattern = _translate(node.this.this, context), _translate(node.this.expression, context)
+    return like(value, pattern, _translate(node.expression, context))
 
 
 def _concatenation(node: exp.DPipe, context: Context) -> Typed:
     return call("CONCAT", [_translate(node.left, context), _translate(node.right, context)])
 
 
+def _access(node: exp.Bracket, context: Context) -> Typed:
+    return element(_translate(node.this, context), _translate(node.expressions[0], context))
+
+
 def _case(node: exp.Case, context: Context) -> Typed:
     subject = _translate(node.this, context) if node.this is not None else None
-    parts, tests, results = [], [], []
+    tests, results = [], []
     for branch in node.args["ifs"]:
-        test, result = _translate(branch.this, context), _translate(branch.args["true"], context)
-        tests.append(test if subject is not None else _truth("WHEN", test))
-        results.append(result)
-        parts.append(f"WHEN {test.sql} THEN {result.sql}")
-    if subject is not None:
-        common(test.type for test in (subject, *tests))
+        test = _translate(branch.this, context)
+        tests.append(truth("WHEN", test).sql if subject is None else compare("=", subject, test).sql)
+        results.append(_translate(branch.args["true"], context))
     if (default := node.args.get("default")) is not None:
         results.append(_translate(default, context))
-        parts.append(f"ELSE {results[-1].sql}")
-    head = "CASE" if subject is None else f"CASE {subject.sql}"
-    return Typed(f"({head} {' '.join(parts)} END)", common(result.type for result in results))
+    return branches(tests, results)
 
 
 def _cast(node: exp.Cast, context: Context) -> Typed:
@@ -244,7 +242,13 @@ def _cast(node: exp.Cast, context: Context) -> Typed:
 
 
 def _function(node: exp.Anonymous, context: Context) -> Typed:
-    return call(node.name, [_translate(argument, context) for argument in node.expressions])
+    arguments = [
+        Typed(argument.name, None) if isinstance(argument, exp.Var) else _translate(argument, context)
+        for argument in node.expressions
+    ]
+    if node.name in ("FLOOR TO", "CEIL TO"):
+        return (floor_to if node.name == "FLOOR TO" else ceil_to)(arguments[0], arguments[1].sql)
+    return call(node.name, arguments)
 
 
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
@@ -264,7 +268,7 @@ _HANDLERS: Final[dict[type[exp.Expr], Callable[[Any, Context], Typed]]] = {
     exp.Boolean: _constant,
     exp.Paren: _parentheses,
     exp.Neg: _negative,
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), _arithmetic),
     **dict.fromkeys(_COMPARISONS, _comparison),
     **dict.fromkeys((exp.And, exp.Or), _connective),
     exp.Not: _negation,
@@ -272,6 +276,10 @@ _HANDLERS: Final[dict[type[exp.Expr], Callable[[Any, Context], Typed]]] = {
     exp.In: _in,
     exp.Between: _between,
     exp.Like: _like,
+    exp.Escape: _like_escape,
+    exp.NullSafeEQ: _distinct,
+    exp.NullSafeNEQ: _distinct,
+    exp.Bracket: _access,
     exp.DPipe: _concatenation,
     exp.Case: _case,
     exp.Cast: _cast,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn
 
@@ -13,6 +15,9 @@ from sqlglot.tokens import Token, TokenType
 from kafka_sql.sql.types import SYNONYMS, Field, FlinkType
 
 _NO_TYPE = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
+
+
+DEEPEST = 50  # levels of an expression or a type
 
 
 def shown(name: str) -> str:
@@ -43,6 +48,17 @@ class TypeParser(SparkParser):
     def raise_error(self, message: str, token: Token = SENTINEL_NONE) -> None:
         """sqlglot's own complaints in our form."""
         self.fail(message, token)
+
+    @contextmanager
+    def level(self, what: str) -> Iterator[None]:
+        """One more level of nesting, as long as Python's stack carries it."""
+        self._depth = getattr(self, "_depth", 0) + 1
+        try:
+            if self._depth > DEEPEST:
+                self.fail(f"{what} is nested more than {DEEPEST} levels deep")
+            yield
+        finally:
+            self._depth -= 1
 
     def words(self, *texts: str) -> bool:
         """Take these words, if they are next."""
@@ -89,7 +105,8 @@ class TypeParser(SparkParser):
         start = self._curr
         if start.token_type != TokenType.VAR or start.text.upper() in _NO_TYPE:
             self.fail(f"expected the type of {what}")
-        type = self._plain_type()
+        with self.level("the type"):
+            type = self._plain_type()
         while True:
             type = replace(type, text=self._find_sql(start, self._prev))
             nullable = self.nullability()

@@ -8,15 +8,26 @@ from dataclasses import dataclass
 
 from kafka_sql.sql.types import BINARIES, INTEGERS, STRINGS, FlinkType
 
-STRING, BOOLEAN, INT = FlinkType("STRING"), FlinkType("BOOLEAN"), FlinkType("INT")
+STRING, BOOLEAN, INT, BIGINT = FlinkType("STRING"), FlinkType("BOOLEAN"), FlinkType("INT"), FlinkType("BIGINT")
+DOUBLE, DATE = FlinkType("DOUBLE"), FlinkType("DATE")
+DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # of the decimal that Flink makes of each
 
 
 @dataclass(frozen=True)
 class Typed:
-    """Spark SQL text, in parentheses where it needs them, and its type in Flink; None is the type of NULL."""
+    """A translated expression.
+
+    Attributes:
+        sql: Spark SQL text, in parentheses where it needs them.
+        type: its type in Flink; None is the type of NULL.
+        literal: the value of a number or text that was typed as such.
+        modular: of arithmetic on BIGINT, the same twice: NULL on overflow, and as a decimal that wrapped around.
+    """
 
     sql: str
     type: FlinkType | None
+    literal: str | int | None = None
+    modular: tuple[str, str] | None = None
 
 
 class NoCommonMeaning(Exception):
@@ -35,7 +46,13 @@ def family(type: FlinkType) -> str:
     return "binary" if name in BINARIES else name.lower()
 
 
+def kind(value: Typed) -> str:
+    """The family of a value's type; ``null`` for NULL."""
+    return "null" if value.type is None else family(value.type)
+
+
 NUMERIC = ("integer", "decimal", "approximate")
+TIMESTAMPS = ("timestamp", "timestamp_ltz")
 
 
 def describe(type: FlinkType | None) -> str:
@@ -62,37 +79,41 @@ def _meet(a: FlinkType, b: FlinkType) -> FlinkType:
     if len(kinds) > 1:
         raise NoCommonMeaning(f"{describe(a)} and {describe(b)} do not go together; CAST one of them")
     if kinds & {"row", "array", "map", "multiset", "interval"}:
-        raise NoCommonMeaning(f"{a.name} is not compared or combined")
+        if a == b:
+            return a
+        raise NoCommonMeaning(f"{a.name} is not combined with a {b.name} of another type; CAST one of them")
     if kinds & {"timestamp", "timestamp_ltz", "time"}:
         return a if a.precision >= b.precision else b
-    return a
+    return a if a == b or "string" not in kinds else STRING
 
 
-def numeric(a: FlinkType, b: FlinkType, operator: str = "") -> FlinkType:
-    """The type of two numbers together, or of the sum (``+``) or product (``*``) of them.
+def numeric(a: FlinkType, b: FlinkType) -> FlinkType:
+    """The type of two numbers together.
 
     Raises:
-        NoCommonMeaning: FLOAT with an exact number, which is DOUBLE in Spark alone; or a decimal of more than 38
-            digits, of which the two drop different ones.
+        NoCommonMeaning: a decimal of more than 38 digits, of which Flink and Spark drop different ones.
     """
     kinds = {family(a), family(b)}
     if "approximate" in kinds:
-        if "FLOAT" in (a.name, b.name) and "integer" in kinds:
-            raise NoCommonMeaning("FLOAT with an integer is a FLOAT in Flink and a DOUBLE in Spark; CAST one of them")
-        return FlinkType("FLOAT") if a.name == b.name == "FLOAT" else FlinkType("DOUBLE")
+        single = {a.name, b.name} <= {"FLOAT", *INTEGERS}
+        return FlinkType("FLOAT") if single else DOUBLE
     if kinds == {"integer"}:
         return a if INTEGERS[a.name] >= INTEGERS[b.name] else b
-    (p, s), (q, t) = _decimal(a), _decimal(b)
-    precision, scale = max(p - s, q - t) + max(s, t) + (operator == "+"), max(s, t)
-    if operator == "*":
-        precision, scale = p + q + 1, s + t
+    (p, s), (q, t) = decimal(a), decimal(b)
+    scale = max(s, t)
+    return checked(max(p - s, q - t) + scale, scale, a, b)
+
+
+def checked(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
+    """The decimal type of ``a`` and ``b`` together, if it exists."""
     if precision > 38:
         raise NoCommonMeaning(
-            f"{describe(a)} and {describe(b)} together need {precision} digits, more than the 38 of DECIMAL, and Flink "
-            "and Spark drop different ones; CAST the operands to smaller decimals"
+            f"{describe(a)} and {describe(b)} together need {precision} digits, more than the 38 of DECIMAL, and "
+            "digits would be dropped; CAST the operands to smaller decimals"
         )
     return FlinkType("DECIMAL", (precision, scale))
 
 
-def _decimal(type: FlinkType) -> tuple[int, int]:
-    return type.decimal if type.name == "DECIMAL" else (INTEGERS[type.name], 0)
+def decimal(type: FlinkType) -> tuple[int, int]:
+    """Precision and scale of an exact number as a decimal."""
+    return type.decimal if type.name == "DECIMAL" else (DIGITS[type.name], 0)

@@ -38,7 +38,7 @@ def test_everything_at_once() -> None:
         columns=(
             Column("id", "BIGINT", "BIGINT", nullable=False, comment="it's"),
             Column("price", "DECIMAL(10,2)", "DECIMAL(10, 2)", nullable=False),
-            Column("total", None, "price * 2", comment="twice", expression="(`price` * 2)"),
+            Column("total", None, "price * 2", comment="twice", expression="(`price` * CAST(2 AS DECIMAL(10,0)))"),
             Column("ts", "TIMESTAMP", "TIMESTAMP_LTZ(3)", False, "when", metadata="timestamp"),
             Column("offset", "BIGINT", "BIGINT", metadata="offset", virtual=True),
         ),
