@@ -1,25 +1,34 @@
-"""A data source class made known to a session."""
+"""Data source classes are looked up in the session that is active on the JVM's thread, so that must be the right one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 
-def register(spark: SparkSession, kind: type[DataSource]) -> None:
-    """Register a class in a session, in the place of one of that name.
-
-    Spark looks for a class of that name in the thread's active session, and refuses what it finds in another one.
-    """
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Let a session be the one that is active on this thread, in the block: a thread starts with none."""
     session = spark.__dict__.get("_jsparkSession")
     if session is None:  # Connect: the server knows the session
-        spark.dataSource.register(kind)
+        yield
         return
     sessions = SparkSession._get_j_spark_session_class(spark._jvm)
-    active = sessions.getActiveSession()
+    before = sessions.getActiveSession()
     sessions.setActiveSession(session)
     try:
-        spark.dataSource.register(kind)
+        yield
     finally:
-        if active.isDefined():
-            sessions.setActiveSession(active.get())
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def register(spark: SparkSession, kind: type[DataSource]) -> None:
+    """Register a class in a session, in the place of one of that name. Spark refuses what another session has."""
+    with active(spark):
+        spark.dataSource.register(kind)

@@ -14,10 +14,8 @@ _PART = 10_000  # rows that cross from the JVM at once
 
 
 def tag(spark: SparkSession, tag: str) -> None:
-    """Mark this thread's jobs, and tell the JVM whose thread it is: a stream's start looks there for data sources."""
+    """Mark this thread's jobs."""
     spark.sparkContext.addJobTag(tag)
-    inner = cast(Any, spark)
-    inner._get_j_spark_session_class(inner._jvm).setActiveSession(inner._jsparkSession)
 
 
 def cancel(spark: SparkSession, tag: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.register import active
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.sql import settings
@@ -47,7 +48,8 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, name: str | None = 
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
-    return remember(spark, writer.start())
+    with active(spark):
+        return remember(spark, writer.start())
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:

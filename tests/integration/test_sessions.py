@@ -65,6 +65,21 @@ def test_another_session_of_the_application_has_the_tables(sql: Any, spark: Spar
     assert "shared" not in {row.tableName for row in sql("SHOW TABLES").collect()}
 
 
+def test_a_continuous_query_may_start_on_any_thread(sql: Any, topics: Topics, tmp_path: Path) -> None:
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(topics.create())}")
+    sql(f"CREATE TABLE dst (a INT) {topics.with_options(topics.create())}")
+    sql("INSERT INTO src VALUES (1)")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sql, "INSERT INTO dst SELECT a FROM src").result()
+    (query,) = SparkSession.active().streams.active
+    query.processAllAvailable()
+    query.stop()
+    sql("SET 'execution.runtime-mode' = 'batch'")
+    assert sql("SELECT a FROM dst").collect() == [(1,)]
+
+
 def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
     # as a lasting metastore has them: the names, and no declaration behind
