@@ -1,4 +1,4 @@
-"""Data source classes are looked up in the session that is active on the JVM's thread, so that must be the right one."""
+"""Data source classes are looked up in the session that is active on the JVM's thread: that must be the right one."""
 
 from __future__ import annotations
 
