@@ -259,7 +259,7 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
 
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
-    assert printed(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.cat"])  # from the folder
+    assert printed(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
     assert SECRET not in (tmp_path / "server.log").read_text()
 
 
