@@ -24,7 +24,7 @@ from kafka_sql.sql.interval import interval
 from kafka_sql.sql.names import plain_name
 from kafka_sql.sql.render import create_statement
 from kafka_sql.sql.syntax_error import syntax_error, unclosed_quote
-from kafka_sql.sql.type_parser import FlinkParseError
+from kafka_sql.sql.type_parser import FlinkParseError, shown
 from kafka_sql.sql.typed import describe
 from kafka_sql.sql.types import FlinkType, spark_type
 from kafka_sql.table import Column, Table, Watermark
@@ -109,8 +109,8 @@ def _refuse_clauses(declaration: Declaration) -> None:
     name = ".".join(declaration.name)
     if len(plain_name(declaration.name)) > 2:
         raise UnsupportedSqlError(
-            f"CREATE TABLE {name}: a name has at most two parts, database.table; Kafka tables stand in Spark's own "
-            "catalog, spark_catalog (Flink's default_catalog)."
+            f"CREATE TABLE {shown(name)}: a name has at most two parts, database.table; Kafka tables stand in Spark's "
+            "own catalog, spark_catalog (Flink's default_catalog)."
         )
     if declaration.unsupported is not None:
         raise UnsupportedSqlError(f"CREATE TABLE {name}: {_CLAUSES[declaration.unsupported]}")

@@ -32,9 +32,12 @@ class Lexeme(NamedTuple):
         return self.text[1:-1].replace("``", "`") if self.kind == QUOTED else self.text
 
 
+# What is not closed is one symbol up to the end: to look for its end again and again would take quadratic time.
 # Flink doubles a quote and knows no backslash escapes; comments do not nest, and // starts one too.
 _FLINK = re.compile(
-    r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*|/\*\+(?:'[^']*'|.)*?\*/|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
+    r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*
+      |/\*\+[^'*]*(?:(?:\*(?!/)|'[^']*')[^'*]*)*\*/|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
+    |(?P<open>/\*.*)
     |(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\w))
     |(?P<word>\w+)
     |(?P<quoted>`(?:[^`]|``)*`)
@@ -48,12 +51,14 @@ _SPARK = re.compile(
     r"""(?P<skip>\s+|--(?:\\\n|[^\r\n])*)
     |(?P<comment>/\*)
     |(?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    |(?P<open>['"].*)
     |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[LSYDF]|BD)?(?!\w))
     |(?P<word>\w+)
     |(?P<quoted>`(?:[^`]|``)*`)
     |(?P<symbol>\|>|=>|->|.)""",
     re.VERBOSE | re.DOTALL,
 )
+_KINDS = {kind: kind for kind in (WORD, QUOTED, STRING, NUMBER, SYMBOL, "skip", "comment")}
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _HINT_EDGE = re.compile(r"'[^']*'|\*/")
 
@@ -61,7 +66,7 @@ _HINT_EDGE = re.compile(r"'[^']*'|\*/")
 def flink(sql: str, start: int = 0) -> Iterator[Lexeme]:
     """The lexemes of Flink's DDL from the character ``start`` on."""
     for match in _FLINK.finditer(sql, start):
-        kind = match.lastgroup or SYMBOL
+        kind = _KINDS.get(match.lastgroup or "", SYMBOL)
         if kind != "skip":
             yield Lexeme(kind, match[0], match.start(), match.end())
 
@@ -74,7 +79,7 @@ def spark(sql: str, start: int = 0) -> Iterator[Lexeme]:
 def spark_with_hints(sql: str, start: int = 0) -> Iterator[Lexeme]:
     """The same with each hint, ``/*+ ... */``, as one lexeme."""
     while match := _SPARK.match(sql, start):
-        kind, start = match.lastgroup or SYMBOL, match.end()
+        kind, start = _KINDS.get(match.lastgroup or "", SYMBOL), match.end()
         if kind == "comment" and sql.startswith("+", start):
             start = _hint_end(sql, start)
             yield Lexeme(HINT, sql[match.start() : start], match.start(), start)

@@ -121,6 +121,8 @@ def _table(lexemes: Iterator[lexer.Lexeme]) -> CreateTable | None:
         if lexeme.text == "(" and last == "WITH":
             following = head.peek()
             return CreateTable() if following is None or following.kind in (lexer.STRING, lexer.SYMBOL) else None
+        if lexeme.text.startswith("/*"):  # a comment that is not closed: what it swallowed is told by a guess
+            return CreateTable() if "WITH" in lexeme.text.upper() else None
         depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
         named = last in (".", "TABLE", "EXISTS")
         if depth <= 0 and not named and lexeme.upper in _SPARKS_OWN:

@@ -116,6 +116,12 @@ class TableParser(ExpressionParser):
             self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
         return self._prev.text.upper()
 
+    def integer(self) -> int:
+        """Take an unsigned whole number; no size in DDL has ten digits."""
+        if len(self._curr.text) > 9 and self._curr.token_type == TokenType.NUMBER:
+            self.fail("expected a smaller number")
+        return super().integer()
+
     def table_name(self) -> tuple[str, ...]:
         """Take a dotted name."""
         parts = [self.identifier("the table's name")]

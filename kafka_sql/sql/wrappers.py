@@ -47,7 +47,7 @@ def execute(sql: str, lexemes: Iterator[Lexeme]) -> StatementSet | Execute | Non
     if head.words("STATEMENT", "SET"):
         return statement_set(sql, head.end, begun=False)
     first = head.peek()
-    if first is None or first.upper == "IMMEDIATE":
+    if first is None or first.upper in ("IMMEDIATE", "EXECUTE"):
         return None
     return Execute(sql[first.start :])
 

@@ -30,7 +30,7 @@ def kinds(sql: str) -> list[tuple[str, str]]:
         ),
         ("a -- 'b\n/* /* ' */ ' */ c", [("word", "a"), ("word", "c")]),
         ("a /* not closed", [("word", "a")]),
-        ("'not closed", [("symbol", "'"), ("word", "not"), ("word", "closed")]),
+        ("a 'not closed", [("word", "a"), ("symbol", "'not closed")]),
         ("|> => ->", [("symbol", "|>"), ("symbol", "=>"), ("symbol", "->")]),
     ],
 )

@@ -1,0 +1,1 @@
+CREATE TABLE t (a INT, h AS a / 2) WITH ('connector' = 'kafka')

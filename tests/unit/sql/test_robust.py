@@ -1,0 +1,135 @@
+"""Whatever is typed: the right answer or a clear error, never a hang, and foreign text untouched."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.sql import statements
+from kafka_sql.sql.create import parse_create, read
+from kafka_sql.sql.dialect import parse_alteration
+from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.hints import hint_behind
+from kafka_sql.sql.references import references
+from kafka_sql.sql.statements import is_query, kind
+
+WITH = "WITH ('connector' = 'kafka')"
+SIZE = 100_000  # characters; the times grow with the length, not with its square
+
+LONG = {
+    "columns": f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(SIZE // 10))}) {WITH}",
+    "parentheses": f"CREATE TABLE t (a AS {'(' * SIZE}1{')' * SIZE}) {WITH}",
+    "rows": f"CREATE TABLE t (a {'ROW<x ' * (SIZE // 6)}INT{'>' * (SIZE // 6)}) {WITH}",
+    "arrays": f"CREATE TABLE t (a INT{' ARRAY' * (SIZE // 6)}) {WITH}",
+    "connectives": f"CREATE TABLE t (b BOOLEAN, a AS b{' OR b' * (SIZE // 5)}) {WITH}",
+    "negations": f"CREATE TABLE t (b BOOLEAN, a AS {'NOT ' * (SIZE // 4)}b) {WITH}",
+    "value": f"CREATE TABLE t (a INT) WITH ('connector' = '{'x' * SIZE}')",
+    "open value": f"CREATE TABLE t (a INT) WITH ('connector' = '{'x' * SIZE}",
+    "open comment": f"CREATE TABLE t (a INT) /* {'*' * SIZE}",
+    "open quotes": f"CREATE TABLE t (a INT COMMENT {chr(39) * (SIZE + 1)}) {WITH}",
+    "comments": f"{'/* */' * (SIZE // 5)}CREATE TABLE t (a INT) {WITH}",
+    "name": f"CREATE TABLE {'a.' * (SIZE // 2)}a (x INT) {WITH}",
+    "number": f"CREATE TABLE t (a DECIMAL({'9' * SIZE})) {WITH}",
+    "slashes": "/" * SIZE,
+    "stars": "/*" * (SIZE // 2),
+    "hints": "/*+" * (SIZE // 3),
+    "backquotes": "`" * SIZE,
+    "quotes": "SELECT " + "'" * (SIZE + 1),
+    "brackets": "(" * SIZE,
+    "insert": "INSERT INTO t SELECT " + "(" * SIZE,
+    "open hint": "INSERT INTO t /*+ OPTIONS('" + "x" * SIZE,
+    "hint": f"INSERT INTO t /*+ OPTIONS({chr(39)}a{chr(39)}='b'{', ' * SIZE}) */ SELECT 1",
+    "set": f"EXECUTE STATEMENT SET BEGIN {'INSERT INTO t SELECT 1;' * (SIZE // 25)} END",
+    "ctes": f"WITH {'a AS (SELECT 1), ' * (SIZE // 17)} b AS (SELECT 1) INSERT INTO t SELECT 1",
+    "alter": f"ALTER TABLE t ADD ({', '.join(f'c{i} INT' for i in range(SIZE // 10))})",
+    "explain": "EXPLAIN " * (SIZE // 8) + "SELECT 1",
+}
+
+
+@pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
+def test_long_and_deep_statements_end(sql: str) -> None:
+    start = time.process_time()
+    for read_it in (
+        kind,
+        is_query,
+        references,
+        parse_create,
+        lambda text: read(text, parse_alteration),
+        lambda text: hint_behind(text, len("INSERT INTO t")),
+    ):
+        with contextlib.suppress(KafkaSqlError):
+            read_it(sql)
+    assert time.process_time() - start < 30
+
+
+WORDS = """
+CREATE TABLE t ( a INT , b ) WITH 'connector' = 'kafka' ; ALTER ADD DROP RENAME TO LIKE AS SELECT FROM INSERT INTO
+EXECUTE STATEMENT SET BEGIN END EXPLAIN PLAN FOR /*+ OPTIONS('k'='v') */ /* -- ' " ` . * REPLACE OR VIEW DESCRIBE
+PRIMARY KEY NOT ENFORCED WATERMARK ROW< > 1 é 😀 \\ $ { } ${env:HOME} SHOW COLUMNS UPDATE
+"""
+FRAGMENTS = st.sampled_from([*WORDS.split(), "\n", "\x00"])
+TEXTS = st.one_of(
+    st.lists(FRAGMENTS, max_size=25).map(" ".join),
+    st.text(max_size=80),
+)
+
+
+@given(TEXTS)
+def test_reading_raises_only_our_errors(sql: str) -> None:
+    for read_it in (kind, is_query, references, parse_create, lambda text: read(text, parse_alteration)):
+        with contextlib.suppress(KafkaSqlError):
+            read_it(sql)
+
+
+class NoTables:
+    """A session's tables of which none is what the text names."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def find(self, name: tuple[str, ...]) -> None:
+        return None
+
+    def plain(self, text: str) -> Any:
+        return SimpleNamespace(collect=list)
+
+
+OURS = (
+    statements.CreateTable,
+    statements.Execute,
+    statements.Explain,
+    statements.ResetOption,
+    statements.SetOption,
+    statements.ShowJobs,
+    statements.ShowTables,
+    statements.StatementSet,
+    statements.StopJob,
+)
+
+
+@settings(max_examples=300)
+@given(TEXTS, st.sampled_from(["batch", "streaming"]))
+def test_what_is_not_ours_reaches_spark_as_it_was_typed(sql: str, mode: str) -> None:
+    found = kind(sql)
+    if isinstance(found, OURS) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
+        return
+    spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
+    seen: list[str] = []
+    dispatch(cast("Any", spark), cast("Any", NoTables()), sql, cast("Any", seen.append))
+    assert seen == [sql]
+
+
+def test_nothing_of_a_comment_or_a_name_becomes_sql() -> None:
+    evil = "x'; DROP TABLE y; --`/*"
+    quoted = "`" + evil.replace("`", "``") + "`"
+    text = evil.replace("'", "''")
+    table = parse_create(f"CREATE TABLE t ({quoted} INT COMMENT '{text}') COMMENT '{text}' WITH ('{text}' = '{text}')")
+    assert table.columns[0].name == table.columns[0].comment == table.comment == evil
+    assert table.options == {evil: evil}
