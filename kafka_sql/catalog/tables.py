@@ -325,7 +325,7 @@ class Tables:
         return make_entry(name, definition, place, known_as=name)
 
     def _occupant(self, name: Name) -> Occupant:
-        return occupant(self.plain, name, name[1] + _HIDDEN)
+        return apart(self._spark, occupant)(self.plain, name, name[1] + _HIDDEN)
 
     def _database(self) -> str:
         return apart(self._spark, self._spark.catalog.currentDatabase)().lower()

@@ -20,6 +20,7 @@ from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.read_stream import teach
 from kafka_sql.sql.render import create_statement
+from kafka_sql.sql.responses import without_accumulators
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
 PLAIN = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
@@ -49,6 +50,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _taught(spark, tables, plain)
         teach(spark, tables_of)
+        without_accumulators(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(Folder(folder))

@@ -7,7 +7,7 @@ import kafka_sql
 
 spark: SparkSession = kafka_sql.enable(SparkSession.active())
 
-dp.create_sink("large_orders_topic", format="kafka.default.large_orders")
+dp.create_sink("large_orders_topic", format="kafka.large_orders")
 
 
 @dp.append_flow(target="large_orders_topic")
