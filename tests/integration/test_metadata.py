@@ -178,3 +178,17 @@ def test_a_secret_comes_by_reference(sql: Sql, topics: Topics, tmp_path: Any) ->
         (KafkaSqlError, PySparkException), match=r"'properties.bootstrap.servers': reference .* cannot be read"
     ):
         sql("SELECT * FROM t").collect()
+
+
+def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: Any) -> None:
+    source, sink = topics.create(), topics.create()
+    sql(f"CREATE TABLE s (a INT, d STRING METADATA FROM 'timestamp' VIRTUAL) {topics.with_options(source)}")
+    sql(f"CREATE TABLE o (a INT, d STRING) {topics.with_options(sink)}")
+    topics.put(source, b'{"a": 1}', timestamp=MOMENT)
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("INSERT INTO o SELECT a, d FROM s")
+    (query,) = spark.streams.active
+    query.processAllAvailable()
+    query.stop()
+    assert topics.take(sink, 1)[0].value() == b'{"a":1,"d":"2023-11-14 22:13:20.123"}'
