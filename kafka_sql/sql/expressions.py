@@ -186,7 +186,12 @@ def _connective(node: exp.Binary, context: Context) -> Typed:
 
 
 def _negation(node: exp.Not, context: Context) -> Typed:
-    return Typed(f"(NOT {truth('NOT', _translate(node.this, context)).sql})", BOOLEAN)
+    value = truth("NOT", _translate(node.this, context))
+    if "isnan(" in value.sql:
+        raise NoCommonMeaning(
+            "NOT of a comparison of FLOAT or DOUBLE is the opposite one in Flink, which NaN fails, too; write that"
+        )
+    return Typed(f"(NOT {value.sql})", BOOLEAN)
 
 
 def _is(node: exp.Is, context: Context) -> Typed:

@@ -134,7 +134,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "CEILING": _rounded("CEIL"),
     "ROUND": _round("ROUND"),
     "TRUNCATE": _round("TRUNCATE"),
-    "SQRT": _double("SQRT"),
     "DEGREES": _double("DEGREES"),
     "RADIANS": _double("RADIANS"),
     "PI": of("PI", "pi", DOUBLE),

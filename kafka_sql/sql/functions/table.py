@@ -26,7 +26,23 @@ _JSON = (
 _CLOCK = "has no counterpart: Spark's clock stands still during a batch. Use CURRENT_TIMESTAMP"
 _REFUSED: Final[dict[str, str]] = {
     **dict.fromkeys(
-        ["ACOS", "ASIN", "ATAN", "ATAN2", "COS", "COSH", "COT", "EXP", "LN", "LOG", "LOG10", "LOG2", "POWER", "SIN"],
+        [
+            "ACOS",
+            "ASIN",
+            "ATAN",
+            "ATAN2",
+            "COS",
+            "COSH",
+            "COT",
+            "EXP",
+            "LN",
+            "LOG",
+            "LOG10",
+            "LOG2",
+            "POWER",
+            "SIN",
+            "SQRT",
+        ],
         _LAST_DIGIT,
     ),
     **dict.fromkeys(["SINH", "TAN", "TANH"], _LAST_DIGIT),

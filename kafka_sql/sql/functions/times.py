@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.sql import time_text
 from kafka_sql.sql.arithmetic import coerced, wrapped
-from kafka_sql.sql.binding import bind
+from kafka_sql.sql.binding import bind, failure
 from kafka_sql.sql.functions.signature import Function, count, takes, text
 from kafka_sql.sql.typed import BIGINT, INT, STRING, TIMESTAMPS, NoCommonMeaning, Typed, describe, kind
 from kafka_sql.sql.types import FlinkType
@@ -50,7 +50,11 @@ def _part(unit: str, value: Typed) -> Typed:
     takes(f"EXTRACT({unit} FROM ...)", value, *kinds)
     spark = _DATE_PARTS.get(unit, unit)
     inner = f"floor(extract(SECOND FROM {value.sql}))" if unit == "SECOND" else f"extract({spark} FROM {value.sql})"
-    return Typed(f"CAST({inner} AS BIGINT)", BIGINT)
+    sql = f"CAST({inner} AS BIGINT)"
+    if kind(value) == "date":
+        return Typed(sql, BIGINT)
+    early = failure(f"EXTRACT({unit} FROM ...) of a time before 1970, which Flink rounds up", value.sql)
+    return Typed(f"if({value.sql} < TIMESTAMP_NTZ '1970-01-01 00:00:00', {early}, {sql})", BIGINT)
 
 
 def _shorthand(name: str) -> Function:
