@@ -66,7 +66,7 @@ def wrapped(sql: str, type: FlinkType) -> str:
     if type.name == "BIGINT":
         return sql
     size = 2 ** _BITS[type.name]
-    return f"CAST((({sql} + {size // 2}) & {size - 1}) - {size // 2} AS {type.name})"
+    return f"CAST(((({sql} & {size - 1}) + {size // 2}) & {size - 1}) - {size // 2} AS {type.name})"
 
 
 def wrapped_decimal(sql: str) -> str:

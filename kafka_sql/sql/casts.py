@@ -97,8 +97,14 @@ def _whole(sql: str, source: FlinkType, to: FlinkType) -> str:
 def _clamped(sql: str, to: FlinkType) -> str:
     """A float cut to the nearest whole number that there is, as Java does; NaN is 0."""
     big = to.name == "BIGINT"
-    low, high = ("-9223372036854775808", "9223372036854775807") if big else ("-2147483648", "2147483647")
-    whole = f"CAST(greatest(least(nanvl(CAST({sql} AS DOUBLE), 0D), {high}D), {low}D) AS {'BIGINT' if big else 'INT'})"
+    low, high = (-(2**63), 2**63 - 1) if big else (-(2**31), 2**31 - 1)
+    whole = bind(
+        f"CAST({sql} AS DOUBLE)",
+        lambda x: (
+            f"CASE WHEN isnan({x}) THEN 0 WHEN {x} >= {high}D THEN {high} WHEN {x} <= {low}D THEN {low + 1} - 1 "
+            f"ELSE CAST({x} AS {'BIGINT' if big else 'INT'}) END"
+        ),
+    )
     return whole if big or to.name == "INT" else wrapped(f"CAST({whole} AS BIGINT)", to)
 
 
