@@ -33,9 +33,14 @@ def project(tmp_path: Path, topics: Topics) -> Path:
 
 def run(project: Path) -> None:
     """``spark-pipelines run`` in the project."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_TESTING": "1",  # PySpark's own way to a Connect server on a port that is free
+    }
     done = subprocess.run(
-        [Path(sys.executable).with_name("spark-pipelines"), "run"],
+        [Path(sys.executable).with_name("spark-pipelines"), "--conf", "spark.sql.catalogImplementation=hive", "run"],
         cwd=project,
         env=environment,
         capture_output=True,
