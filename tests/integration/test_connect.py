@@ -25,7 +25,8 @@ folder, options, sink = sys.argv[1:]
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 assert "connect" in type(spark).__module__
 assert kafka_sql.enable(spark) is spark
-columns = "a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+columns = "a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'"
+columns += ", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
 assert spark.sql(f"CREATE TABLE orders ({columns}) {options}").collect() == []
 spark.sql("INSERT INTO orders (a) VALUES (1), (2)")
 assert [tuple(r) for r in spark.sql("SELECT a, b FROM orders WHERE a = :x", {"x": 1}).collect()] == [(1, 2)]

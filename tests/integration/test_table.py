@@ -229,7 +229,7 @@ def test_a_temporary_table_stands_before_a_lasting_one_of_its_name(sql: Any, top
 def test_a_table_of_the_users_is_never_dropped(sql: Any, topics: Topics) -> None:
     sql("CREATE TABLE mine__kafka (x INT) USING parquet")
     sql("INSERT INTO mine__kafka VALUES (1)")
-    with pytest.raises(TableExistsError, match="'default.mine__kafka' exists already as a table or view of Spark's own"):
+    with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' exists already as a table or view of Spark's"):
         sql(f"CREATE TABLE mine (a INT, b AS a + 1) {topics.with_options('x')}")
     assert sql("SELECT x FROM mine__kafka").collect() == [(1,)]
 

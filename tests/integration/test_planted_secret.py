@@ -1,0 +1,119 @@
+"""A password in WITH is found nowhere: not in output, plans, logs, the event log, checkpoints or Spark's own files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+SECRET = "planted-4711"
+
+PROGRAM = """
+import sys, traceback
+import kafka_sql
+from pyspark.sql import SparkSession
+
+folder, options = sys.argv[1], sys.argv[2]
+secret = open(folder + "/secret").read()
+options = options.replace("WITH (", f"WITH ('properties.sasl.password' = '{secret}', "
+                                    "'properties.ssl.key.password' = '${file:%s/secrets.properties:key}', " % folder)
+spark = kafka_sql.enable(
+    SparkSession.builder.master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.eventLog.enabled", "true")
+    .config("spark.eventLog.dir", "file:" + folder + "/events")
+    .config("spark.sql.warehouse.dir", folder + "/warehouse")
+    .config("spark.sql.planChangeLog.level", "info")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("INFO")
+
+
+def fails(statement):
+    try:
+        spark.sql(statement).collect()
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+    else:
+        raise AssertionError(statement.replace(secret, "***"))
+
+
+spark.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {options}")
+spark.sql(f"CREATE TEMPORARY TABLE passing (a INT) {options}")
+spark.sql("INSERT INTO orders VALUES (1)")
+for statement in (
+    "SELECT * FROM orders",
+    "SELECT * FROM passing",
+    "EXPLAIN EXTENDED SELECT * FROM orders",
+    "EXPLAIN FORMATTED SELECT count(*) FROM passing",
+    "SHOW CREATE TABLE orders",
+    "SHOW CREATE TABLE orders__kafka",
+    "DESCRIBE orders",
+    "DESCRIBE EXTENDED orders",
+    "DESCRIBE EXTENDED orders__kafka",
+    "SHOW TABLE EXTENDED LIKE '*'",
+    "SHOW TBLPROPERTIES orders__kafka",
+):
+    for row in spark.sql(statement).collect():
+        print(*row)
+frame = spark.sql("SELECT * FROM orders")
+print(frame, frame._jdf.queryExecution().toString(), spark.__dict__)
+fails(f"CREATE TABLE orders (a INT) {options}")
+fails(f"CREATE TABLE wrong (a INT) {options.replace('json', 'jsno')}")
+fails(f"CREATE TABLE wrong (a INT) {options.replace('topic', 'topics')}")
+fails(f"CREATE TABLE wrong (a INTT) {options}")
+fails(f"CREATE TABLE wrong (a INT,, b INT) {options}")
+fails(f"CREATE TABLE wrong (a INT) {options[:-1]}")
+fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}")
+fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}' 'x' = 'y')")
+fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}', 'properties.sasl.password' = 'x')")
+jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{secret}";'
+fails(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', f'''WITH ('properties.sasl.jaas.confi' = '{jaas}', ''')}")
+fails("INSERT INTO orders VALUES ('x')")
+spark.sql(f"CREATE TABLE unreachable (a INT) {options}".replace(sys.argv[3], "127.0.0.1:1"))
+fails("SELECT * FROM unreachable /*+ OPTIONS('properties.socket.connection.setup.timeout.ms' = '1000') */")
+spark.sql("SET 'execution.checkpointing.dir' = '" + folder + "/checkpoints'")
+spark.sql("SET 'execution.runtime-mode' = 'streaming'")
+spark.sql("INSERT INTO passing SELECT a FROM orders")
+query = spark.streams.active[0]
+query.processAllAvailable()
+print(query.lastProgress, query.status)
+query._jsq.explain(True)
+query.stop()
+spark.stop()
+"""
+
+
+def test_a_planted_password_is_found_nowhere(topics: Topics, tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "secrets.properties").write_text(f"key={SECRET}\n")
+    options = topics.with_options(topics.create())
+    local = tmp_path / "local"
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), options, topics.bootstrap]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=_environment(local))
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert "a=2" not in done.stdout  # rows were printed as text
+    assert "1 2" in done.stdout
+    assert "'properties.sasl.password' = '******'" in done.stdout
+    assert "'properties.ssl.key.password' = '******'" in done.stdout
+    (tmp_path / "secret").unlink()
+    (tmp_path / "secrets.properties").unlink()
+    files = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert any("events" in p.parts for p in files)
+    assert any("checkpoints" in p.parts for p in files)
+    assert [p for p in files if SECRET.encode() in p.read_bytes()] == []
+    lines = (done.stdout + done.stderr).splitlines()
+    assert [line for line in lines if SECRET in line] == []
+
+
+def _environment(local: Path) -> dict[str, str]:
+    import os
+
+    return {**os.environ, "SPARK_LOCAL_DIRS": str(local), "PYSPARK_PYTHON": sys.executable}
