@@ -7,8 +7,10 @@ computed column that is silently another number is worse than an error.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from sqlglot import exp
@@ -111,9 +113,19 @@ def _typed_literal(node: exp.Introducer, context: Context) -> Typed:
     name = node.name
     if name == "TIME":
         raise NoCommonMeaning("the TIME literal has no translation")
-    digits = len(node.expression.name.partition(".")[2])
-    to = FlinkType(name, () if name == "DATE" else (digits,))
-    return cast(Typed(string(node.expression.name), STRING), to, context.column, attempt=False)
+    text = node.expression.name
+    match = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)(?:[.]([0-9]{1,6}))?", text)
+    try:
+        time = datetime.fromisoformat(match[1]) if match else None
+    except ValueError:
+        time = None
+    if match is None or time is None or (name == "DATE" and len(text) > 10):
+        form = "yyyy-MM-dd" if name == "DATE" else "yyyy-MM-dd HH:mm:ss, with up to 6 digits behind a point"
+        raise NoCommonMeaning(f"{name} '{text}' is no {name.lower()} of the form {form}")
+    if name == "DATE":
+        return Typed(f"DATE '{text}'", FlinkType("DATE"))
+    fraction = match[2] or ""
+    return Typed(f"TIMESTAMP_NTZ '{time}{'.' if fraction else ''}{fraction}'", FlinkType("TIMESTAMP", (len(fraction),)))
 
 
 def _constant(node: exp.Expr, _: Context) -> Typed:

@@ -145,7 +145,7 @@ def _from_unixtime(arguments: Sequence[Typed]) -> Typed:
     return Typed(time_text.formatted(f"timestamp_seconds({arguments[0].sql})", pattern), STRING)
 
 
-_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
+_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400}
 
 
 def _diff(arguments: Sequence[Typed]) -> Typed:
