@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import Topics
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a server of its own, from cold
 
 PROGRAM = """
 import sys
@@ -68,7 +68,7 @@ def test_statements_over_connect(topics: Topics, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=580,
         cwd=tmp_path,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])},
     )

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import Topics
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a Spark of its own that logs everything
 
 SECRET = "planted-4711"
 
@@ -97,7 +97,7 @@ def test_a_planted_password_is_found_nowhere(topics: Topics, tmp_path: Path) -> 
     options = topics.with_options(topics.create())
     local = tmp_path / "local"
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), options, topics.bootstrap]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, env=_environment(local))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=580, env=_environment(local))
     assert done.returncode == 0, done.stderr[-5000:]
     assert "a=2" not in done.stdout  # rows were printed as text
     assert "1 2" in done.stdout
