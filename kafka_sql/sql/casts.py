@@ -50,7 +50,7 @@ def _cast(value: Typed, source: FlinkType, to: FlinkType, target: str, attempt: 
     if kinds[1] == "boolean" and kinds[0] in NUMERIC:
         return f"({value.sql} <> 0)"
     if kinds[0] in _DATES and kinds[1] in _DATES:
-        return _cut(f"CAST({value.sql} AS {target})", source, to)
+        return _to_time(value.sql, source, to, target)
     if kinds == ("time", "time") and source.precision <= to.precision:
         return value.sql
     if kinds == ("binary", "binary"):
@@ -138,10 +138,15 @@ def _fitted(sql: str, to: FlinkType) -> str:
     return sql
 
 
-def _cut(text: str, source: FlinkType, to: FlinkType) -> str:
-    """The fraction of the second cut to the target's digits, as Flink does; Spark has microseconds only."""
-    if to.name not in ("TIMESTAMP", "TIMESTAMP_LTZ") or to.precision >= 6 or source.name == "DATE":
-        return text
-    if source.precision <= to.precision:
-        return text
-    return time_text.cut(text, to.precision)
+def _to_time(sql: str, source: FlinkType, to: FlinkType, target: str) -> str:
+    """The time cut to a date, or the second's fraction to the target's digits, as Flink does; Spark keeps all six."""
+    if source.name == "TIMESTAMP" and to.name == "DATE":
+        return bind(sql, lambda x: time_text.since_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
+    if source.name == "DATE" or to.name == "DATE" or to.precision >= 6 or source.precision <= to.precision:
+        return f"CAST({sql} AS {target})"
+    return bind(
+        sql,
+        lambda x: time_text.since_1970(
+            x, f"CAST to {describe(to)}", time_text.cut(f"CAST({x} AS {target})", to.precision)
+        ),
+    )

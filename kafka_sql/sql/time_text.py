@@ -71,6 +71,12 @@ def cut(sql: str, precision: int) -> str:
     return bind(sql, lambda x: f"({x} - make_dt_interval(0, 0, 0, extract(SECOND FROM {x}) % {digit}))")
 
 
+def since_1970(sql: str, what: str, body: str) -> str:
+    """``body``, but an error for timestamps before 1970, which Flink cuts up and not down."""
+    early = failure(f"{what} of a time before 1970, which Flink rounds up", sql)
+    return f"if({sql} < TIMESTAMP_NTZ '1970-01-01 00:00:00', {early}, {body})"
+
+
 _DATE = r"(?!0000)([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})"
 _CAST = rf"^{_DATE}( [0-9]{{1,2}}:[0-9]{{1,2}}:[0-9]{{1,2}}(?:[.][0-9]{{0,9}})?)?$"
 # What Flink makes another day of: 30 February, 24 o'clock. Or a year of more digits.

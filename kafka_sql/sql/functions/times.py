@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.sql import time_text
 from kafka_sql.sql.arithmetic import coerced, wrapped
-from kafka_sql.sql.binding import bind, failure
+from kafka_sql.sql.binding import bind
 from kafka_sql.sql.functions.signature import Function, count, takes, text
 from kafka_sql.sql.typed import BIGINT, INT, STRING, TIMESTAMPS, NoCommonMeaning, Typed, describe, kind
 from kafka_sql.sql.types import FlinkType
@@ -53,8 +53,7 @@ def _part(unit: str, value: Typed) -> Typed:
     sql = f"CAST({inner} AS BIGINT)"
     if kind(value) == "date":
         return Typed(sql, BIGINT)
-    early = failure(f"EXTRACT({unit} FROM ...) of a time before 1970, which Flink rounds up", value.sql)
-    return Typed(f"if({value.sql} < TIMESTAMP_NTZ '1970-01-01 00:00:00', {early}, {sql})", BIGINT)
+    return Typed(time_text.since_1970(value.sql, f"EXTRACT({unit} FROM ...)", sql), BIGINT)
 
 
 def _shorthand(name: str) -> Function:
@@ -68,8 +67,8 @@ def _shorthand(name: str) -> Function:
 _DATES_FLOOR = ("YEAR", "QUARTER", "MONTH", "DAY")
 
 
-def floor_to(value: Typed, unit: str) -> Typed:
-    """``FLOOR(timestamp TO unit)``."""
+def _floor(value: Typed, unit: str) -> Typed:
+    """FLOOR of a time since 1970."""
     if unit not in (*_DATES_FLOOR, *_TIME_PARTS):
         raise NoCommonMeaning(
             f"FLOOR(... TO {unit}) has no translation; {', '.join((*_DATES_FLOOR, *_TIME_PARTS))} have"
@@ -85,6 +84,14 @@ def floor_to(value: Typed, unit: str) -> Typed:
     hours = {"HOUR": "0, 0, minute({0}), extract(SECOND FROM {0})", "MINUTE": "0, 0, 0, extract(SECOND FROM {0})"}
     less = hours.get(unit, "0, 0, 0, extract(SECOND FROM {0}) % 1")
     return Typed(bind(value.sql, lambda x: f"({x} - make_dt_interval({less.format(x)}))"), value.type)
+
+
+def floor_to(value: Typed, unit: str) -> Typed:
+    """``FLOOR(timestamp TO unit)``."""
+    low = _floor(value, unit)
+    return Typed(
+        bind(value.sql, lambda x: time_text.since_1970(x, "FLOOR", _floor(Typed(x, value.type), unit).sql)), low.type
+    )
 
 
 def ceil_to(value: Typed, unit: str) -> Typed:
