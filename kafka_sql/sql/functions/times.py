@@ -74,6 +74,11 @@ def _floor(value: Typed, unit: str) -> Typed:
             f"FLOOR(... TO {unit}) has no translation; {', '.join((*_DATES_FLOOR, *_TIME_PARTS))} have"
         )
     takes(f"FLOOR(... TO {unit})", value, *TIMESTAMPS)
+    if kind(value) == "timestamp_ltz" and unit in _DATES_FLOOR:
+        raise NoCommonMeaning(
+            f"FLOOR(... TO {unit}) of TIMESTAMP_LTZ is off by an hour in Flink across a clock change; "
+            "CAST it to TIMESTAMP(3) first"
+        )
     if kind(value) == "timestamp_ltz":
         return Typed(f"date_trunc('{unit}', {value.sql})", value.type)
     if unit in _DATES_FLOOR:
