@@ -165,6 +165,8 @@ def _shift(value: Typed, operator: str, length: exp.Interval, context: Context) 
         raise NoCommonMeaning(
             f"operator {operator} with an INTERVAL takes a timestamp and not {name}; CAST it to TIMESTAMP(3)"
         )
+    if name == "TIMESTAMP_LTZ" and by.months:
+        raise NoCommonMeaning("TIMESTAMP_LTZ with months counts them in UTC in Flink; CAST it to TIMESTAMP(3) first")
     if name == "TIMESTAMP_LTZ" and abs(by.microseconds) >= DAY:
         # Spark counts days by the calendar of the session's zone, Flink counts 24 hours.
         return Typed(f"timestamp_micros(unix_micros({value.sql}) {operator} {by.microseconds})", value.type)

@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_sql.sql import time_text
 from kafka_sql.sql.arithmetic import coerced, wrapped
-from kafka_sql.sql.binding import bind
+from kafka_sql.sql.binding import bind, failure
 from kafka_sql.sql.functions.signature import Function, count, takes, text
 from kafka_sql.sql.typed import BIGINT, INT, STRING, TIMESTAMPS, NoCommonMeaning, Typed, describe, kind
 from kafka_sql.sql.types import FlinkType
@@ -103,7 +103,9 @@ def ceil_to(value: Typed, unit: str) -> Typed:
     """``CEIL(timestamp TO unit)``."""
     if unit not in ("DAY", *_TIME_PARTS):
         raise NoCommonMeaning(f"CEIL(... TO {unit}) has no translation; DAY, HOUR, MINUTE, SECOND have")
-    takes(f"CEIL(... TO {unit})", value, *TIMESTAMPS)
+    takes(f"CEIL(... TO {unit})", value, "timestamp")
+    if value.type is not None and value.type.precision > 3:
+        raise NoCommonMeaning("CEIL passes over what is less than a millisecond in Flink; CAST to TIMESTAMP(3) first")
 
     def body(x: str) -> str:
         low = floor_to(Typed(x, value.type), unit).sql
@@ -154,7 +156,14 @@ def _from_unixtime(arguments: Sequence[Typed]) -> Typed:
     count("FROM_UNIXTIME", arguments, 1, 2)
     takes("FROM_UNIXTIME", arguments[0], "integer")
     pattern = text("FROM_UNIXTIME", arguments[1], "pattern") if len(arguments) > 1 else "yyyy-MM-dd HH:mm:ss"
-    return Typed(time_text.formatted(f"timestamp_seconds({arguments[0].sql})", pattern), STRING)
+    error = failure("FROM_UNIXTIME before 1582-10-15, of which Flink makes another day", arguments[0].sql)
+    return Typed(
+        bind(
+            arguments[0].sql,
+            lambda x: f"if({x} < -12219292800, {error}, {time_text.formatted(f'timestamp_seconds({x})', pattern)})",
+        ),
+        STRING,
+    )
 
 
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400}
@@ -171,6 +180,8 @@ def _diff(arguments: Sequence[Typed]) -> Typed:
         raise NoCommonMeaning("TIMESTAMP_LTZ only supports diff between the same type; CAST one of them")
     texts = [time_text.cut(v.sql, 3) if v.type is not None and v.type.precision > 3 else v.sql for v in (end, start)]
     seconds = f"CAST(CAST(({texts[0]} - {texts[1]}) AS INTERVAL SECOND) AS BIGINT)"
+    if "timestamp_ltz" in (kind(start), kind(end)):  # Spark's difference is the one of the clocks on the wall
+        seconds = f"((unix_micros({texts[0]}) - unix_micros({texts[1]})) div 1000000)"
     return Typed(wrapped(f"({seconds} div {_SECONDS[unit.sql]})", INT), INT)
 
 
