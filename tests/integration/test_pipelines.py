@@ -20,12 +20,21 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # a Spark Conn
 ROOT = Path(__file__).parents[2]
 
 
+ORDERS, LARGE = "pipelines-orders", "pipelines-large-orders"  # other tests use the example's own names
+
+
 @pytest.fixture
 def project(tmp_path: Path, topics: Topics) -> Path:
-    """A copy of the example that looks at the tests' broker and keeps its state in the test's folder."""
+    """A copy of the example that looks at the tests' broker and topics and keeps its state in the test's folder."""
     shutil.copytree(ROOT / "ddl_examples/pipelines", tmp_path / "shop")
-    for file in (tmp_path / "shop/tables").glob("*.sql"):
-        file.write_text(file.read_text().replace("localhost:9092", topics.bootstrap))
+    (tmp_path / "shop/tables").chmod(0o700)  # a checkout can be writable by a group, which a catalog folder may not
+    for name, topic in (("orders", ORDERS), ("large_orders", LARGE)):
+        file = tmp_path / f"shop/tables/default.{name}.sql"
+        file.write_text(
+            file.read_text()
+            .replace("localhost:9092", topics.bootstrap)
+            .replace(f"'topic' = '{name.replace('_', '-')}'", f"'topic' = '{topic}'")
+        )
     spec = tmp_path / "shop/spark-pipeline.yml"
     spec.write_text(spec.read_text().replace("/tmp/shop-pipeline", str(tmp_path / "storage")))
     return tmp_path / "shop"
@@ -58,20 +67,20 @@ def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[str, .
 
 
 def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> None:
-    topics.create_named("orders", 2)
-    topics.create_named("large-orders")
+    topics.create_named(ORDERS, 2)
+    topics.create_named(LARGE)
     topics.put(
-        "orders",
+        ORDERS,
         b'{"order_id": 1, "country": "de", "price": 9.99, "quantity": 3}',
         b'{"order_id": 2, "country": "fr", "price": 60.00, "quantity": 2}',
     )
-    topics.put("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
+    topics.put(ORDERS, b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
 
     run(project)
     assert table(project, "revenue", ("country", "revenue", "orders")) == [("DE", "32.97", "2"), ("FR", "120.00", "1")]
-    assert [json.loads(m.value() or b"") for m in topics.take("large-orders", 1)] == [{"order_id": 2, "total": 120.0}]
+    assert [json.loads(m.value() or b"") for m in topics.take(LARGE, 1)] == [{"order_id": 2, "total": 120.0}]
 
-    topics.put("orders", b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
+    topics.put(ORDERS, b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
     run(project)
     assert table(project, "order_log", ("order_id", "country", "total")) == [
         ("1", "DE", "29.97"),
@@ -80,7 +89,7 @@ def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> Non
         ("4", "US", "100.00"),
     ]
     assert table(project, "revenue", ("country", "revenue")) == [("DE", "32.97"), ("FR", "120.00"), ("US", "100.00")]
-    assert [json.loads(m.value() or b"") for m in topics.take("large-orders", 2)] == [
+    assert [json.loads(m.value() or b"") for m in topics.take(LARGE, 2)] == [
         {"order_id": 2, "total": 120.0},
         {"order_id": 4, "total": 100.0},
     ]
