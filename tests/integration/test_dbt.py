@@ -30,6 +30,8 @@ def project(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "dbt_kafka_sql", tmp_path / "dbt_kafka_sql", ignore=shutil.ignore_patterns("__pycache__"))
     files = shutil.ignore_patterns(*(ROOT / "ddl_examples/dbt/.gitignore").read_text().replace("/", "").split())
     shutil.copytree(ROOT / "ddl_examples/dbt", tmp_path / "ddl_examples/dbt", ignore=files)
+    sources = tmp_path / "ddl_examples/dbt/models/sources.yml"
+    sources.write_text(sources.read_text().replace("# properties.sasl.password", "properties.sasl.password"))
     return tmp_path / "ddl_examples/dbt"
 
 
@@ -40,6 +42,7 @@ def dbt(project: Path, bootstrap: str, *arguments: str) -> str:
     environment = {
         **os.environ,
         "KAFKA_BOOTSTRAP": bootstrap,
+        "KAFKA_PASSWORD": "planted-secret",
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable,
     }
@@ -53,6 +56,7 @@ def dbt(project: Path, bootstrap: str, *arguments: str) -> str:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "planted-secret" not in done.stdout + done.stderr
     return done.stdout
 
 
@@ -101,3 +105,7 @@ def test_two_runs_with_records_in_between(project: Path, topics: Topics) -> None
     dbt(project, topics.bootstrap, "docs", "generate")
     catalog = json.loads((project / "target/catalog.json").read_text())
     assert set(catalog["nodes"]) >= {"model.shop.order_log", "model.shop.revenue", "model.shop.stg_orders"}
+
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert any(b"${env:KAFKA_PASSWORD}" in path.read_bytes() for path in files)
+    assert [path for path in files if b"planted-secret" in path.read_bytes()] == []
