@@ -42,7 +42,11 @@ def negative(value: Typed) -> Typed:
     if value.type is None:
         return value
     if isinstance(value.literal, int):
-        return Typed(str(-value.literal), value.type, -value.literal)
+        smallest = -(2 ** (31 if value.type.name == "INT" else 63))
+        number = value.literal if value.literal == smallest else -value.literal  # it has no positive counterpart
+        sql = f"({number})" if number == smallest else str(number)
+        sql += "L" if value.type.name == "BIGINT" and number == -(2**31) else ""  # an INT to Spark
+        return Typed(sql, value.type, number)
     if kind(value) == "integer":
         return _whole("-", Typed("0", value.type), value, value.type)
     if kind(value) not in NUMERIC:

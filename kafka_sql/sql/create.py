@@ -20,7 +20,7 @@ from kafka_sql.sql import lexer
 from kafka_sql.sql.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.dialect import parse_declaration
 from kafka_sql.sql.expressions import translate
-from kafka_sql.sql.interval import interval
+from kafka_sql.sql.interval import interval, total
 from kafka_sql.sql.names import plain_name
 from kafka_sql.sql.render import create_statement
 from kafka_sql.sql.syntax_error import syntax_error, unclosed_quote
@@ -216,8 +216,12 @@ def _delay(mark: WatermarkDeclaration) -> str:
     this, what = mark.expression, f"WATERMARK FOR {mark.column}"
     if _is_column(this, mark.column):
         return "'0' SECOND"
-    if isinstance(this, exp.Sub) and _is_column(this.left, mark.column) and isinstance(this.right, exp.Interval):
-        delay = interval(this.right, what)
+    delays = []
+    while isinstance(this, exp.Sub) and isinstance(this.right, exp.Interval):
+        delays.append(interval(this.right, what))
+        this = this.left
+    if delays and _is_column(this, mark.column):
+        delay = delays[0] if len(delays) == 1 else total(delays)
         if delay.microseconds < 0:
             raise UnsupportedSqlError(f"{what}: the delay INTERVAL {delay.sql} is negative.")
         return delay.sql

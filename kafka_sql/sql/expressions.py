@@ -6,26 +6,24 @@ computed column that is silently another number is worse than an error.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from sqlglot import exp
 
-from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.literals import quote
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sql.arithmetic import arithmetic, negative
 from kafka_sql.sql.casts import cast
 from kafka_sql.sql.conditions import among, between, branches, compare, distinct, truth
+from kafka_sql.sql.constants import constant, literal, smallest, time
 from kafka_sql.sql.functions.collections import element
 from kafka_sql.sql.functions.patterns import like
 from kafka_sql.sql.functions.table import call
 from kafka_sql.sql.functions.times import ceil_to, floor_to
 from kafka_sql.sql.interval import DAY, Interval, span
-from kafka_sql.sql.typed import BOOLEAN, STRING, NoCommonMeaning, Typed, describe
+from kafka_sql.sql.typed import BOOLEAN, NoCommonMeaning, Typed, describe
 from kafka_sql.sql.types import FlinkType
 
 _NAMES: Final[dict[type[exp.Expr], str]] = {
@@ -89,49 +87,8 @@ def _field(node: exp.Dot, context: Context) -> Typed:
     return Typed(f"{row.sql}.{quote(name)}", fields[name])
 
 
-def _literal(node: exp.Literal, _: Context) -> Typed:
-    text = node.name
-    if node.is_string:
-        return Typed(string(text), STRING, text)
-    if "e" in text.lower():
-        if math.isinf(float(text)):
-            raise NoCommonMeaning(f"{text} does not fit a DOUBLE")
-        return Typed(text, FlinkType("DOUBLE"))
-    whole, _dot, fraction = text.partition(".")
-    if not fraction:
-        if int(whole) >= 2**63:
-            raise NoCommonMeaning(f"{text} does not fit a BIGINT")
-        return Typed(str(int(whole)), FlinkType("INT" if int(whole) < 2**31 else "BIGINT"), int(whole))
-    digits = len(whole) + len(fraction)  # Flink counts the zero before the point, Spark does not
-    if digits > 38:
-        raise NoCommonMeaning(f"{text} has more than the 38 digits of DECIMAL")
-    sql = f"CAST({text} AS DECIMAL({digits},{len(fraction)}))" if whole[:1] == "0" else text
-    return Typed(sql, FlinkType("DECIMAL", (digits, len(fraction))))
-
-
-def _typed_literal(node: exp.Introducer, context: Context) -> Typed:
-    name = node.name
-    if name == "TIME":
-        raise NoCommonMeaning("the TIME literal has no translation")
-    text = node.expression.name
-    match = re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)(?:[.]([0-9]{1,6}))?", text)
-    try:
-        time = datetime.fromisoformat(match[1]) if match else None
-    except ValueError:
-        time = None
-    if match is None or time is None or (name == "DATE" and len(text) > 10):
-        form = "yyyy-MM-dd" if name == "DATE" else "yyyy-MM-dd HH:mm:ss, with up to 6 digits behind a point"
-        raise NoCommonMeaning(f"{name} '{text}' is no {name.lower()} of the form {form}")
-    if name == "DATE":
-        return Typed(f"DATE '{text}'", FlinkType("DATE"))
-    fraction = match[2] or ""
-    return Typed(f"TIMESTAMP_NTZ '{time}{'.' if fraction else ''}{fraction}'", FlinkType("TIMESTAMP", (len(fraction),)))
-
-
-def _constant(node: exp.Expr, _: Context) -> Typed:
-    if isinstance(node, exp.Null):
-        return Typed("NULL", None)
-    return Typed("TRUE" if node.this else "FALSE", BOOLEAN)
+def _literal(node: exp.Expr, _: Context) -> Typed:
+    return _LITERALS[type(node)](node)
 
 
 def _parentheses(node: exp.Paren, context: Context) -> Typed:
@@ -139,12 +96,7 @@ def _parentheses(node: exp.Paren, context: Context) -> Typed:
 
 
 def _negative(node: exp.Neg, context: Context) -> Typed:
-    this = node.this
-    if isinstance(this, exp.Literal) and not this.is_string and int(this.name) in (2**31, 2**63):
-        smallest = FlinkType("INT" if int(this.name) == 2**31 else "BIGINT")
-        sql = "(-2147483648)" if smallest.name == "INT" else "(-9223372036854775808)"
-        return Typed(sql, smallest, -int(this.name))
-    return negative(_translate(this, context))
+    return smallest(node.this) or negative(_translate(node.this, context))
 
 
 def _arithmetic(node: exp.Binary, context: Context) -> Typed:
@@ -270,6 +222,12 @@ def _function(node: exp.Anonymous, context: Context) -> Typed:
     return call(node.name, arguments)
 
 
+_LITERALS: Final[dict[type[exp.Expr], Callable[[Any], Typed]]] = {
+    exp.Literal: literal,
+    exp.Introducer: time,
+    exp.Null: constant,
+    exp.Boolean: constant,
+}
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -281,10 +239,7 @@ _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
 _HANDLERS: Final[dict[type[exp.Expr], Callable[[Any, Context], Typed]]] = {
     exp.Column: _column,
     exp.Dot: _field,
-    exp.Literal: _literal,
-    exp.Introducer: _typed_literal,
-    exp.Null: _constant,
-    exp.Boolean: _constant,
+    **dict.fromkeys(_LITERALS, _literal),
     exp.Paren: _parentheses,
     exp.Neg: _negative,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), _arithmetic),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -51,6 +52,8 @@ def span(node: exp.Interval, what: str) -> Interval:
     """
     text, unit = node.name, node.args["unit"].name
     first, _, last = unit.partition(" TO ")
+    if len(text) > 60:  # Spark's longest has 26 characters
+        raise _wrong(f"{text[:20]}...", unit, what)
     if unit == "WEEK":
         return _weeks(text, what)
     if first in _MONTHS:
@@ -70,6 +73,14 @@ def span(node: exp.Interval, what: str) -> Interval:
     sign = "-" if match[1] == "-" else ""
     shown = re.sub(r"(\.\d{3})\d+$", r"\1", text.strip().lstrip("+"))
     return Interval(f"'{shown}' {unit}", -length if sign else length)
+
+
+def total(intervals: Iterable[Interval]) -> Interval:
+    """Several intervals of fixed length as one, in seconds."""
+    microseconds = sum(i.microseconds for i in intervals)
+    seconds, rest = divmod(abs(microseconds), _UNITS["SECOND"])
+    sign, fraction = "-" if microseconds < 0 else "", f".{rest // 1000:03}" if rest else ""
+    return Interval(f"'{sign}{seconds}{fraction}' SECOND", microseconds)
 
 
 def _wrong(text: str, unit: str, what: str) -> UnsupportedSqlError:

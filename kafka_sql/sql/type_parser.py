@@ -86,6 +86,8 @@ class TypeParser(SparkParser):
         text = self.expect(TokenType.NUMBER, "expected a whole number").text
         if not text.isdecimal():
             self.fail("expected a whole number", self._prev)
+        if len(text) > 60:  # Python reads no number of more than 4,300 digits
+            self.fail("expected a smaller number", self._prev)
         return int(text)
 
     def skip_group(self, opening: TokenType, closing: TokenType) -> bool:

@@ -82,6 +82,8 @@ def test_named_column_primary_key() -> None:
         ("TIMESTAMP_LTZ(3)", "ts - INTERVAL '0.001' SECOND(3, 3)", "'0.001' SECOND"),
         ("TIMESTAMP(3)", "`ts` - INTERVAL '1 10:00' DAY TO MINUTE", "'1 10:00' DAY TO MINUTE"),
         ("TIMESTAMP(3)", "ts", "'0' SECOND"),
+        ("TIMESTAMP(3)", "ts - INTERVAL '1' MINUTE - INTERVAL '5' SECOND", "'65' SECOND"),
+        ("TIMESTAMP(3)", "ts - INTERVAL '1' DAY - INTERVAL -'0.05' SECOND", "'86399.950' SECOND"),
         ("AS TO_TIMESTAMP_LTZ(b, 3)", "ts - INTERVAL '2' minutes", "'2' MINUTE"),
         ("AS CAST(s AS TIMESTAMP(3))", "ts", "'0' SECOND"),
     ],
@@ -145,6 +147,11 @@ def test_watermark_may_stand_before_its_column() -> None:
             "r ROW<ts TIMESTAMP(3)>, WATERMARK FOR r.ts AS r.ts",
             UnsupportedSqlError,
             "WATERMARK FOR r.ts: a field of a ROW",
+        ),
+        (
+            "a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL '1' SECOND - INTERVAL -'2' SECOND",
+            UnsupportedSqlError,
+            "the delay INTERVAL '-1' SECOND is negative",
         ),
         ("a TIMESTAMP(3), WATERMARK FOR a AS a + INTERVAL '1' SECOND", UnsupportedSqlError, "less a fixed delay only"),
         (

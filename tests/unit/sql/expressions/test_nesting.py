@@ -12,6 +12,7 @@ from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.dialect import parse_declaration
 from kafka_sql.sql.types import Field, FlinkType
+from kafka_sql.table import Table
 
 LEAVES = st.one_of(
     st.sampled_from(
@@ -66,7 +67,7 @@ def test_a_type_is_read_as_it_was_written(type: FlinkType) -> None:
     assert parse_declaration(sql).columns[0].type == type
 
 
-def declared(expression: str) -> object:
+def declared(expression: str) -> Table:
     return parse_create(f"CREATE TABLE t (i INT, o BOOLEAN, c AS {expression}) WITH ('connector' = 'kafka')")
 
 
@@ -89,8 +90,9 @@ def test_deep_nesting_is_an_error(expression: str) -> None:
 
 
 def test_forty_levels_are_read() -> None:
-    declared("(" * 40 + "i" + ")" * 40)
-    parse_create(f"CREATE TABLE t (c {'ARRAY<' * 40}INT{'>' * 40}) WITH ('connector' = 'kafka')")
+    assert declared("(" * 40 + "i" + ")" * 40).columns[-1].expression == "`i`"
+    deep = parse_create(f"CREATE TABLE t (c {'ARRAY<' * 40}INT{'>' * 40}) WITH ('connector' = 'kafka')")
+    assert deep.columns[0].type == "ARRAY<" * 40 + "INT" + ">" * 40
 
 
 @settings(deadline=None)
