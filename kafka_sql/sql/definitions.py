@@ -19,7 +19,7 @@ from kafka_sql.sql.frames import nothing
 from kafka_sql.sql.insert_head import Insert
 from kafka_sql.sql.inserts import Run, insert
 from kafka_sql.sql.like import merged
-from kafka_sql.sql.names import meant, plain_name
+from kafka_sql.sql.names import declared, meant, plain_name
 from kafka_sql.sql.query_columns import columns_of, with_query_columns
 from kafka_sql.sql.reads import reading
 
@@ -66,9 +66,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     schema = run(reading(tables, query, settings.is_streaming(spark)).text).schema
     whole = with_query_columns(declaration, columns_of(schema, "The query"))
     table = table_of(whole)
-    old = tables.find(table.name)
-    if old is not None and old.table.temporary != table.temporary:
-        old = None
+    old = declared(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
             return nothing(spark)
@@ -77,17 +75,17 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
             "CREATE TABLE IF NOT EXISTS."
         )
     before = old.table if old is not None else None
-    tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
-    entry = tables.find(table.name)
+    # by name, a temporary table could be found in the place of the new one
+    entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
     assert entry is not None
     filling = Insert(table.name, False, None, True, None, query, 0)
     try:
         return insert(spark, tables, entry, filling, run)
-    except Exception:
+    except BaseException:  # an interrupt, too
         if before is not None:
             tables.alter(entry, before)
         else:
-            tables.drop(table.name, table.temporary)
+            tables.remove(entry)
         raise
 
 

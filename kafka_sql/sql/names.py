@@ -31,6 +31,17 @@ def meant(tables: Tables, name: tuple[str, ...]) -> Entry | None:
     return None if _is_temporary_view(tables, name[0]) else entry
 
 
+def declared(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | None:
+    """The temporary, or the lasting, Kafka table of a name, whatever hides it."""
+    found = tables.find(name[-1:] if temporary else plain_name(name))
+    if found is None or found.table.temporary == temporary:
+        return found
+    if temporary:
+        return None
+    database = tables.plain("SELECT current_database()").collect()[0][0]
+    return tables.find((database, *name))
+
+
 def _is_temporary_view(tables: Tables, name: str) -> bool:
     views = tables.plain(f"SHOW VIEWS LIKE {string(re.sub(r'[^0-9A-Za-z_]', '*', name))}").collect()
     return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)

@@ -78,6 +78,7 @@ class _Frame:
 
 
 _SET_OPERATORS = {"UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS"}
+_QUERIES = {"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("}
 # Words before a parenthesis that are no function's name.
 _NO_CALL = set(
     """ALL AND ANY AS BY CASE DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT JOIN LATERAL MATERIALIZED MINUS NOT
@@ -171,13 +172,20 @@ class _Finder:
             return self._text(2) == "AS"
         if word in _BEFORE_BY:
             return self._text(1) == "BY"
-        return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or word in _SET_OPERATORS
+        return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or (word in _SET_OPERATORS and not self._drops(0))
+
+    def _drops(self, offset: int) -> bool:
+        """Whether ``EXCEPT (columns)`` behind a star stands at the offset, and no set operator."""
+        if (self._text(offset), self._text(offset - 1), self._text(offset + 1)) != ("EXCEPT", "*", "("):
+            return False
+        return self._text(offset + 2) not in _QUERIES or self._text(offset + 3) in (",", ".", ")")
 
     def _open(self, frame: _Frame) -> None:
         inner = _Frame(expecting=frame.expecting, in_from=frame.expecting)
         if frame.form != FROM and frame.expecting:
             inner.form, frame.form = ENCLOSED, FROM
         before = self._lexemes[self._at - 1] if self._at else None
+        inner.start = not self._drops(-1)
         inner.call = before is not None and before.kind in (lexer.WORD, lexer.QUOTED) and before.upper not in _NO_CALL
         self._frames.append(inner)
         frame.expecting = frame.start = False

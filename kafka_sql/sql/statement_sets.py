@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
@@ -13,6 +15,8 @@ from kafka_sql.sql.jobs import Job
 from kafka_sql.sql.kinds import StatementSet
 from kafka_sql.sql.names import meant
 from kafka_sql.sql.statements import Insert, kind
+
+_LOG = logging.getLogger("kafka_sql.sql")
 
 
 def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: Run) -> DataFrame:
@@ -39,11 +43,19 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
                 run(prepared.batch)
             else:
                 jobs.append(streaming.run(spark, prepared.entry, prepared.stream, name))
-    except Exception:
-        for job in jobs:
-            job.stop()
+    except BaseException:  # an interrupt, too
+        _stop(jobs)
         raise
     return streaming.job_ids(spark, jobs) if jobs else nothing(spark)
+
+
+def _stop(jobs: list[Job]) -> None:
+    """Stop all of them; what keeps one from it is logged, so that the first failure stays the one that is raised."""
+    for job in jobs:
+        try:
+            job.stop()
+        except BaseException as e:
+            _LOG.error("Statement set: job '%s' (%s) could not be stopped: %s", job.id, job.name, e)
 
 
 def _prepared(spark: SparkSession, tables: Tables, number: int, text: str, run: Run) -> Prepared:
