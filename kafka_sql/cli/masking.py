@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import re
 
-from kafka_sql.options.secrets import is_secret
+from kafka_sql.options.secrets import GAP, is_secret
 
 MASK = "******"
 
-# 'key' = 'value' and what Spark takes for it: other quotes or none, no equals sign. A value that is not closed reaches
-# to the end. Flink's strings know no backslash: of those that hold one, too much is hidden rather than too little.
+# 'key' = 'value' and what Spark takes for it: other quotes or none, no equals sign; comments in between. A value that
+# is not closed reaches to the end. Flink's strings know no backslash: of those that hold one, too much is hidden rather
+# than too little.
 _OPTION = re.compile(
-    r"""(?P<head>(?<![\w.-])(?P<quote>['"`]?)(?P<key>[\w.-]+)(?P=quote)\s*=?\s*)"""
+    r"""(?P<head>(?<![\w.-])(?P<quote>['"`]?)(?P<key>(?:[\w.]|-(?!-))+)(?P=quote)"""
+    rf"""{GAP}(?:={GAP})?)"""
     r"""(?P<value>'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))""",
     re.DOTALL,
 )
 # SET of a key without quotes takes the rest of the statement
-_SET = re.compile(r"(?P<head>\bSET\s+(?P<key>[\w.-]+)\s*=\s*)(?P<value>[^;\s'\"][^;\r\n]*)", re.IGNORECASE)
+_SET = re.compile(
+    rf"(?P<head>\bSET\s+(?P<key>[\w.-]+){GAP}={GAP})(?P<value>[^;\s'\"][^;\r\n]*)",
+    re.IGNORECASE,
+)
 
 
 def masked(sql: str) -> str:
     """The text with ``******`` for the values of options whose keys are secret ones."""
     for pattern in (_OPTION, _SET):
-        at = 0
+        parts, at, kept = [], 0, 0
         while (match := pattern.search(sql, at)) is not None:
             at = match.end("key")  # what looks like this key's value may be the next key
             if is_secret(match["key"]):
                 quote = match["value"][0] if match["value"][0] in "'\"" else ""
-                shown = f"{quote}{MASK}{quote}"
-                sql = sql[: match.start("value")] + shown + sql[match.end("value") :]
-                at = match.start("value") + len(shown)
+                parts += [sql[kept : match.start("value")], f"{quote}{MASK}{quote}"]
+                kept = at = match.end("value")
+        sql = "".join([*parts, sql[kept:]])
     return sql

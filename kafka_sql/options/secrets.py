@@ -37,8 +37,14 @@ def is_secret(key: str) -> bool:
     return "password" in words or words.endswith(_ENDINGS)
 
 
+# Blanks and comments between a key, its equals sign and its value. Java recurses once for each turn of a group, and an
+# unclosed comment is looked for at every key, so both are bounded.
+GAP = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]{0,1000}\*{1,1000}){0,50}/)\s*){0,20}"
+
+
 def secrets_pattern() -> str:
     """A regular expression of Java's and Python's that finds ``'key' = 'value'`` of secret keys in a statement."""
     endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
     key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{endings})['"`]?"""
-    return rf"""(?i){key}\s*=\s*(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\s;]+)"""
+    quoted = "|".join(f"{q}[^{q}]*(?:{q}{q}[^{q}]*){{0,1000}}{q}" for q in "'\"")
+    return rf"""(?i){key}{GAP}={GAP}(?:{quoted}|[^\s;]+)"""
