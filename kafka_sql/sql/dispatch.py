@@ -7,11 +7,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql import definitions, explain, jobs, settings, show, statement_sets
+from kafka_sql.sql import definitions, explain, foreign, jobs, settings, show, statement_sets
 from kafka_sql.sql import statements as st
 from kafka_sql.sql.frames import frame, nothing
-from kafka_sql.sql.inserts import Run, insert, refuse_foreign
-from kafka_sql.sql.names import meant, plain_name
+from kafka_sql.sql.inserts import Run, foreign_insert, insert
+from kafka_sql.sql.names import declared, meant, plain_name
 from kafka_sql.sql.reads import needs_look, reading
 
 
@@ -27,7 +27,14 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
             return run(reading(tables, text, streaming).text if streaming or needs_look(text) else text)
+        case None if tables and needs_look(text) and not settings.is_streaming(spark):
+            return run(foreign.created(tables, text))
         case None:
+            return run(text)
+        case st.CreateView():
+            return run(_view(tables, statement, text))
+        case st.DropDatabase(name):
+            _empty(tables, name)
             return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
@@ -51,10 +58,14 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             return definitions.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
+        case st.AlterTable(name, True) if meant(tables, name) is None and not _exists(spark, name):
+            return nothing(spark)
+        case st.AlterTable(name, flinks=True) if meant(tables, name) is None:
+            raise _not_found(name)
         case st.AlterTable(name, True, rest) if meant(tables, name) is None:  # Spark has no IF EXISTS here
-            return run(f"ALTER TABLE {show.name_of(name)}{text[rest:]}") if _exists(spark, name) else nothing(spark)
+            return run(f"ALTER TABLE {show.name_of(name)}{text[rest:]}")
         case st.Insert(name) if meant(tables, name) is None:
-            refuse_foreign(spark, tables, statement)
+            return run(foreign_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
     entry = meant(tables, table) if table else None
     return run(text) if entry is None else _of_table(spark, tables, entry, statement, text, run)
@@ -92,6 +103,31 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
     raise TableNotFoundError(f"There is no temporary table '{'.'.join(statement.name)}' in this session.")
 
 
+def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
+    """A CREATE VIEW for Spark; a temporary one hides a lasting Kafka table, and may take its name."""
+    entry = declared(tables, statement.name, statement.temporary) if tables and not statement.harmless else None
+    if entry is not None:
+        raise refusal(entry, st.Refused("CREATE VIEW", statement.name))
+    return foreign.view(tables, text)
+
+
+def _empty(tables: Tables, database: tuple[str, ...]) -> None:
+    """Drop the Kafka tables of a database that is about to be dropped with what it holds."""
+    name = plain_name((*database, "t"))[:-1]
+    if len(name) != 1 or name[0].lower() == "default":  # of another catalog, or one that Spark never drops
+        return
+    for entry in [e for e in tables if e.name[0] == name[0].lower()]:
+        tables.remove(entry)
+
+
+def _not_found(name: tuple[str, ...]) -> TableNotFoundError:
+    shown = ".".join(name)
+    return TableNotFoundError(
+        f"ALTER TABLE {shown}: there is no Kafka table '{shown}'. SHOW TABLES lists them; a table of Spark's own is "
+        "altered in Spark's words, such as SET TBLPROPERTIES (...)."
+    )
+
+
 def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
     return spark.catalog.tableExists(show.name_of(plain_name(name)))
 
@@ -105,7 +141,7 @@ _INSTEAD = {
     "COMMENT ON TABLE": "the comment stands in CREATE TABLE ... COMMENT '...' WITH (...)",
     "DROP VIEW": "it is a table and no view. Use DROP TABLE",
     "ALTER VIEW": "it is a table and no view. Use ALTER TABLE",
-    "CREATE OR REPLACE VIEW": "it is a table and no view. Choose another name, or DROP TABLE it first",
+    "CREATE VIEW": "it is a table and no view. Choose another name, or DROP TABLE it first",
 }
 
 

@@ -12,7 +12,7 @@ from kafka_sql.sql import statements as st
 from kafka_sql.sql.create import read
 from kafka_sql.sql.dialect import parse_declaration
 from kafka_sql.sql.frames import frame
-from kafka_sql.sql.inserts import Run, prepare, refuse_foreign
+from kafka_sql.sql.inserts import Run, foreign_insert, prepare
 from kafka_sql.sql.names import meant
 from kafka_sql.sql.reads import needs_look, reading
 
@@ -40,8 +40,8 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
         case st.Insert(name):
             entry = meant(tables, name)
             if entry is None:
-                refuse_foreign(spark, tables, inner)
-                return None
+                changed = foreign_insert(spark, tables, inner, text)
+                return _sparks(mode, changed, run) if changed != text else None
             ready = prepare(spark, tables, entry, inner, run)
             if ready.stream is None:
                 return _sparks(mode, ready.batch, run)

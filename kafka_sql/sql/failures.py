@@ -7,11 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException
 
 from kafka_sql import errors
+from kafka_sql.options.secrets import secrets_pattern
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
+_SECRET = re.compile(secrets_pattern())
+_MASK = "******"
+_SHORTEST = 4  # characters of a secret that is looked for in all of a message: a shorter one would be found anywhere
 _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 
 
@@ -19,11 +23,21 @@ _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 def unwrapped() -> Iterator[None]:
     """Raise what a statement failed of, instead of the wrapping; that stays as its cause.
 
+    Spark's parser quotes the statement, whole: where a secret stands in it, the error is one with the secret masked,
+    and has no cause, as that would show it.
+
     Only statements that run at once can be helped so: a SELECT fails later, in ``show()`` or ``collect()``, with the
     same words.
     """
     try:
         yield
+    except ParseException as e:
+        shown = masked(str(e))
+        if shown == str(e):
+            raise
+        condition = e.getCondition() or ""
+        text = shown.strip().removeprefix(f"[{condition}]").lstrip()  # which the new one puts before it again
+        raise ParseException(message=text, errorClass=condition or None) from None
     except PySparkException as e:
         missing = _MISSING.search(str(e))
         if missing:
@@ -39,3 +53,13 @@ def unwrapped() -> Iterator[None]:
         error = kind.__new__(kind)  # the attributes did not travel, the message did
         Exception.__init__(error, found[-1][1])
         raise error from e
+
+
+def masked(message: str) -> str:
+    """A message without the values of secret options, wherever in it they stand."""
+    values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message)]
+    message = _SECRET.sub(lambda m: f"{m[0].partition('=')[0]}= {_MASK}", message)
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) >= _SHORTEST:
+            message = message.replace(value, _MASK)
+    return message

@@ -84,6 +84,29 @@ def check_placed(sql: str, placed: list[Hint]) -> None:
             )
 
 
+def check_head(head: str) -> None:
+    """Refuse a hint in the head of an INSERT that stands elsewhere than directly behind the table's name.
+
+    Args:
+        head: without the hint that stands there.
+
+    Raises:
+        UnsupportedSqlError: there is one.
+    """
+    if any(lexeme.kind == lexer.HINT for lexeme in lexer.spark_with_hints(head)):
+        raise UnsupportedSqlError(
+            "OPTIONS hint: it must stand directly behind the table's name, once: "
+            "INSERT INTO t /*+ OPTIONS('key' = 'value') */ (a, b) SELECT ..."
+        )
+
+
+def has_options(sql: str) -> bool:
+    """Whether an OPTIONS hint stands anywhere in one of Spark's statements."""
+    if "/*+" not in sql:
+        return False
+    return any(lexeme.kind == lexer.HINT and _OPTIONS.match(lexeme.text) for lexeme in lexer.spark_with_hints(sql))
+
+
 def _fail(sql: str, head: Head, message: str) -> NoReturn:
     at = head.peek()
     start, end = (at.start, at.end) if at is not None else (len(sql), len(sql))

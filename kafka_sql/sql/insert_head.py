@@ -25,6 +25,7 @@ class Insert:
         body: the query, unchanged, without the semicolon at its end.
         start: where the body starts in the statement.
         hint: the text behind the name that holds a hint, or nothing.
+        head: the statement from INSERT up to the query, as typed.
     """
 
     name: tuple[str, ...]
@@ -35,10 +36,11 @@ class Insert:
     body: str
     start: int
     hint: str = field(default="", repr=False)
+    head: str = field(default="", repr=False, compare=False)
 
 
-def insert_head(sql: str, lexemes: Iterator[Lexeme]) -> Insert | None:
-    """The INSERT whose lexemes behind that word are given; None where it is one of Spark's own forms.
+def insert_head(sql: str, lexemes: Iterator[Lexeme], start: int = 0) -> Insert | None:
+    """The INSERT at ``start`` whose lexemes behind that word are given; None where it is one of Spark's own forms.
 
     Those are INSERT OVERWRITE DIRECTORY, REPLACE WHERE | USING | ON, WITH (options) and IF NOT EXISTS.
     """
@@ -59,7 +61,8 @@ def insert_head(sql: str, lexemes: Iterator[Lexeme]) -> Insert | None:
     if not name or first is None or not _starts_query(head):
         return None
     body = lexer.without_semicolon(sql, first.start)
-    return Insert(name, overwrite, columns, by_name, partition, body, first.start, gap if "/*+" in gap else "")
+    hint, into = gap if "/*+" in gap else "", sql[start : first.start]
+    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint, into)
 
 
 def insert_behind_ctes(sql: str, _: Iterator[Lexeme]) -> Insert | None:
@@ -71,7 +74,7 @@ def insert_behind_ctes(sql: str, _: Iterator[Lexeme]) -> Insert | None:
         depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
         if depth == 0 and last == ")":
             if lexeme.upper == "INSERT":
-                found = insert_head(sql, lexer.flink(sql, lexeme.end))
+                found = insert_head(sql, lexer.flink(sql, lexeme.end), lexeme.start)
                 return found and replace(found, body=_joined(sql[: lexeme.start], found.body))
             if lexeme.upper in _QUERIES:
                 return None

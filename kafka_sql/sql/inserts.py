@@ -14,7 +14,7 @@ from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable
-from kafka_sql.sql.hints import hint_behind
+from kafka_sql.sql.hints import check_head, hint_behind
 from kafka_sql.sql.reads import Reading, needs_look, reading
 from kafka_sql.sql.statements import Insert
 from kafka_sql.table import Column
@@ -65,6 +65,9 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
             f"Table '{entry.definition.name}': {clause} has no meaning for a Kafka topic. Use INSERT INTO."
         )
     hint = hint_behind(statement.hint, 0)
+    if "/*+" in statement.head:
+        behind = statement.hint[: hint.end] if hint is not None else ""
+        check_head(statement.head.replace(behind, " ", 1))
     if hint is not None and hint.options:
         entry = tables.hinted(entry, hint.options)
     streams = settings.is_streaming(spark)
@@ -96,22 +99,29 @@ def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:
             )
 
 
-def refuse_foreign(spark: SparkSession, tables: Tables, statement: Insert) -> None:
-    """Refuse, in the streaming mode, an INSERT from Kafka tables into a table that is none: it would run as a batch.
+def foreign_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str) -> str:
+    """An INSERT into a table that is none of Kafka's, as Spark is to run it.
+
+    Args:
+        text: the statement as typed; it stays so where it says nothing of Kafka tables that Spark does not know.
 
     Raises:
-        UnsupportedSqlError: it is one.
+        UnsupportedSqlError: its query reads Kafka tables as streams, and would run as a batch.
     """
-    if not tables or not settings.is_streaming(spark):
-        return
-    found = reading(tables, statement.body, streaming=True).entries
-    if found:
-        name = ".".join(statement.name)
-        raise UnsupportedSqlError(
-            f"INSERT INTO '{name}' from '{found[0].definition.name}': a continuous query writes into Kafka tables "
-            f"only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
-            f".toTable('{name}'), or SET 'execution.runtime-mode' = 'batch'."
-        )
+    streams = settings.is_streaming(spark)
+    if not tables or not (streams or needs_look(statement.body)):
+        return text
+    read = reading(tables, statement.body, streams)
+    if not read.entries:
+        return text
+    if not (streams or read.streams):
+        return statement.head + read.text
+    name = ".".join(statement.name)
+    raise UnsupportedSqlError(
+        f"INSERT INTO '{name}' from '{read.entries[0].definition.name}': a continuous query writes into Kafka tables "
+        f"only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
+        f".toTable('{name}'), or read it as a batch: SET 'execution.runtime-mode' = 'batch', without the word STREAM."
+    )
 
 
 def targets(entry: Entry, statement: Insert) -> list[Column]:

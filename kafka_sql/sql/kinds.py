@@ -23,6 +23,7 @@ class AlterTable:
     name: tuple[str, ...]
     if_exists: bool = False
     rest: int = field(default=0, compare=False)  # where in the text it goes on behind the name
+    flinks: bool = field(default=False, compare=False)  # it goes on as it never does in Spark
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,27 @@ class DropTable:
     name: tuple[str, ...]
     if_exists: bool = False
     temporary: bool = False
+
+
+@dataclass(frozen=True)
+class DropDatabase:
+    """``DROP DATABASE | SCHEMA [IF EXISTS] name CASCADE``; without CASCADE it is Spark's."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS.
+
+    Attributes:
+        temporary: of this session alone.
+        harmless: it takes no table's name away, as IF NOT EXISTS or GLOBAL says.
+    """
+
+    name: tuple[str, ...]
+    temporary: bool = False
+    harmless: bool = False
 
 
 @dataclass(frozen=True)

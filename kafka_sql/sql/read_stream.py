@@ -9,13 +9,19 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.sql import lexer
+from kafka_sql.sql.head import Head
+from kafka_sql.sql.names import meant
 from kafka_sql.sql.reads import stream
 
 _MARK = "_kafka_sql"
 
 
 def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
-    """Teach the reader of the session's kind, once; sessions that are not enabled see no difference."""
+    """Teach the reader of the session's kind, once; sessions that are not enabled see no difference.
+
+    A Kafka table's options are those of its declaration: the reader's own, ``readStream.option(k, v)``, have no effect.
+    """
     kind = type(spark.readStream)  # classic and Connect have one each
     plain = kind.table
     if getattr(plain, _MARK, False):
@@ -27,7 +33,9 @@ def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None
         if tables is None:
             return plain(self, tableName)
         tables.refresh()
-        entry = tables.find(tuple(p.strip("`") for p in tableName.split(".")))
+        head = Head(lexer.spark(tableName))
+        name = head.name()
+        entry = meant(tables, name) if name and head.next is None else None
         return plain(self, tableName) if entry is None else tables.plain(stream(entry))
 
     setattr(table, _MARK, True)

@@ -54,7 +54,7 @@ def _stop(jobs: list[Job]) -> None:
     for job in jobs:
         try:
             job.stop()
-        except BaseException as e:
+        except BaseException as e:  # noqa: BLE001  # the caller raises what came first
             _LOG.error("Statement set: job '%s' (%s) could not be stopped: %s", job.id, job.name, e)
 
 

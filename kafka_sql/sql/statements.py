@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kafka_sql.sql import lexer
+from kafka_sql.sql.create_head import create_head, replace_head
 from kafka_sql.sql.head import Head
 from kafka_sql.sql.insert_head import Insert, insert_behind_ctes, insert_head
 from kafka_sql.sql.kinds import (
     AlterTable,
     CreateTable,
+    CreateView,
     Describe,
+    DropDatabase,
     DropTable,
     Execute,
     Explain,
@@ -33,7 +36,9 @@ from kafka_sql.sql.wrappers import begin, execute, explain, statement
 __all__ = [
     "AlterTable",
     "CreateTable",
+    "CreateView",
     "Describe",
+    "DropDatabase",
     "DropTable",
     "Execute",
     "Explain",
@@ -55,7 +60,9 @@ __all__ = [
 Statement = (
     AlterTable
     | CreateTable
+    | CreateView
     | Describe
+    | DropDatabase
     | DropTable
     | Execute
     | Explain
@@ -70,9 +77,6 @@ Statement = (
     | StatementSet
     | StopJob
 )
-
-# What ends the part of a CREATE TABLE in which Flink's WITH can stand; Spark's own statements have one of these first.
-_SPARKS_OWN = {"AS", "USING", "OPTIONS", "TBLPROPERTIES", "LOCATION", "STORED", "ROW", "CLUSTERED", "CLUSTER", "SELECT"}
 
 
 def kind(sql: str) -> Statement | None:
@@ -94,45 +98,6 @@ def is_query(sql: str) -> bool:
     return False
 
 
-def _create(_: str, lexemes: Iterator[lexer.Lexeme]) -> CreateTable | Refused | None:
-    replaced = False
-    word = next(lexemes, None)
-    while word is not None and word.upper in ("OR", "REPLACE", "TEMPORARY", "GLOBAL"):
-        replaced |= word.upper == "REPLACE"
-        word = next(lexemes, None)
-    if replaced and word is not None and word.upper == "VIEW":
-        name = Head(lexemes).name()
-        return Refused("CREATE OR REPLACE VIEW", name) if name else None
-    return _table(lexemes) if word is not None and word.upper == "TABLE" else None
-
-
-def _replace(_: str, lexemes: Iterator[lexer.Lexeme]) -> CreateTable | None:
-    word = next(lexemes, None)
-    return _table(lexemes) if word is not None and word.upper == "TABLE" else None
-
-
-def _table(lexemes: Iterator[lexer.Lexeme]) -> CreateTable | None:
-    """What follows CREATE TABLE: Flink's if WITH and a literal follow, or LIKE and a table."""
-    depth, last = 0, "TABLE"
-    base: tuple[str, ...] | None = None
-    head = Head(lexemes)
-    while (lexeme := head.take()) is not None:
-        # at any depth, so that a bracket that was forgotten is reported in Flink's terms
-        if lexeme.text == "(" and last == "WITH":
-            following = head.peek()
-            return CreateTable() if following is None or following.kind in (lexer.STRING, lexer.SYMBOL) else None
-        if lexeme.text.startswith("/*"):  # a comment that is not closed: what it swallowed is told by a guess
-            return CreateTable() if "WITH" in lexeme.text.upper() else None
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
-        named = last in (".", "TABLE", "EXISTS")
-        if depth <= 0 and not named and lexeme.upper in _SPARKS_OWN:
-            return None
-        if depth == 0 and not named and lexeme.upper == "LIKE" and base is None:
-            base = head.name()
-        last = lexeme.upper or lexeme.text
-    return CreateTable(base) if base else None
-
-
 def _alter(_: str, lexemes: Iterator[lexer.Lexeme]) -> AlterTable | Refused | None:
     head = Head(lexemes)
     if head.words("VIEW"):
@@ -142,11 +107,26 @@ def _alter(_: str, lexemes: Iterator[lexer.Lexeme]) -> AlterTable | Refused | No
         return None
     if_exists = head.words("IF", "EXISTS")
     name = head.name()
-    return AlterTable(name, if_exists, head.end) if name else None
+    return AlterTable(name, if_exists, head.end, _is_flinks(head)) if name else None
 
 
-def _drop(_: str, lexemes: Iterator[lexer.Lexeme]) -> DropTable | Refused | None:
+def _is_flinks(head: Head) -> bool:
+    """Whether ALTER TABLE goes on behind the name as it never does in Spark."""
+    first, second = head.peek(), head.peek(1)
+    if first is None or second is None:
+        return False
+    if first.upper in ("MODIFY", "RESET"):
+        return True
+    bracketed = second.text == "(" or (second.kind == lexer.STRING and first.upper == "SET")
+    return first.upper in ("SET", "ADD", "DROP") and (bracketed or second.upper == "WATERMARK")
+
+
+def _drop(_: str, lexemes: Iterator[lexer.Lexeme]) -> DropDatabase | DropTable | Refused | None:
     head = Head(lexemes)
+    if head.words("DATABASE") or head.words("SCHEMA"):
+        head.words("IF", "EXISTS")
+        name = head.name()
+        return DropDatabase(name) if name and head.words("CASCADE") and head.at_end() else None
     temporary = head.words("TEMPORARY")
     view = head.words("VIEW")
     if not view and not head.words("TABLE"):
@@ -236,7 +216,7 @@ def _refused(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Lexeme]], 
 
 
 _READERS = {
-    "CREATE": _create,
+    "CREATE": create_head,
     "DROP": _drop,
     "DESCRIBE": _describe,
     "DESC": _describe,
@@ -245,7 +225,7 @@ _READERS = {
     "SET": _set,
     "RESET": _reset,
     "INSERT": _insert,
-    "REPLACE": _replace,
+    "REPLACE": replace_head,
     "ALTER": _alter,
     "WITH": insert_behind_ctes,
     "EXPLAIN": explain,
