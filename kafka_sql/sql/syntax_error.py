@@ -14,7 +14,7 @@ _MASK = "******"
 _WIDEST = 160  # characters of a line that are shown
 # Where options begin: behind WITH, or, as that word may be what is wrong, behind the first quoted text with an
 # equals sign.
-_OPTIONS = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|'\s*=\s*", re.IGNORECASE)
+_OPTIONS = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|['\"]\s*=\s*", re.IGNORECASE)
 _KEY = re.compile(r"\s*,?\s*(?:'[A-Za-z][\w.-]*'\s*=\s*)?")
 _COMPARED = re.compile(r"=\s*(?=')")
 

@@ -143,3 +143,8 @@ def test_a_long_line_is_cut_around_the_place() -> None:
     assert len(line) < 400
     assert line[mark.index("^") :].startswith("z)")
     assert line.startswith("    1 | ...")
+
+
+def test_values_in_double_quotes_behind_a_misspelt_with_are_masked() -> None:
+    e = error('CREATE TABLE t (id INT) WHIT ("a.password" = "hunter2")')
+    assert e.marked.splitlines()[0].partition("| ")[2] == 'CREATE TABLE t (id INT) WHIT ("a.password" = ******'
