@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.occupants import OWNER
 from kafka_sql.catalog.provider import KafkaTable, provider
 from kafka_sql.definition import Definition
 from kafka_sql.table import Column, Table
@@ -62,10 +63,13 @@ def make_entry(name: Name, definition: Definition, place: Name, known_as: Name) 
     return Entry(name, definition, place, provider(format_name, definition, spark_schema(definition.table)))
 
 
-def create_source(entry: Entry) -> str:
+def create_source(entry: Entry, owner: str) -> str:
     """The statement that makes the data source a table of Spark's. With its columns: Spark asks no worker then."""
     columns = ", ".join(map(_column, entry.table.stored))
-    return f"CREATE TABLE {entry.source} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)}"
+    return (
+        f"CREATE TABLE {entry.source} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)} "
+        f"TBLPROPERTIES ({string(OWNER)} = {string(owner)})"
+    )
 
 
 def create_view(entry: Entry) -> str:
@@ -92,8 +96,8 @@ def spark_schema(table: Table) -> StructType:
 
 
 def dotted(name: Name) -> str:
-    """A name in SQL."""
-    return ".".join(quote(part) for part in name if part)
+    """A name in SQL; of a lasting table with Spark's own catalog, as another one may be the current one."""
+    return ".".join(quote(part) for part in ("spark_catalog" if name[0] else "", *name) if part)
 
 
 def _column(column: Column) -> str:

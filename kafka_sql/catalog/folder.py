@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import stat
 import time
@@ -19,9 +20,10 @@ from kafka_sql.errors import CatalogFolderError
 
 Name = tuple[str, str]  # database, table
 
+_LOG = logging.getLogger("kafka_sql.catalog")
 _ENDING = ".sql"
 _LOCK = ".lock"
-_SETTLED_NS = 50_000_000  # a change within the clock's tick of the last one may leave the folder's time as it was
+_SETTLED_NS = 50_000_000  # a change within the clock's tick of the last one may leave a file's time as it was
 
 
 class Folder:
@@ -38,7 +40,8 @@ class Folder:
             CatalogFolderError: it cannot be had, or others can write into it.
         """
         self.path = Path(path).absolute()
-        self._seen = -1
+        self._seen: object = None
+        self._gone = False
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = self.path.stat()
@@ -51,18 +54,40 @@ class Folder:
             )
 
     def changed(self) -> bool:
-        """Whether the folder may have changed since it was last read: one stat."""
-        return self._stamp() != self._seen
+        """Whether a file may have changed since the last reading. A folder that is gone has not: it may come back."""
+        try:
+            stamp = self._stamp()
+        except OSError as e:
+            if not self._gone:
+                _LOG.warning(
+                    "Catalog folder '%s' cannot be read: %s. Its tables stay as they are.", self.path, e.strerror
+                )
+            self._gone = True
+            return False
+        self._gone = False
+        return stamp != self._seen
 
     def read(self) -> dict[Name, str]:
-        """All statements."""
-        stamp = self._stamp()
-        self._seen = stamp if time.time_ns() - stamp > _SETTLED_NS else -1
+        """All statements; a file that cannot be read is left out with a warning.
+
+        Raises:
+            CatalogFolderError: the folder cannot be read.
+        """
+        try:
+            stamp = self._stamp()
+        except OSError as e:
+            raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be read: {e.strerror}.") from e
         statements = {}
         for file in sorted(self.path.glob("[!.]*.*" + _ENDING)):
             database, table = file.name.removesuffix(_ENDING).split(".", 1)
-            with contextlib.suppress(FileNotFoundError):  # dropped by another session just now
-                statements[unquote(database), unquote(table)] = file.read_text(encoding="utf-8")
+            try:
+                statements[unquote(database).lower(), unquote(table).lower()] = file.read_text(encoding="utf-8")
+            except FileNotFoundError:  # dropped by another session just now
+                continue
+            except (OSError, UnicodeDecodeError) as e:
+                _LOG.warning("Catalog folder '%s': %s is left out: %s", self.path, file.name, e)
+        newest = max((time for _, time, _ in stamp), default=0)
+        self._seen = stamp if time.time_ns() - newest > _SETTLED_NS else None
         return statements
 
     def write(self, name: Name, statement: str) -> None:
@@ -94,8 +119,16 @@ class Folder:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the only writer, in all processes. What a writer that died left half-way is removed."""
-        with open(os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+        """Be the only writer, in all processes. What a writer that died left half-way is removed.
+
+        Raises:
+            CatalogFolderError: the folder cannot be written.
+        """
+        try:
+            descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as e:
+            raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be written: {e.strerror}.") from e
+        with open(descriptor) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             for half_way in self.path.glob(".*.tmp"):
                 half_way.unlink()
@@ -104,8 +137,15 @@ class Folder:
     def _file(self, name: Name) -> Path:
         return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _ENDING)
 
-    def _stamp(self) -> int:
-        return self.path.stat().st_mtime_ns
+    def _stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """Names, times and sizes of the files: who writes in place does not change the folder's own time."""
+        found = []
+        with os.scandir(self.path) as files:
+            for file in files:
+                if file.name.endswith(_ENDING):
+                    with contextlib.suppress(FileNotFoundError):  # dropped just now
+                        found.append((file.name, file.stat().st_mtime_ns, file.stat().st_size))
+        return tuple(sorted(found))
 
     def _sync(self) -> None:
         folder = os.open(self.path, os.O_RDONLY)

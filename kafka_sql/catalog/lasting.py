@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,7 @@ class Lasting:
     """The tables by name, the folder that keeps them, and the names of data sources that are in use.
 
     Attributes:
+        lock: held by the session that changes them.
         version: grows with every change, so that a session knows when to look again.
         entries: the tables.
         folder: where they are kept, if anywhere.
@@ -24,6 +26,7 @@ class Lasting:
     def __init__(self) -> None:
         """No tables."""
         self.version = 0
+        self.lock = threading.RLock()
         self.entries: dict[Name, Entry] = {}
         self.folder: Folder | None = None
         self.texts: dict[Name, str] = {}

@@ -1,10 +1,13 @@
-"""What stands under a name in Spark's catalog that this application does not know."""
+"""What stands under a name in Spark's catalog. Spark lists a table without loading it, so that one whose data source is
+not known can be told, too.
+"""
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import DataFrame
 
@@ -12,46 +15,43 @@ from kafka_sql.catalog.literals import quote, string
 
 Name = tuple[str, str]
 
-_PROVIDER = re.compile(r"^Provider: (.*)$", re.MULTILINE)
-_TYPE = re.compile(r"^Type: (.*)$", re.MULTILINE)
+OWNER: Final = "kafka_sql.owner"  # a table property: the application that made the entry
+_FIELD = r"^{}: (.*)$"
+_OWNED = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
 
-class Occupant(enum.Enum):
-    """Whose a name is."""
+@dataclass(frozen=True)
+class Occupant:
+    """An entry of Spark's catalog.
 
-    SPARK = "a table or view of Spark's own"
-    ORPHAN = "TABLE"  # a Kafka table of a session that is gone: its declaration was lost, its name stayed
-    ORPHAN_VIEW = "VIEW"
-
-
-def occupant(plain: Callable[[str], DataFrame], name: Name, hidden: str) -> Occupant:
-    """Whose a name is that is taken, and by none of the application's tables.
-
-    Spark lists a table without loading it, so that one without a provider can be told.
-
-    Args:
-        hidden: the name of the data source, where ``name`` were a view over it.
+    Attributes:
+        view: whether it is a view.
+        provider: a table's data source, ``kafka.orders``.
+        owner: the application that made it, where it is a table of this package; None where it is not.
+        text: a view's query.
     """
+
+    view: bool
+    provider: str
+    owner: str | None
+    text: str
+
+
+def occupants(plain: Callable[[str], DataFrame], name: Name) -> dict[str, Occupant]:
+    """What stands under a name, and under those that begin with it (the data source behind a view does)."""
     database, table = name
-    found = {
-        row.tableName.lower(): row.information
-        for row in plain(f"SHOW TABLE EXTENDED IN {quote(database)} LIKE {string(_pattern(table))}").collect()
-        if not row.isTemporary
-    }
-    if table not in found:  # a temporary view
-        return Occupant.SPARK
-    if _is_kafka(found[table]):
-        return Occupant.ORPHAN
-    kind = _TYPE.search(found[table])
-    is_view = kind is not None and kind[1] == "VIEW"
-    return Occupant.ORPHAN_VIEW if is_view and hidden in found and _is_kafka(found[hidden]) else Occupant.SPARK
+    pattern = re.sub(r"\W", "*", table) + "*"  # odd characters match all
+    rows = plain(f"SHOW TABLE EXTENDED IN spark_catalog.{quote(database)} LIKE {string(pattern)}").collect()
+    return {row.tableName.lower(): _read(row.information) for row in rows if not row.isTemporary}
 
 
-def _is_kafka(information: str) -> bool:
-    provider = _PROVIDER.search(information)
-    return provider is not None and provider[1].startswith("kafka.")
+def _read(information: str) -> Occupant:
+    provider, owned = _field("Provider", information), _OWNED.search(_field("Table Properties", information))
+    owner = owned[1] if owned and provider.startswith("kafka.") else None
+    return Occupant(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
 
 
-def _pattern(table: str) -> str:
-    """Spark's own pattern for the table and what stands behind it; odd characters match all."""
-    return re.sub(r"\W", "*", table) + "*"
+def _field(label: str, information: str) -> str:
+    """The first line of that label: a comment, which could hold another, stands after them all."""
+    found = re.search(_FIELD.format(label), information, re.MULTILINE)
+    return found[1] if found else ""

@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace as with_fields
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.apart import apart
-from kafka_sql.catalog.entry import Entry, Name, create_source, create_view, dotted, make_entry
+from kafka_sql.catalog.entry import Entry, Name, make_entry
 from kafka_sql.catalog.folder import Folder
+from kafka_sql.catalog.kept import Kept
 from kafka_sql.catalog.lasting import Lasting
-from kafka_sql.catalog.occupants import Occupant, occupant
-from kafka_sql.catalog.provider import KafkaTable
-from kafka_sql.catalog.register import register
+from kafka_sql.catalog.spark_side import HIDDEN, SparkSide
 from kafka_sql.definition import define
-from kafka_sql.errors import KafkaSqlError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.table import Table
 
 __all__ = ["Entry", "Tables"]
 
 _SPARKS_NAME = re.compile(r"\w+", re.ASCII)
-_LOG = logging.getLogger("kafka_sql.catalog")
-_HIDDEN, _TEMPORARY, _HINTED = "__kafka", "__kafka_temporary", "__kafka_hinted"  # endings of hidden sources
+_TEMPORARY, _HINTED = "__kafka_temporary", "__kafka_hinted"  # endings of data sources' names behind other views
 
 
 class Tables:
@@ -51,60 +46,66 @@ class Tables:
             plain: Spark's own ``sql()``.
             parse, render: a statement to a table, and back with its secrets, for the folder.
         """
-        self.plain = apart(spark, plain)
-        self._spark, self._lasting = spark, lasting
-        self._parse, self._render = parse, render
+        self._spark_side = SparkSide(spark, plain, lasting)
+        self._lasting = lasting
+        self._kept = Kept(lasting, self._spark_side, parse, render, self._entry)
         self._temporary: dict[Name, Entry] = {}
         self._hinted: dict[tuple[Name, frozenset[tuple[str, str]]], tuple[Entry, Entry]] = {}
-        self._registered: dict[str, type[KafkaTable]] = {}
         self._version = 0
         self.refresh()
 
     def __iter__(self) -> Iterator[Entry]:
         """The tables; the temporary ones first, as they hide the others."""
-        return itertools.chain(self._temporary.values(), self._lasting)
+        return itertools.chain(list(self._temporary.values()), self._lasting)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
         return bool(self._temporary or self._lasting.entries)
+
+    @property
+    def plain(self) -> Callable[[str], DataFrame]:
+        """Spark's own ``sql()``, for a statement of ours."""
+        return self._spark_side.plain
 
     def attach(self, folder: Folder) -> None:
         """Keep the lasting tables in a folder, and have those that it holds.
 
         Raises:
             InvalidOptionError: they are kept in another one.
+            TableExistsError: a table of the application is declared otherwise there.
         """
-        self._lasting.attach(folder)
-        with folder.lock():
-            statements = folder.read()
-            for entry in self._lasting:
-                if entry.name not in statements:
-                    self._keep(entry)
-            self._load(folder)
+        with self._lasting.lock:
+            self._kept.attach(folder)
         self.refresh()
 
     def refresh(self) -> None:
-        """See what other sessions and the folder's other users have declared. Costs microseconds if nothing was."""
-        folder = self._lasting.folder
-        if folder is not None and folder.changed():
-            self._load(folder)
+        """See what other sessions and the folder's other users have declared: a look at the files' times."""
+        self._kept.refresh()
         if self._version != self._lasting.version:
-            for entry in self._lasting:
-                self._register(entry)
-            self._version = self._lasting.version
+            with self._lasting.lock:
+                for entry in self._lasting:
+                    self._spark_side.register(entry)
+                self._version = self._lasting.version
 
     def find(self, name: tuple[str, ...]) -> Entry | None:
         """The table that ``name`` means here; a temporary one comes first, as in Spark."""
         parts = tuple(p.lower() for p in name)
-        if parts[:1] == ("spark_catalog",) and len(parts) == 3:
-            parts = parts[1:]
-        if len(parts) == 1:
-            temporary = self._temporary.get(("", parts[0]))
-            return temporary or self._lasting.entries.get((self._database(), parts[0]))
-        return self._lasting.entries.get((parts[0], parts[1])) if len(parts) == 2 else None
+        if len(parts) == 1 and ("", parts[0]) in self._temporary:
+            return self._temporary["", parts[0]]
+        named = [n for n in self._lasting.entries if n[1] == parts[-1]]
+        if not named:  # Spark need not be asked where it stands
+            return None
+        if len(parts) == 3:
+            return self._lasting.entries.get(parts[1:]) if parts[0] == "spark_catalog" else None
+        if len(parts) > 3 or self._spark_side.catalog() != "spark_catalog":
+            return None
+        return self._lasting.entries.get(parts if len(parts) == 2 else (self._spark_side.database(), parts[0]))
 
-    def create(self, table: Table, replace: bool = False) -> None:
+    def create(self, table: Table, replace: bool = False) -> Entry | None:
         """Check a declaration and make it a table of Spark's catalog.
+
+        Returns:
+            the table; None where the name is taken and the statement says IF NOT EXISTS.
 
         Raises:
             OptionError, SchemaError: the declaration is wrong; nothing is changed.
@@ -112,17 +113,19 @@ class Tables:
         """
         name = self._name(table)
         with self._writing(name):
-            old = self._entries(name).get(name)
+            old = (self._lasting.entries if name[0] else self._temporary).get(name)
             try:
                 if old is not None and not replace:
                     raise TableExistsError(
                         f"Table '{old.definition.name}' exists already. DROP TABLE it first, or say "
                         "CREATE TABLE IF NOT EXISTS."
                     )
-                self._put(self._entry(name, table), old)
+                self._kept.refuse_left_out(name)
+                return self._put(self._entry(name, table), old)
             except TableExistsError:
                 if not table.if_not_exists:
                     raise
+                return None
 
     def alter(self, entry: Entry, table: Table) -> None:
         """Give a table another declaration; its name stays.
@@ -144,15 +147,38 @@ class Tables:
             raise UnsupportedSqlError(f"ALTER TABLE {entry.definition.name} RENAME: a temporary table keeps its name.")
         table = with_fields(entry.table, name=name if len(name) > 1 else (entry.name[0], *name))
         self.create(with_fields(table, if_not_exists=False))
-        self._drop(entry)
+        self.remove(entry)
 
     def drop(self, name: tuple[str, ...], temporary: bool = False) -> bool:
-        """Drop a table; whether there was one."""
+        """Drop a table; whether there was one.
+
+        Raises:
+            StatementError: a temporary table hides the one that is to be dropped.
+        """
         entry = self.find(name)
         if entry is None or (temporary and not entry.table.temporary):
             return False
-        self._drop(entry)
+        if entry.table.temporary and not temporary and any(e.name[1] == entry.name[1] for e in self._lasting):
+            raise StatementError(
+                f"Temporary table with identifier '{entry.definition.name}' exists. Drop it first, by DROP TEMPORARY "
+                "TABLE, before removing the permanent table."
+            )
+        self.remove(entry)
         return True
+
+    def remove(self, entry: Entry) -> None:
+        """Drop a table."""
+        with self._writing(entry.name):
+            if (self._lasting.entries if entry.name[0] else self._temporary).get(entry.name) is None:
+                return  # another session was faster
+            self._spark_side.remove(entry)
+            for key in [k for k in self._hinted if k[0] == entry.name]:
+                self._spark_side.drop_source(self._hinted.pop(key)[1])
+            if entry.table.temporary:
+                del self._temporary[entry.name]
+            else:
+                self._kept.remove(entry.name)
+                self._lasting.remove(entry.name)
 
     def hinted(self, entry: Entry, options: Mapping[str, str]) -> Entry:
         """The same table with other options laid over its own, as ``/*+ OPTIONS(...) */`` asks for.
@@ -161,152 +187,59 @@ class Tables:
             OptionError: the options are wrong.
         """
         key = entry.name, frozenset(options.items())
-        made_for, found = self._hinted.get(key, (None, None))
-        if found is not None:
-            if made_for is entry:
-                return found
-            self._drop_source(found)  # the table has been altered since
-        table = with_fields(entry.table, options={**entry.table.options, **options})
-        place = self._lasting.free_place((entry.place[0], entry.name[1] + _HINTED))
-        hinted = make_entry(entry.name, define(table), place, known_as=place)
-        self._register(hinted)
-        self._create_source(hinted)
-        self._hinted[key] = entry, hinted
-        return hinted
+        with self._lasting.lock:
+            made_for, found = self._hinted.get(key, (None, None))
+            if found is not None:
+                if made_for is entry:
+                    return found
+                self._spark_side.drop_source(found)  # the table has been altered since
+            table = with_fields(entry.table, options={**entry.table.options, **options})
+            place = self._lasting.free_place((entry.place[0], entry.name[1] + _HINTED))
+            hinted = make_entry(entry.name, define(table), place, known_as=place)
+            self._spark_side.register(hinted)
+            self._spark_side.create_source(hinted)
+            self._hinted[key] = entry, hinted
+            return hinted
 
     def hidden(self) -> set[str]:
-        """Names that stand in Spark's catalog and are no user's tables."""
+        """Names that stand in Spark's catalog but are no user's tables."""
         return self._lasting.hidden()
 
-    def _register(self, entry: Entry) -> None:
-        if self._registered.get(entry.provider) is not entry.kind:  # Spark warns of what is registered again
-            register(self._spark, entry.kind)
-            self._registered[entry.provider] = entry.kind
-
-    def _put(self, entry: Entry, old: Entry | None) -> None:
-        """Make Spark's catalog and the folder hold the entry instead of the old one; all or nothing."""
-        self._register(entry)
-        placed = False
+    def _put(self, entry: Entry, old: Entry | None) -> Entry:
+        """Put an entry in the place of the old one, in Spark and in the folder; all or nothing."""
+        self._spark_side.put(entry, old)
         try:
+            self._kept.keep(entry)
+        except BaseException:
+            self._spark_side.remove(entry)
             if old is not None:
-                self._remove(old)
-            self._place(entry)
-            placed = True
-            self._keep(entry)
-        except Exception:
-            if placed:
-                self._remove(entry)
-            if old is not None:
-                self._register(old)
-                self._place(old)
+                self._spark_side.put(old, None)
             raise
         if entry.table.temporary:
             self._temporary[entry.name] = entry
         else:
             self._lasting.put(entry)
-
-    def _keep(self, entry: Entry) -> None:
-        """Write the entry into the folder, unless it came from there."""
-        folder, statement = self._lasting.folder, self._render(entry.table)
-        if folder is None or entry.table.temporary or self._lasting.texts.get(entry.name) == statement:
-            return
-        folder.write(entry.name, statement)
-        self._lasting.texts[entry.name] = statement
-
-    def _place(self, entry: Entry) -> None:
-        self._create_source(entry)
-        if entry.behind_view:
-            try:
-                self._create(create_view(entry), entry.name)
-            except Exception:
-                self._drop_source(entry)
-                raise
-
-    def _create_source(self, entry: Entry) -> None:
-        self._create(create_source(entry), entry.place)
-        self._lasting.hold(entry.place)
-
-    def _create(self, statement: str, name: Name) -> None:
-        """Run a CREATE; where the name is taken by a Kafka table of a session that is gone, instead of that.
-
-        Raises:
-            TableExistsError: the name is taken by something else.
-        """
-        try:
-            self.plain(statement)
-        except AnalysisException as e:
-            if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
-                raise
-            found = Occupant.SPARK if self._lasting.holds(name) or not name[0] else self._occupant(name)
-            if found is Occupant.SPARK:
-                raise TableExistsError(
-                    f"'{'.'.join(filter(None, name))}' exists already as {found.value}. DROP it first, or choose "
-                    "another name."
-                ) from e
-            self.plain(f"DROP {found.value} {dotted(name)}")
-            self.plain(statement)
-
-    def _remove(self, entry: Entry) -> None:
-        """Take a table out of Spark's catalog, as far as it is there."""
-        if entry.behind_view:
-            self.plain(f"DROP VIEW IF EXISTS {dotted(entry.name)}")
-        self._drop_source(entry)
-
-    def _drop_source(self, entry: Entry) -> None:
-        self.plain(f"DROP TABLE IF EXISTS {entry.source}")
-        self._lasting.leave(entry.place)
-
-    def _drop(self, entry: Entry) -> None:
-        with self._writing(entry.name):
-            if entry.name not in self._entries(entry.name):
-                return  # another session was faster
-            self._remove(entry)
-            for key in [k for k in self._hinted if k[0] == entry.name]:
-                self._drop_source(self._hinted.pop(key)[1])
-            if entry.table.temporary:
-                del self._temporary[entry.name]
-                return
-            if self._lasting.folder is not None:
-                self._lasting.folder.remove(entry.name)
-            self._lasting.remove(entry.name)
-
-    def _load(self, folder: Folder) -> None:
-        """Make the tables those of the folder. A statement that cannot be carried out is left out with a warning."""
-        statements = folder.read()
-        for entry in self._lasting:
-            if entry.name not in statements:
-                self._remove(entry)
-                self._lasting.remove(entry.name)
-        for name, statement in statements.items():
-            if self._lasting.texts.get(name) == statement:
-                continue
-            self._lasting.texts[name] = statement
-            try:
-                self.plain(f"CREATE DATABASE IF NOT EXISTS {dotted((name[0], ''))}")
-                table = with_fields(self._parse(statement), name=name)
-                self._put(self._entry(name, table), self._lasting.entries.get(name))
-            except KafkaSqlError as e:
-                _LOG.warning("Catalog folder '%s': table %s is left out: %s", folder.path, ".".join(name), e)
+        return entry
 
     @contextlib.contextmanager
     def _writing(self, name: Name) -> Iterator[None]:
-        """The folder's lock around a change of a lasting table, and what others have written before it."""
-        folder = self._lasting.folder
-        if folder is None or not name[0]:
+        """One writer at a time, in this process and among the folder's, who knows what others wrote before."""
+        folder = self._lasting.folder if name[0] else None
+        with self._lasting.lock, folder.lock() if folder is not None else contextlib.nullcontext():
+            if folder is not None:
+                self.refresh()
             yield
-            return
-        with folder.lock():
-            self.refresh()
-            yield
-
-    def _entries(self, name: Name) -> Mapping[Name, Entry]:
-        return self._lasting.entries if name[0] else self._temporary
 
     def _name(self, table: Table) -> Name:
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
+            if database:
+                raise StatementError(
+                    f"CREATE TEMPORARY TABLE {'.'.join(table.name)}: a temporary table stands in no database. Leave "
+                    f"'{'.'.join(table.name[:-1])}' out."
+                )
             return ("", name)
-        found = (database[-1] if database else self._database(), name)
+        found = (database[-1] if database else self._spark_side.database(), name)
         for part in found:
             if not _SPARKS_NAME.fullmatch(part):
                 raise StatementError(
@@ -319,13 +252,7 @@ class Tables:
         definition = define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, short = name
         if not database:  # beside a lasting table of the same name
-            place = self._lasting.free_place((self._database(), re.sub(r"\W", "_", short, flags=re.ASCII) + _TEMPORARY))
+            plain_name = re.sub(r"\W", "_", short, flags=re.ASCII)
+            place = self._lasting.free_place((self._spark_side.database(), plain_name + _TEMPORARY))
             return make_entry(name, definition, place, known_as=place)
-        place = (database, short + (_HIDDEN if table.computed else ""))
-        return make_entry(name, definition, place, known_as=name)
-
-    def _occupant(self, name: Name) -> Occupant:
-        return apart(self._spark, occupant)(self.plain, name, name[1] + _HIDDEN)
-
-    def _database(self) -> str:
-        return apart(self._spark, self._spark.catalog.currentDatabase)().lower()
+        return make_entry(name, definition, (database, short + (HIDDEN if table.computed else "")), known_as=name)

@@ -15,10 +15,19 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.catalog.folder import Folder
+from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
+from kafka_sql.sql import session
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
+
+
+def tables_of(spark: SparkSession) -> Tables:
+    """The session's tables."""
+    found = session.tables_of(spark)
+    assert found is not None
+    return found
 
 
 def run(code: str, *arguments: str) -> str:
@@ -95,16 +104,19 @@ def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSes
 
 
 class Forgotten:
-    """What is declared in the block is forgotten after it, and stays in Spark's catalog."""
+    """What is declared in the block is forgotten after it, and stays in Spark's catalog, as of another application."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._lasting = spark.__dict__["_kafka_sql_tables"]._lasting
+        self._side, self._lasting = tables_of(spark)._spark_side, tables_of(spark)._lasting
 
     def __enter__(self) -> None:
         self._before = dict(self._lasting.entries), set(self._lasting._places)
+        self._application = self._side.application
+        self._side.application = lambda: "app-gone"  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
         self._lasting.entries, self._lasting._places = self._before
+        self._side.application = self._application  # type: ignore[method-assign]
 
 
 def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_path: Path) -> None:
@@ -152,8 +164,7 @@ def test_names_that_spark_does_not_take(sql: Any, topics: Topics) -> None:
 def test_two_sessions_of_one_folder_see_each_other(
     spark: SparkSession, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tables = spark.__dict__["_kafka_sql_tables"]
-    lasting = tables._lasting
+    lasting = tables_of(spark)._lasting
     before = dict(lasting.entries)
     topic = topics.create()
     kafka_sql.enable(spark, catalog=tmp_path)
@@ -181,6 +192,49 @@ def test_two_sessions_of_one_folder_see_each_other(
             if entry.name not in before:
                 spark.sql(f"DROP TABLE {entry.definition.name}")
         lasting.folder = None
+
+
+def test_what_the_user_put_in_a_tables_place_is_not_dropped(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    plain = spark.newSession()
+    for columns in ("a INT", "a INT, b AS a + 1"):
+        sql(f"CREATE TABLE taken ({columns}) {topics.with_options('x')}")
+        entry = tables_of(spark).find(("taken",))
+        assert entry is not None
+        tables_of(spark).plain(f"DROP {'VIEW' if entry.behind_view else 'TABLE'} taken")
+        plain.sql("CREATE TABLE taken (mine INT) USING parquet")
+        plain.sql("INSERT INTO taken VALUES (4711)")
+        sql("DROP TABLE taken")
+        assert plain.sql("SELECT mine FROM taken").collect() == [(4711,)]
+        plain.sql("DROP TABLE taken")
+
+
+def test_tables_stand_in_sparks_own_catalog(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    sql(f"CREATE TABLE here (a INT) {topics.with_options('x')}")
+    tables = tables_of(spark)
+    side = tables._spark_side
+    plain_catalog = side.catalog
+    side.catalog = lambda: "another"  # type: ignore[method-assign]  # no second catalog is among Spark's jars
+    try:
+        assert tables.find(("here",)) is None
+        assert tables.find(("default", "here")) is None
+        assert tables.find(("spark_catalog", "default", "here")) is not None
+        with pytest.raises(StatementError, match=r"the current catalog is 'another'"):
+            sql(f"CREATE TABLE there (a INT) {topics.with_options('x')}")
+    finally:
+        side.catalog = plain_catalog  # type: ignore[method-assign]
+
+
+def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> None:
+    first, second = topics.create(), topics.create()
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(first)}")
+    sql("INSERT INTO t VALUES (1)")
+    sql(f"INSERT INTO t /*+ OPTIONS('topic' = '{second}') */ VALUES (2)")
+
+    def read(topic: str) -> list[Any]:
+        return list(sql(f"SELECT a FROM t /*+ OPTIONS('topic' = '{topic}') */").collect())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, [first, second] * 2)) == [[(1,)], [(2,)]] * 2
 
 
 def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
