@@ -3,6 +3,8 @@ PYTHON ?= python3
 export PYTHON
 VENV := .venv
 PY := $(VENV)/bin/python
+# Two processes, each with a Kafka and a Spark of its own; a file stays in one.
+PARALLEL := -n 2 --dist loadfile
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
@@ -16,13 +18,13 @@ demo: java $(INSTALLED) ## Run the README's example on a real Kafka, started for
 	$(PY) -m ddl_examples.demo
 
 test: java lint $(INSTALLED) ## Lint, types and import rules, then all tests
-	$(PY) -m pytest tests/unit tests/integration
+	$(PY) -m pytest $(PARALLEL) tests/unit tests/integration
 
 test-unit: java $(INSTALLED) ## The tests that need no broker
-	$(PY) -m pytest tests/unit
+	$(PY) -m pytest $(PARALLEL) tests/unit
 
 test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
-	$(PY) -m pytest tests/integration
+	$(PY) -m pytest $(PARALLEL) tests/integration
 
 bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
 	$(PY) -m benchmarks.read_json
