@@ -50,9 +50,7 @@ def test_no_value_is_left_in_any_quoting(value: str, key: str) -> None:
         assert "hunter2" not in masked(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
 
 
-@pytest.mark.parametrize(
-    "unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"]
-)
+@pytest.mark.parametrize("unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"])
 def test_a_long_text_takes_no_long_time(unit: str) -> None:
     start = time.process_time()
     masked("token" + unit * (200_000 // len(unit)))
