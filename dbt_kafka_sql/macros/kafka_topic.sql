@@ -17,14 +17,15 @@
   {%- do run_query(kafka_sql.create_table(target, model.columns, kafka)) -%}
   {%- if kafka.new_records_of -%}
     {%- set name = kafka.new_records_of -%}
-    {%- do kafka_sql.open_range(ref(name) if name is string else source(*name)) -%}
+    {%- set read = ref(name) if name is string else source(*name) -%}
+    {%- do kafka_sql.open_range(read) -%}
   {%- endif -%}
   {%- call statement('main') -%}
     INSERT INTO {{ target }} BY NAME
     {{ sql }}
   {%- endcall -%}
   {%- if kafka.new_records_of -%}
-    {%- do kafka_sql.close_range() -%}
+    {%- do kafka_sql.close_range(read) -%}
   {%- endif -%}
 
   {{ run_hooks(post_hooks) }}

@@ -1,21 +1,23 @@
 {#- The records of a Kafka relation that came since this model last ran, in brackets, for FROM.
 
-    The relation needs the metadata columns `partition` and `offset`. What has been read is known
+    The relation needs the metadata columns `partition` and `offset`, and `topic` if it reads several topics, which all
+    count from 0. What has been read is known
 
-    - in an incremental model from the model's own table, which must keep both columns: rows and mark are one write;
+    - in an incremental model from the model's own table, which must keep these columns: rows and mark are one write;
     - in a kafka_topic model from the table <model>__offsets, a row a partition and run. It is written after the topic,
       so a run that dies in between writes its records again with the next one, and none is lost. -#}
 {% macro new_records(relation) %}
+  {%- set keys = kafka_sql.partition_columns(relation) -%}
   {%- if config.get('materialized') == 'kafka_topic' -%}
     {%- if execute and not kafka_sql.declaration().new_records_of -%}
       {%- do exceptions.raise_compiler_error("new_records(" ~ relation ~ "): name it in the model's meta.kafka.new_records_of, too.") -%}
     {%- endif -%}
     (SELECT r.* FROM {{ relation }} r JOIN {{ kafka_sql.range_of(this) }} o
-      ON r.`partition` = o.`partition` WHERE r.`offset` >= o.`start` AND r.`offset` < o.`end`)
+      ON {{ kafka_sql.same(keys, 'r', 'o') }} WHERE r.`offset` >= o.`start` AND r.`offset` < o.`end`)
   {%- elif is_incremental() -%}
     (SELECT r.* FROM {{ relation }} r LEFT JOIN
-      (SELECT `partition`, max(`offset`) AS `last` FROM {{ this }} GROUP BY `partition`) o
-      ON r.`partition` = o.`partition` WHERE o.`last` IS NULL OR r.`offset` > o.`last`)
+      (SELECT {{ keys | join(', ') }}, max(`offset`) AS `last` FROM {{ this }} GROUP BY {{ keys | join(', ') }}) o
+      ON {{ kafka_sql.same(keys, 'r', 'o') }} WHERE o.`last` IS NULL OR r.`offset` > o.`last`)
   {%- else -%}
     {{ relation }}
   {%- endif -%}
@@ -29,14 +31,17 @@
   {%- if should_full_refresh() -%}
     {%- do run_query("DROP TABLE IF EXISTS " ~ offsets) -%}
   {%- endif -%}
-  {%- do run_query("CREATE TABLE IF NOT EXISTS " ~ offsets ~ " (`partition` INT, `end` BIGINT) USING parquet") -%}
+  {%- set keys = kafka_sql.partition_columns(relation) -%}
+  {%- set by = keys | join(', ') -%}
+  {%- set topic = "`topic` STRING, " if keys | length > 1 else "" -%}
+  {%- do run_query("CREATE TABLE IF NOT EXISTS " ~ offsets ~ " (" ~ topic ~ "`partition` INT, `end` BIGINT) USING parquet") -%}
   {%- do run_query("DROP TABLE IF EXISTS " ~ range) -%}
   {%- set ends -%}
     CREATE TABLE {{ range }} USING parquet AS
-    SELECT n.`partition`, coalesce(d.`end`, 0) AS `start`, n.`end`
-    FROM (SELECT `partition`, max(`offset`) + 1 AS `end` FROM {{ relation }} GROUP BY `partition`) n
-    LEFT JOIN (SELECT `partition`, max(`end`) AS `end` FROM {{ offsets }} GROUP BY `partition`) d
-      ON n.`partition` = d.`partition`
+    SELECT n.{{ keys | join(', n.') }}, coalesce(d.`end`, 0) AS `start`, n.`end`
+    FROM (SELECT {{ by }}, max(`offset`) + 1 AS `end` FROM {{ relation }} GROUP BY {{ by }}) n
+    LEFT JOIN (SELECT {{ by }}, max(`end`) AS `end` FROM {{ offsets }} GROUP BY {{ by }}) d
+      ON {{ kafka_sql.same(keys, 'n', 'd') }}
     WHERE d.`end` IS NULL OR n.`end` > d.`end`
   {%- endset -%}
   {%- do run_query(ends) -%}
@@ -44,10 +49,55 @@
 
 
 {#- Says that it has been written. -#}
-{% macro close_range() %}
+{% macro close_range(relation) %}
+  {%- set by = kafka_sql.partition_columns(relation) | join(', ') -%}
   {%- do run_query(
-    "INSERT INTO " ~ kafka_sql.offsets_of(this) ~ " SELECT `partition`, `end` FROM " ~ kafka_sql.range_of(this)
+    "INSERT INTO " ~ kafka_sql.offsets_of(this) ~ " SELECT " ~ by ~ ", `end` FROM " ~ kafka_sql.range_of(this)
   ) -%}
+{% endmacro %}
+
+
+{#- The columns that name a partition: of several topics, the topic's, too. -#}
+{% macro partition_columns(relation) %}
+  {%- if not execute or not kafka_sql.reads_several_topics(relation) -%}
+    {{- return(["`partition`"]) -}}
+  {%- endif -%}
+  {%- for table in [relation, this] if table == relation or is_incremental() -%}
+    {%- if 'topic' not in get_columns_in_query("SELECT * FROM " ~ table) -%}
+      {%- do exceptions.raise_compiler_error(
+        "new_records(" ~ relation ~ ") reads several topics, whose offsets all count from 0, and " ~ table
+        ~ " has no column `topic`. Declare it in the source, with data_type: STRING METADATA VIRTUAL, and keep it in"
+        ~ " what is selected from there; run with --full-refresh if " ~ this ~ " exists already."
+      ) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{- return(["`topic`", "`partition`"]) -}}
+{% endmacro %}
+
+
+{#- Whether a relation, or what it selects from, is a Kafka table of several topics. -#}
+{% macro reads_several_topics(relation) %}
+  {%- set ids = [] -%}
+  {%- for node in (graph.sources.values() | list) + (graph.nodes.values() | list)
+      if node.schema == relation.schema and (node.identifier or node.alias) == relation.identifier -%}
+    {%- do ids.append(node.unique_id) -%}
+  {%- endfor -%}
+  {%- for id in ids -%}
+    {%- set node = graph.sources.get(id) or graph.nodes.get(id) or {} -%}
+    {%- set options = (((node.meta or {}).kafka or {}).with or {}) -%}
+    {%- if 'topic-pattern' in options or ';' in (options.topic or '') | string -%}
+      {{- return(true) -}}
+    {%- endif -%}
+    {%- if not options -%}
+      {%- do ids.extend(((node.depends_on or {}).nodes or []) | reject('in', ids)) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {{- return(false) -}}
+{% endmacro %}
+
+
+{% macro same(keys, left, right) %}
+  {%- for key in keys -%}{{ left }}.{{ key }} = {{ right }}.{{ key }}{{ " AND " if not loop.last }}{%- endfor -%}
 {% endmacro %}
 
 
