@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,11 +30,13 @@ class Prepared:
         entry: the table, with the hint's options.
         stream: the query in the table's columns, where it is a continuous one; else None.
         batch: the statement for Spark, where it is not.
+        text: of a continuous query, what tells it from another one into the same table.
     """
 
     entry: Entry
     stream: DataFrame | None
     batch: str
+    text: str = field(default="", repr=False)
 
 
 def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> DataFrame:
@@ -49,7 +51,7 @@ def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert,
     """
     ready = prepare(spark, tables, entry, statement, run)
     if ready.stream is not None:
-        return streaming.start(spark, ready.entry, ready.stream)
+        return streaming.start(spark, ready.entry, ready.stream, ready.text)
     return run(ready.batch)
 
 
@@ -77,7 +79,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
     if streams or read.streams:
         query = run(read.text)
         if query.isStreaming:
-            return Prepared(entry, fit(entry, query, statement), "")
+            into = f"{statement.hint} {statement.columns} {statement.by_name}"
+            return Prepared(entry, fit(entry, query, statement), "", f"{into} {statement.body}")
         _check_batch(tables, entry, read.text, run)
     columns = "BY NAME" if statement.by_name else f"({', '.join(quote(c.name) for c in targets(entry, statement))})"
     return Prepared(entry, None, f"INSERT INTO {entry.source} {columns} {read.text}")
@@ -162,11 +165,11 @@ def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
 def _check_types(entry: Entry, named: DataFrame) -> None:
     """Refuse what a batch INSERT refuses: Spark checks the types of a batch only."""
     types = {f.name: f.dataType for f in spark_schema(entry.table)}
-    for field in named.schema:
-        if not assignable(field.dataType, types[field.name]):
+    for given in named.schema:
+        if not assignable(given.dataType, types[given.name]):
             raise StatementError(
-                f"INSERT INTO '{entry.definition.name}': column '{field.name}' is {types[field.name].simpleString()} "
-                f"and cannot take {field.dataType.simpleString()}. CAST it in the query."
+                f"INSERT INTO '{entry.definition.name}': column '{given.name}' is {types[given.name].simpleString()} "
+                f"and cannot take {given.dataType.simpleString()}. CAST it in the query."
             )
 
 

@@ -10,27 +10,29 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.register import active
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
-from kafka_sql.sql import settings
+from kafka_sql.sql import checkpoints, settings
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.jobs import Job, remember
 
 
-def start(spark: SparkSession, entry: Entry, query: DataFrame, name: str | None = None) -> DataFrame:
+def start(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: str | None = None) -> DataFrame:
     """Start a query that appends to a table; one row with its id in the column ``job id``.
 
     The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statements continue where they
     stopped.
 
     Args:
+        text: the query as typed, with all that makes it another one.
         name: instead of 'pipeline.name'.
 
     Raises:
         MissingOptionError: no checkpoint folder is set.
+        StatementError: without 'pipeline.name', the checkpoint is that of another query.
     """
-    return job_ids(spark, [run(spark, entry, query, name)])
+    return job_ids(spark, [run(spark, entry, query, text, name)])
 
 
-def run(spark: SparkSession, entry: Entry, query: DataFrame, name: str | None = None) -> Job:
+def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: str | None = None) -> Job:
     """Start a query that appends to a table, as ``start`` does."""
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
@@ -38,18 +40,26 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, name: str | None = 
             f"A streaming INSERT INTO '{entry.definition.name}' needs a checkpoint folder: "
             f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/that/lasts'."
         )
-    name = name or settings.read(spark, settings.PIPELINE_NAME) or f"insert-into_{entry.definition.name}"
+    chosen = settings.read(spark, settings.PIPELINE_NAME)
+    name = name or chosen or f"insert-into_{entry.definition.name}"
+    location = f"{root.rstrip('/')}/{name}"
+    folder = checkpoints.local_folder(spark, location) if chosen is None else None
+    if folder is not None:
+        checkpoints.check(folder, entry.definition.name, name, text)
     writer = (
         query.writeStream.format(entry.provider)
         .queryName(name)
         .outputMode("append")
-        .option("checkpointLocation", f"{root.rstrip('/')}/{name}")
+        .option("checkpointLocation", location)
     )
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     with active(spark):
-        return remember(spark, writer.start())
+        job = remember(spark, writer.start())
+    if folder is not None:
+        checkpoints.keep(folder, text)
+    return job
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:

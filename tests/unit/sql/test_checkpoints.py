@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import StatementError
+from kafka_sql.sql import streaming
+from kafka_sql.sql.checkpoints import check, digest, keep, local_folder
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("SELECT a FROM t", "select  a -- c\nfrom T", True),
+        ("SELECT 'a' FROM t", "SELECT 'A' FROM t", False),
+        ("SELECT a FROM t", "SELECT a FROM t /*+ OPTIONS('a' = 'b') */", False),
+        ("SELECT a FROM t", "SELECT a FROM t WHERE a > 1", False),
+        ("SELECT 1 2", "SELECT 12", False),
+    ],
+)
+def test_digest(one: str, other: str, same: bool) -> None:
+    assert (digest(one) == digest(other)) is same
+
+
+def test_another_query_is_refused_where_there_are_offsets(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "insert-into_t"
+    check(folder, "t", folder.name, "SELECT 1")
+    keep(folder, "SELECT 1")
+    check(folder, "t", folder.name, "SELECT 2")  # nothing to go on from
+    (folder / "offsets").mkdir()
+    (folder / "offsets" / "0").write_text("v1")
+    check(folder, "t", folder.name, "select 1")
+    with pytest.raises(StatementError, match=r"another query.*SET 'pipeline.name' = 'insert-into_t'"):
+        check(folder, "t", folder.name, "SELECT 2")
+
+
+def session(default: str = "file:///") -> Any:
+    configuration = SimpleNamespace(get=lambda key, other: default)
+    return SimpleNamespace(_sc=SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration)))
+
+
+@pytest.mark.parametrize(
+    ("location", "default", "folder"),
+    [
+        ("/a b/c%d", "file:///", "/a b/c%d"),
+        ("file:/a/b", "hdfs://h:1", "/a/b"),
+        ("file:///a%20b#c", "hdfs://h:1", "/a%20b#c"),
+        ("file://host/a", "file:///", None),
+        ("/a/b", "hdfs://h:1", None),
+        ("s3a://bucket/a", "file:///", None),
+        ("a/b", "file:///", None),
+    ],
+)
+def test_local_folder(location: str, default: str, folder: str | None) -> None:
+    assert local_folder(session(default), location) == (Path(folder) if folder else None)
+    assert local_folder(SimpleNamespace(client=None), location) is None  # type: ignore[arg-type]
+
+
+class Writer:
+    """Spark's, that makes the checkpoint and does nothing else."""
+
+    def __init__(self) -> None:
+        self.writeStream = self
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self
+
+    def option(self, key: str, value: str) -> Writer:
+        self.location = Path(value)
+        return self
+
+    def start(self) -> Path:
+        (self.location / "offsets").mkdir(parents=True, exist_ok=True)
+        (self.location / "offsets" / "0").touch()
+        return self.location
+
+
+def test_only_a_default_name_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_to: dict[str, str | None] = {"execution.checkpointing.dir": str(tmp_path)}
+    monkeypatch.setattr(streaming.settings, "read", lambda _, option: set_to.get(option.key))
+    monkeypatch.setattr(streaming, "remember", lambda _, query: query)
+    entry: Any = SimpleNamespace(definition=SimpleNamespace(name="t"), provider="kafka.t")
+
+    def run(text: str) -> Any:
+        return streaming.run(session(), entry, Writer(), text)  # type: ignore[arg-type]
+
+    assert run("SELECT 1") == tmp_path / "insert-into_t"
+    assert run("SELECT 1") == tmp_path / "insert-into_t"
+    with pytest.raises(StatementError, match="another query"):
+        run("SELECT 2")
+    set_to["pipeline.name"] = "insert-into_t"
+    assert run("SELECT 2") == tmp_path / "insert-into_t"
