@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import settings
+from kafka_sql.sql import foreign, settings
 from kafka_sql.sql import statements as st
 from kafka_sql.sql.create import read
 from kafka_sql.sql.dialect import parse_declaration
@@ -57,6 +57,9 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
             if streaming or needs_look(text):
                 return _sparks(mode, reading(tables, text, streaming).text, run)
             return None
+        case None if tables and needs_look(text) and not settings.is_streaming(spark):
+            changed = foreign.created(tables, text)
+            return _sparks(mode, changed, run) if changed != text else None
         case None:
             return None
         case st.AlterTable(name) | st.Refused(_, name) | st.DropTable(name) if meant(tables, name) is not None:

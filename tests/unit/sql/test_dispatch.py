@@ -72,6 +72,15 @@ def given(text: str, tables: Tables) -> Any:
     return dispatch(None, tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
 
 
+def test_explain_of_sparks_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.explain, "_sparks", lambda mode, statement, run: f"{mode}: {statement}")
+    monkeypatch.setattr(module.explain, "frame", lambda spark, columns, rows: rows)
+    for head in ("CREATE TABLE p AS", "INSERT INTO p"):
+        explained = given(f"EXPLAIN COST {head} SELECT * FROM o {_HINTED} x", Tables())
+        assert explained == [(f"COST: {head} SELECT * FROM (SELECT hinted) x",)]
+        assert given(f"EXPLAIN {head} SELECT 1", Tables()) == f"EXPLAIN {head} SELECT 1"
+
+
 _HINTED = "/*+ OPTIONS('a' = 'b') */"
 
 
