@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from kafka_sql.sql.type_parser import TypeParser
+from kafka_sql.sql.call_parser import CallParser
 
 _COMPARISONS: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -39,13 +39,9 @@ _RESERVED = set(
     """AND AS BETWEEN BY ELSE END EXISTS FROM GROUP HAVING IN IS LIKE NOT ON OR ORDER SELECT SIMILAR THEN UNION WHEN
     WHERE WITH""".split()  # noqa: SIM905
 )
-# Functions whose arguments have a grammar of their own. They are refused by name, so their arguments are passed over.
-_OWN_GRAMMAR = set(
-    """CONVERT JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_VALUE""".split()  # noqa: SIM905
-)
 
 
-class ExpressionParser(TypeParser):
+class ExpressionParser(CallParser):
     """Types, and expressions; from the loosest binding operator to the tightest."""
 
     def value(self) -> exp.Expr:
@@ -97,31 +93,32 @@ class ExpressionParser(TypeParser):
         return this
 
     def _range(self) -> exp.Expr:
-        this = self._sum()
+        this = self.operand()
         negated = self.words("NOT")
         if self.words("BETWEEN"):
             symmetric = self.words("SYMMETRIC")
             if not symmetric:
                 self.words("ASYMMETRIC")
-            low = self._sum()
+            low = self.operand()
             if not self.words("AND"):
                 self.fail("expected AND in BETWEEN")
-            this = exp.Between(this=this, low=low, high=self._sum(), symmetric=symmetric)
+            this = exp.Between(this=this, low=low, high=self.operand(), symmetric=symmetric)
         elif self.words("IN"):
-            this = exp.In(this=this, expressions=self._arguments("a list in parentheses after IN"))
+            this = exp.In(this=this, expressions=self.arguments("a list in parentheses after IN"))
         elif self.words("LIKE"):
-            this = exp.Like(this=this, expression=self._sum())
+            this = exp.Like(this=this, expression=self.operand())
             if self.words("ESCAPE"):
-                this = exp.Escape(this=this, expression=self._sum())
+                this = exp.Escape(this=this, expression=self.operand())
         elif self.words("SIMILAR", "TO"):
-            this = exp.SimilarTo(this=this, expression=self._sum())
+            this = exp.SimilarTo(this=this, expression=self.operand())
         elif negated:
             self.fail("expected BETWEEN, IN or LIKE after NOT")
         else:
             return this
         return exp.Not(this=this) if negated else this
 
-    def _sum(self) -> exp.Expr:
+    def operand(self) -> exp.Expr:
+        """Take what a comparison compares."""
         this = self._product()
         while node := _SUMS.get(self._curr.token_type):
             self._advance()
@@ -188,112 +185,12 @@ class ExpressionParser(TypeParser):
         if word in ("DATE", "TIME", "TIMESTAMP") and self._match(TokenType.STRING):
             return exp.Introducer(this=exp.Var(this=word), expression=exp.Literal.string(self._prev.text))
         if self._curr.token_type == TokenType.L_PAREN:
-            return self._call(word)
+            return self.call(word)
         if word in ("ARRAY", "MAP") and self._match(TokenType.L_BRACKET):
-            return exp.Anonymous(this=f"{word}[]", expressions=self._items())
+            return exp.Anonymous(this=f"{word}[]", expressions=self.items())
         if word in _NO_PARENTHESES:
             return exp.Anonymous(this=word, expressions=[])
         return exp.column(text)
-
-    def _call(self, name: str) -> exp.Expr:
-        if name in _OWN_GRAMMAR:
-            self.skip_group(TokenType.L_PAREN, TokenType.R_PAREN)
-            return exp.Anonymous(this=name, expressions=[])
-        if name in ("CAST", "TRY_CAST"):
-            return self._cast(exp.Cast if name == "CAST" else exp.TryCast)
-        if name in ("SUBSTRING", "OVERLAY", "POSITION"):
-            separators = {"SUBSTRING": ("FROM", "FOR"), "OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",)}
-            return exp.Anonymous(this=name, expressions=self._separated(name, separators[name]))
-        if name == "TRIM":
-            return self._trim()
-        if name == "EXTRACT":
-            return self._extract()
-        if name in ("FLOOR", "CEIL", "CEILING"):
-            return self._floor("CEIL" if name == "CEILING" else name)
-        if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
-            return self._timestamp_function(name)
-        return exp.Anonymous(this=name, expressions=self._arguments("arguments in parentheses"))
-
-    def _extract(self) -> exp.Expr:
-        self._advance()
-        unit = exp.Var(this=self.identifier("a unit such as YEAR").upper())
-        if not self.words("FROM"):
-            self.fail("expected FROM in EXTRACT")
-        value = self.value()
-        self.expect(TokenType.R_PAREN, "expected ')' after the arguments of EXTRACT")
-        return exp.Anonymous(this="EXTRACT", expressions=[unit, value])
-
-    def _floor(self, name: str) -> exp.Expr:
-        self._advance()
-        values = [self.value()]
-        if self.words("TO"):
-            name += " TO"
-            values.append(exp.Var(this=self.identifier("a unit such as HOUR").upper()))
-        self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
-        return exp.Anonymous(this=name, expressions=values)
-
-    def _timestamp_function(self, name: str) -> exp.Expr:
-        self._advance()
-        unit = self.identifier("a unit such as DAY").upper().removeprefix("SQL_TSI_")
-        values: list[exp.Expr] = [exp.Var(this=unit)]
-        while self._match(TokenType.COMMA):
-            values.append(self.value())
-        self.expect(TokenType.R_PAREN, f"expected ',' or ')' in {name}")
-        return exp.Anonymous(this=name, expressions=values)
-
-    def _arguments(self, what: str) -> list[exp.Expr]:
-        self.expect(TokenType.L_PAREN, f"expected {what}")
-        if self._match(TokenType.R_PAREN):
-            return []
-        values = [self.value()]
-        while self._match(TokenType.COMMA):
-            values.append(self.value())
-        self.expect(TokenType.R_PAREN, "expected ',' or ')'")
-        return values
-
-    def _items(self) -> list[exp.Expr]:
-        if self._match(TokenType.R_BRACKET):
-            return []
-        values = [self.value()]
-        while self._match(TokenType.COMMA):
-            values.append(self.value())
-        self.expect(TokenType.R_BRACKET, "expected ',' or ']'")
-        return values
-
-    def _cast(self, node: type[exp.Cast]) -> exp.Expr:
-        self._advance()
-        this = self.value()
-        if not self.words("AS"):
-            self.fail("expected AS and a type")
-        to = self.data_type("CAST")
-        self.expect(TokenType.R_PAREN, "expected ')' after the type of CAST")
-        return node(this=this, to=to)
-
-    def _separated(self, name: str, words: tuple[str, ...]) -> list[exp.Expr]:
-        """Arguments with words or commas between them; behind each may follow no more."""
-        self._advance()
-        values = [self._sum() if name == "POSITION" else self.value()]
-        for word in words:
-            if not (self.words(word) or self._match(TokenType.COMMA)):
-                break
-            values.append(self.value())
-        self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
-        return values
-
-    def _trim(self) -> exp.Expr:
-        """``TRIM(s)`` and ``TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)``."""
-        self._advance()
-        side = next((word for word in ("BOTH", "LEADING", "TRAILING") if self.words(word)), None)
-        characters: exp.Expr = exp.Literal.string(" ")
-        if not self.words("FROM"):
-            characters = self.value()
-            if side is None and self._match(TokenType.R_PAREN):
-                return exp.Anonymous(this="TRIM", expressions=[characters])
-            if not self.words("FROM"):
-                self.fail("expected FROM or ')' in TRIM")
-        value = self.value()
-        self.expect(TokenType.R_PAREN, "expected ')' after the arguments of TRIM")
-        return exp.Anonymous(this="TRIM", expressions=[exp.Var(this=side or "BOTH"), characters, value])
 
     def _case(self) -> exp.Expr:
         this = None if self._curr.text.upper() == "WHEN" else self.value()
