@@ -41,8 +41,10 @@ class Terminal:
         self.child.send(keys)
 
     def clear(self) -> None:
-        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it."""
-        self.screen.reset()
+        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it. The cursor stays: programs
+        write relative to it.
+        """
+        self.screen.erase_in_display(2)
 
     def end(self, timeout: float = 60) -> int:
         """The exit code, when the program has ended by itself."""

@@ -121,7 +121,7 @@ def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_pat
         "3",
         "id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL",
         "price\tDECIMAL(10, 2)\ttrue\tNULL\tNULL\tNULL\tNULL",
-        "doubled\tDECIMAL(12,2)\ttrue\tNULL\tAS price * 2\tNULL\tNULL",
+        "doubled\tDECIMAL(21,2)\ttrue\tNULL\tAS price * 2\tNULL\tNULL",
         "at\tTIMESTAMP_LTZ(3)\ttrue\tNULL\tMETADATA FROM 'timestamp'\tat - INTERVAL '5' SECOND\tNULL",
         "CREATE TABLE `default`.`orders` (",
         "  `id` INT,",

@@ -10,6 +10,6 @@ CREATE TABLE t (
 DESCRIBE t;
 --> id | BIGINT | false | NULL | NULL | NULL | the id
 --> price | DECIMAL(10, 2) | true | NULL | NULL | NULL | NULL
---> cents | DECIMAL(14,2) | true | NULL | AS price * 100 | NULL | in cents
+--> cents | DECIMAL(21,2) | true | NULL | AS price * 100 | NULL | in cents
 --> ts | TIMESTAMP(3) | true | NULL | NULL | ts - INTERVAL '1' MINUTE | when
 --> o | BIGINT | true | NULL | METADATA FROM 'offset' VIRTUAL | NULL | NULL

@@ -12,7 +12,11 @@ SELECT a, p, p_text, o FROM t ORDER BY a;
 --> 2 | 0 | 0 | 1
 CREATE TABLE wrong (a INT, ts BOOLEAN METADATA FROM 'timestamp') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
 --! Invalid data type for metadata column 'ts'
-CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offset') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
---! read-only
+CREATE TABLE not_virtual (a INT, o BIGINT METADATA FROM 'offset') WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
+SELECT a, o FROM not_virtual ORDER BY o;
+--> 1 | 0
+--> 2 | 1
+INSERT INTO not_virtual VALUES (1, 2);
+--! 'offset'
 CREATE TABLE wrong (a INT, o BIGINT METADATA FROM 'offsets' VIRTUAL) WITH (${kafka}, 'topic' = 'casts', 'format' = 'json');
 --! Invalid metadata key 'offsets' in column 'o'
