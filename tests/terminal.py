@@ -41,10 +41,12 @@ class Terminal:
         self.child.send(keys)
 
     def clear(self) -> None:
-        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it. The cursor stays: programs
-        write relative to it.
+        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it. The cursor keeps its
+        column, which programs reckon with.
         """
-        self.screen.erase_in_display(2)
+        column = self.screen.cursor.x
+        self.screen.reset()
+        self.screen.cursor_to_column(column + 1)
 
     def end(self, timeout: float = 60) -> int:
         """The exit code, when the program has ended by itself."""

@@ -228,6 +228,9 @@ def test_another_querys_checkpoint_is_refused(spark: Any, streaming: Any, topics
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM one"))
     query.processAllAvailable()
     query.stop()
+    with pytest.raises(StatementError, match=r"is that of another query.*SET 'pipeline.name'"):
+        streaming("INSERT INTO tgt SELECT a + 1 FROM one")
+    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # a name says that it is the same query, changed
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM two"))
     with pytest.raises(Exception, match=rf"holds offsets of '{one}'.*SET another 'pipeline.name'"):
         query.processAllAvailable()
