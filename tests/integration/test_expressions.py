@@ -62,7 +62,8 @@ def frame(spark: Any, table: str) -> Any:
     columns = parse_create(f"CREATE TABLE t ({INPUTS[table]['columns']}) WITH ('connector' = 'kafka')").columns
     schema = "rn INT, " + ", ".join(f"`{c.name}` {c.type}" for c in columns)
     rows = [(row,) for row in INPUTS[table]["rows"]]
-    text = spark.sparkContext.parallelize(rows, 1).toDF(["value"])
+    # not rdd.toDF(), which is of the session that was made last
+    text = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "value STRING")
     return text.selectExpr(f"from_json(value, '{schema}') AS r").selectExpr("r.*")
 
 
