@@ -21,10 +21,15 @@ class Topics:
 
     def create(self, partitions: int = 1, **config: str) -> str:
         """A new topic's name."""
-        return self.create_named(f"topic-{next(_NAMES)}", partitions, **config)
+        return self._create(f"topic-{next(_NAMES)}", partitions, config)
 
     def create_named(self, name: str, partitions: int = 1, **config: str) -> str:
-        """The same under a given name."""
+        """The same under a given name, instead of what another test has left there."""
+        if name in self.admin.list_topics(timeout=30).topics:
+            self.admin.delete_topics([name])[name].result(30)
+        return self._create(name, partitions, config)
+
+    def _create(self, name: str, partitions: int, config: dict[str, str]) -> str:
         # tests write records with times long past, which the broker would otherwise remove at its next look
         settings = {"retention.ms": "-1"} | {key.replace("_", "."): value for key, value in config.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from tests.support import Topics
 
@@ -16,9 +15,8 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_code_runs(spark: Any, sql: Any, topics: Topics, tmp_path: Path, capsys: Any) -> None:
-    new = [NewTopic(name, 1, 1) for name in ("orders", "revenue")]
-    for done in topics.admin.create_topics(new).values():
-        done.result(30)
+    for name in ("orders", "revenue"):
+        topics.create_named(name)
     declare, stream = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(declare.replace("localhost:9092", topics.bootstrap), names)
