@@ -45,7 +45,7 @@ def fails(statement):
 
 
 spark.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {options}")
-spark.sql(f"CREATE TEMPORARY TABLE passing (a INT) {options}")
+spark.sql(f"CREATE TEMPORARY TABLE passing (a INT) {options}".replace(sys.argv[4], sys.argv[5]))
 spark.sql("INSERT INTO orders VALUES (1)")
 for statement in (
     "SELECT * FROM orders",
@@ -94,9 +94,10 @@ def test_a_planted_password_is_found_nowhere(topics: Topics, tmp_path: Path) -> 
     (tmp_path / "events").mkdir()
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secrets.properties").write_text(f"key={SECRET}\n")
-    options = topics.with_options(topics.create())
+    source, target = topics.create(), topics.create()
+    options = topics.with_options(source)
     local = tmp_path / "local"
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path), options, topics.bootstrap]
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), options, topics.bootstrap, source, target]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=580, env=_environment(local))
     assert done.returncode == 0, done.stderr[-5000:]
     assert "a=2" not in done.stdout  # rows were printed as text
