@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 _ACCUMULATORS = "__python_accumulator__"
-_ITERATOR = "_execute_and_fetch_as_iterator"
+_COMMAND = "execute_command_as_iterator"
+_MARK = "_kafka_sql"
 
 
 def without_accumulators(spark: SparkSession) -> None:
-    """Let a Connect client leave out the accumulators of Python workers, once it has seen to them.
+    """Let Connect clients leave out the accumulators of Python workers where they wait for the events of a command.
 
-    Python data sources send empty ones, and a client that waits for the events of a pipeline or of a query listener
-    takes them for an unknown response and fails (SPARK-59135, in Spark 4.3.0).
+    Python data sources send empty ones, and a client that follows a pipeline or a query listener takes them for an
+    unknown response and fails (SPARK-59135, in Spark 4.3.0).
     """
-    client = getattr(spark, "client", None) if spark.__dict__.get("_sc") is None else None
-    if not hasattr(client, _ITERATOR):
+    if spark.__dict__.get("_sc") is not None:  # classic
         return
-    plain = getattr(client, _ITERATOR)
+    kind = type(getattr(spark, "client", None))
+    plain = getattr(kind, _COMMAND, None)
+    if plain is None or hasattr(plain, _MARK):
+        return
 
-    def iterator(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        with contextlib.closing(plain(*args, **kwargs)) as responses:
-            for response in responses:
-                if getattr(response, "name", None) != _ACCUMULATORS:
-                    yield response
+    @functools.wraps(plain)
+    def command(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        events: Iterator[Any] = plain(_Client(self), *args, **kwargs)
+        return events
 
-    setattr(client, _ITERATOR, iterator)
+    setattr(command, _MARK, True)
+    setattr(kind, _COMMAND, command)
+
+
+class _Client:
+    """A client as it is, without the accumulators among its responses."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def _execute_and_fetch_as_iterator(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        responses = self._client._execute_and_fetch_as_iterator(*args, **kwargs)
+        return (r for r in responses if getattr(r, "name", None) != _ACCUMULATORS)
