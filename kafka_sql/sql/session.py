@@ -4,8 +4,10 @@ Spark's own.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -50,11 +52,27 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _taught(spark, tables, plain)
         teach(spark, tables_of)
+        _close_in_time(spark)
         without_accumulators(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(Folder(folder))
     return spark
+
+
+def _close_in_time(spark: SparkSession) -> None:
+    """Close a Connect client at the program's end, while its threads run: later, where Python clears what is left of
+    objects that hold each other, gRPC waits for them for ever.
+    """
+    if spark.__dict__.get("_sc") is None:
+        session = weakref.ref(spark)
+
+        def close() -> None:
+            client = getattr(session(), "client", None)
+            if client is not None and not client.is_closed:
+                client.close()
+
+        atexit.register(close)
 
 
 def tables_of(spark: SparkSession) -> Tables | None:
