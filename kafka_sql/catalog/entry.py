@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import StructType
 
-from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.literals import path, quote, string
 from kafka_sql.catalog.occupants import OWNER
 from kafka_sql.catalog.provider import KafkaTable, provider
 from kafka_sql.definition import Definition
@@ -97,7 +97,7 @@ def spark_schema(table: Table) -> StructType:
 
 def dotted(name: Name) -> str:
     """A name in SQL; of a lasting table with Spark's own catalog, as another one may be the current one."""
-    return ".".join(quote(part) for part in ("spark_catalog" if name[0] else "", *name) if part)
+    return path(part for part in ("spark_catalog" if name[0] else "", *name) if part)
 
 
 def _column(column: Column) -> str:

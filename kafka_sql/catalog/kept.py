@@ -44,7 +44,7 @@ class Kept:
             with folder.lock():
                 statements = folder.read()
                 for entry in self._lasting:
-                    if entry.name in statements and not self._same(entry, statements[entry.name]):
+                    if entry.name in statements and not self._says(statements[entry.name], entry):
                         raise TableExistsError(
                             f"Catalog folder '{folder.path}' declares table '{entry.definition.name}' otherwise than "
                             "this application does. DROP TABLE it first, or use another folder."
@@ -94,9 +94,9 @@ class Kept:
                 "could not be carried out here. Mend or remove its file first."
             )
 
-    def _same(self, entry: Entry, statement: str) -> bool:
+    def _says(self, statement: str, entry: Entry) -> bool:
         try:
-            return with_fields(self._parse(statement), name=entry.table.name) == entry.table
+            return _same(self._parse(statement), entry)
         except KafkaSqlError:
             return False
 
@@ -118,7 +118,7 @@ class Kept:
         old = self._lasting.entries.get(name)
         try:
             table = self._parse(statement)
-            if old is not None and self._same(old, statement):
+            if old is not None and _same(table, old):
                 return
             self._spark_side.plain(f"CREATE DATABASE IF NOT EXISTS {dotted((name[0], ''))}")
             entry = self._make(name, with_fields(table, name=name))
@@ -127,3 +127,8 @@ class Kept:
             _LOG.warning("Catalog folder '%s': table %s is left out: %s", folder.path, ".".join(name), e)
             return
         self._lasting.put(entry)
+
+
+def _same(table: Table, entry: Entry) -> bool:
+    """Whether a declaration is the entry's, wherever it stands."""
+    return with_fields(table, name=entry.table.name) == entry.table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
 from kafka_sql.catalog.entry import Entry, Name
@@ -85,9 +85,9 @@ class Lasting:
 _APPLICATIONS: WeakValueDictionary[str, Lasting] = WeakValueDictionary()
 
 
-def lasting_of(application: str, make: Callable[[], Lasting] = Lasting) -> Lasting:
+def lasting_of(application: str) -> Lasting:
     """The tables of an application by its id; the sessions that are enabled keep them alive."""
     found = _APPLICATIONS.get(application)
     if found is None:
-        found = _APPLICATIONS[application] = make()
+        found = _APPLICATIONS[application] = Lasting()
     return found

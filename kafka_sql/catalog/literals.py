@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 
 def quote(name: str) -> str:
     """An identifier in backquotes, the same in Flink and Spark."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def path(parts: Iterable[str]) -> str:
+    """A name of several parts, each in backquotes."""
+    return ".".join(map(quote, parts))
+
+
+def pattern(name: str) -> str:
+    """The pattern of SHOW ... LIKE for a name; odd characters match any."""
+    return re.sub(r"\W", "*", name, flags=re.ASCII)
 
 
 def string(text: str) -> str:

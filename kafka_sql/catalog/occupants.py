@@ -11,7 +11,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.literals import path, pattern, string
 
 Name = tuple[str, str]
 
@@ -40,8 +40,8 @@ class Occupant:
 def occupants(plain: Callable[[str], DataFrame], name: Name) -> dict[str, Occupant]:
     """What stands under a name, and under those that begin with it (the data source behind a view does)."""
     database, table = name
-    pattern = re.sub(r"\W", "*", table) + "*"  # odd characters match all
-    rows = plain(f"SHOW TABLE EXTENDED IN spark_catalog.{quote(database)} LIKE {string(pattern)}").collect()
+    like = string(pattern(table) + "*")
+    rows = plain(f"SHOW TABLE EXTENDED IN {path(('spark_catalog', database))} LIKE {like}").collect()
     return {row.tableName.lower(): _read(row.information) for row in rows if not row.isTemporary}
 
 

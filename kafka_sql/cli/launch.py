@@ -9,7 +9,7 @@ import shlex
 from pyspark.sql import SparkSession
 
 import kafka_sql
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.literals import path
 from kafka_sql.cli.arguments import Arguments
 
 # A statement's error is printed by the shell, in one line; Spark's log would print the traces of its tasks, too.
@@ -35,7 +35,7 @@ def launch(arguments: Arguments) -> SparkSession:
     for key, value in {**arguments.hiveconf, **arguments.variables}.items():
         spark.conf.set(key, value)
     if arguments.database is not None:
-        spark.sql(f"USE {'.'.join(quote(part) for part in arguments.database.split('.'))}")
+        spark.sql(f"USE {path(arguments.database.split('.'))}")
     return spark
 
 

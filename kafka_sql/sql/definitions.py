@@ -7,7 +7,7 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql import settings
@@ -52,7 +52,7 @@ def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
         return declaration_of(entry.table)
     shown = ".".join(name)
     try:
-        schema = tables.plain(f"SELECT * FROM {'.'.join(map(quote, plain_name(name)))} LIMIT 0").schema
+        schema = tables.plain(f"SELECT * FROM {path(plain_name(name))} LIMIT 0").schema
     except AnalysisException as e:
         raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.") from e
     return Declaration(name, columns=columns_of(schema, f"Table '{shown}'"))

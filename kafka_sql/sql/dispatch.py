@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql import definitions, explain, foreign, jobs, settings, show, statement_sets
@@ -63,7 +64,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
         case st.AlterTable(name, flinks=True) if meant(tables, name) is None:
             raise _not_found(name)
         case st.AlterTable(name, True, rest) if meant(tables, name) is None:  # Spark has no IF EXISTS here
-            return run(f"ALTER TABLE {show.name_of(name)}{text[rest:]}")
+            return run(f"ALTER TABLE {path(name)}{text[rest:]}")
         case st.Insert(name) if meant(tables, name) is None:
             return run(foreign_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
@@ -129,7 +130,7 @@ def _not_found(name: tuple[str, ...]) -> TableNotFoundError:
 
 
 def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
-    return spark.catalog.tableExists(show.name_of(plain_name(name)))
+    return spark.catalog.tableExists(path(plain_name(name)))
 
 
 _INSTEAD = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.literals import pattern, string
 from kafka_sql.catalog.tables import Entry, Tables
 
 
@@ -43,5 +41,5 @@ def declared(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | 
 
 
 def _is_temporary_view(tables: Tables, name: str) -> bool:
-    views = tables.plain(f"SHOW VIEWS LIKE {string(re.sub(r'[^0-9A-Za-z_]', '*', name))}").collect()
+    views = tables.plain(f"SHOW VIEWS LIKE {string(pattern(name))}").collect()
     return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.kinds import ShowColumns, ShowTables
@@ -33,11 +33,6 @@ def show_columns(spark: SparkSession, entry: Entry, statement: ShowColumns) -> D
     return columns.where(~matches if statement.negated else matches)
 
 
-def name_of(name: tuple[str, ...]) -> str:
-    """A name in SQL."""
-    return ".".join(map(quote, name))
-
-
 def _rows(spark: SparkSession, entry: Entry) -> list[tuple[Any, ...]]:
     table = entry.table
     mark = table.watermark
@@ -59,7 +54,7 @@ def _type(spark: SparkSession, entry: Entry, column: Column) -> str:
     """The type as declared; of a computed column, as Spark sees it."""
     if column.expression is None:
         return column.declared
-    return spark.table(".".join(map(quote, entry.table.name))).schema[column.name].dataType.simpleString().upper()
+    return spark.table(path(entry.table.name)).schema[column.name].dataType.simpleString().upper()
 
 
 def _extras(column: Column) -> str | None:
@@ -77,7 +72,7 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     """
     flinks = statement.like is not None and ("%" in statement.like or statement.negated)
     if flinks or statement.full:
-        database = ".".join(map(quote, statement.database or ()))
+        database = path(statement.database or ())
         text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
     listing = run(text)
     if flinks:
@@ -90,7 +85,7 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
 
 def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
     """Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
-    database = f" IN {name_of(statement.database)}" if statement.database else ""
+    database = f" IN {path(statement.database)}" if statement.database else ""
     views = {(v.namespace, v.viewName) for v in tables.plain(f"SHOW VIEWS{database}").collect()}
     names = [name for name in views if tables.find(tuple(filter(None, name))) is None]
     is_view = F.lit(False)

@@ -7,6 +7,7 @@ only as far as needed, and nothing is parsed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from kafka_sql.sql import lexer
 from kafka_sql.sql.create_head import create_head, replace_head
@@ -200,10 +201,6 @@ def _stop(_: str, lexemes: Iterator[lexer.Lexeme]) -> StopJob | None:
     return StopJob(id, savepoint, drain) if id is not None and head.at_end() else None
 
 
-def _insert(sql: str, lexemes: Iterator[lexer.Lexeme]) -> Insert | None:
-    return insert_head(sql, lexemes)
-
-
 def _refused(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Lexeme]], Refused | None]:
     """A reader of statements that start with the verb and these words, and name a table."""
 
@@ -215,7 +212,7 @@ def _refused(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Lexeme]], 
     return read
 
 
-_READERS = {
+_READERS: Final[dict[str, Callable[[str, Iterator[lexer.Lexeme]], Statement | None]]] = {
     "CREATE": create_head,
     "DROP": _drop,
     "DESCRIBE": _describe,
@@ -224,7 +221,7 @@ _READERS = {
     "STOP": _stop,
     "SET": _set,
     "RESET": _reset,
-    "INSERT": _insert,
+    "INSERT": insert_head,
     "REPLACE": replace_head,
     "ALTER": _alter,
     "WITH": insert_behind_ctes,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.literals import path, pattern, quote, string
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.names import plain_name
 
@@ -34,7 +34,7 @@ def streamed_view(tables: Tables, name: tuple[str, ...], read: Callable[[str, st
     view = read(text[1], None if database == _current(tables) else database)
     if not view.entries:
         return None
-    columns = tables.plain(f"SELECT * FROM {'.'.join(map(quote, plain_name(name)))} LIMIT 0").columns
+    columns = tables.plain(f"SELECT * FROM {path(plain_name(name))} LIMIT 0").columns
     view.text = f"SELECT * FROM ({view.text}) AS {quote(name[-1])}({', '.join(map(quote, columns))})"
     return view
 
@@ -48,8 +48,7 @@ def _information(tables: Tables, name: tuple[str, ...]) -> str | None:
     if len(name) > 2:
         return None
     database = f"IN {quote(name[0])} " if len(name) > 1 else ""
-    pattern = string(re.sub(r"[^0-9A-Za-z_]", "*", name[-1]))
-    rows = tables.plain(f"SHOW TABLE EXTENDED {database}LIKE {pattern}").collect()
+    rows = tables.plain(f"SHOW TABLE EXTENDED {database}LIKE {string(pattern(name[-1]))}").collect()
     found = [r for r in rows if r.tableName.lower() == name[-1].lower() and (len(name) == 1 or not r.isTemporary)]
     found.sort(key=lambda r: not r.isTemporary)
     return found[0].information if found else None
