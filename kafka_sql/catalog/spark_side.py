@@ -132,7 +132,8 @@ class SparkSide:
             raise TableExistsError(
                 f"'{shown}' exists already as a table or view of Spark's own. DROP it first, or choose another name."
             ) from cause
-        if owner == self.application():
+        stale = behind is not None and self._lasting.holds((name[0], name[1] + HIDDEN))  # ours, made a moment ago
+        if owner == self.application() and not stale:
             raise TableExistsError(
                 f"Table '{shown}' exists already: another client of this Spark server has declared it. Choose another "
                 "name or another database."

@@ -95,10 +95,14 @@ def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSes
     with Forgotten(spark):
         sql(f"CREATE TABLE left_plain (a INT) {topics.with_options(topic)}")
         sql(f"CREATE TABLE left_view (a INT, b AS a + 1) {topics.with_options(topic)}")
+        sql(f"CREATE TABLE left_again (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE IF NOT EXISTS left_again (a INT, b AS a + 5) {topics.with_options(topic)}")
     sql(f"CREATE TABLE left_plain (a INT, b AS a + 2) {topics.with_options(topic)}")
     sql(f"CREATE TABLE left_view (a INT) {topics.with_options(topic)}")
     sql("INSERT INTO left_view VALUES (1)")
     assert sql("SELECT * FROM left_plain").collect() == [(1, 3)]
+    assert sql("SELECT * FROM left_again").collect() == [(1, 6)]
+    sql("DROP TABLE left_again")
     sql("DROP TABLE left_plain")
     sql("DROP TABLE left_view")
 
