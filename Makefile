@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test test-unit test-integration bench docs-options lint format clean java
+.PHONY: help demo test proofs test-unit test-integration bench docs-options lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -18,13 +18,16 @@ demo: java $(INSTALLED) ## Run the README's example on a real Kafka, started for
 	$(PY) -m ddl_examples.demo
 
 test: java lint $(INSTALLED) ## Lint, types and import rules, then all tests
-	$(PY) -m pytest $(PARALLEL) tests/unit tests/integration
+	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit tests/integration
+
+proofs: java $(INSTALLED) ## The tests that take minutes each
+	$(PY) -m pytest -m long tests
 
 test-unit: java $(INSTALLED) ## The tests that need no broker
 	$(PY) -m pytest $(PARALLEL) tests/unit
 
 test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
-	$(PY) -m pytest $(PARALLEL) tests/integration
+	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
 
 bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
 	$(PY) -m benchmarks.read_json
