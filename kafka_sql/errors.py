@@ -23,7 +23,12 @@ same facts are attributes of the same names.
     │   ├── TopicNotFoundError
     │   ├── OffsetError            a start or end position that cannot be had
     │   ├── FetchError             reading stopped at topic[partition]@offset
-    │   └── DeliveryError          records were not acknowledged
+    │   ├── DeliveryError          records were not acknowledged
+    │   └── TransactionError       a transaction of the exactly-once sink
+    │       ├── WriterFencedError      another query or statement writes with the same prefix
+    │       ├── PreparedTransactionLostError  aborted before it was decided: nothing of it is to be seen
+    │       ├── DecidedTransactionLostError   decided, and aborted by the brokers: a part is missing
+    │       └── TransactionInDoubtError       cannot be told
     ├── FormatError              a payload and a format
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
@@ -140,6 +145,26 @@ class FetchError(BrokerError):
 
 class DeliveryError(BrokerError):
     """Records were not acknowledged."""
+
+
+class TransactionError(BrokerError):
+    """A transaction of the exactly-once sink could not be begun, decided or ended."""
+
+
+class WriterFencedError(TransactionError):
+    """Another query or statement writes with the same transactional id prefix."""
+
+
+class PreparedTransactionLostError(TransactionError):
+    """A task's transaction was aborted before the batch was decided; nothing of the batch is to be seen."""
+
+
+class DecidedTransactionLostError(TransactionError):
+    """The brokers have aborted a transaction that was decided to be committed; its rows are missing."""
+
+
+class TransactionInDoubtError(TransactionError):
+    """Whether a transaction was committed or aborted cannot be told."""
 
 
 class FormatError(KafkaSqlError):

@@ -112,8 +112,15 @@ topic_destroy = _function("rd_kafka_topic_destroy", None, c_void_p)
 produceva = _function("rd_kafka_produceva", c_void_p, c_void_p, c_void_p, c_size_t)
 error_code = _function("rd_kafka_error_code", c_int, c_void_p)
 error_destroy = _function("rd_kafka_error_destroy", None, c_void_p)
+error_string = _function("rd_kafka_error_string", c_char_p, c_void_p)
 flush = _function("rd_kafka_flush", c_int, c_void_p, c_int)
 purge = _function("rd_kafka_purge", c_int, c_void_p, c_int)
+
+init_transactions = _function("rd_kafka_init_transactions", c_void_p, c_void_p, c_int)
+begin_transaction = _function("rd_kafka_begin_transaction", c_void_p, c_void_p)
+abort_transaction = _function("rd_kafka_abort_transaction", c_void_p, c_void_p, c_int)
+cluster_metadata = _function("rd_kafka_metadata", c_int, c_void_p, c_int, c_void_p, POINTER(c_void_p), c_int)
+cluster_metadata_destroy = _function("rd_kafka_metadata_destroy", None, c_void_p)
 
 
 def reason(code: int) -> str:

@@ -20,13 +20,18 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> int
         EncodeError: a value has no form in the table's format.
         DeliveryError: a record was not acknowledged.
     """
-    rows: RowWriter | None = None
     with open_producer(definition.client, single_topic(definition)) as producer:
-        for batch in batches:
-            rows = rows or RowWriter(definition, batch.schema)
-            rows.write(batch, producer)
-        producer.flush()
-        return producer.sent
+        return write_with(producer, definition, batches)
+
+
+def write_with(producer: Producer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> int:
+    """The same by an open producer, which may be inside a transaction."""
+    rows: RowWriter | None = None
+    for batch in batches:
+        rows = rows or RowWriter(definition, batch.schema)
+        rows.write(batch, producer)
+    producer.flush()
+    return producer.sent
 
 
 class RowWriter:

@@ -1,0 +1,85 @@
+"""A producer that leaves an open transaction behind: the first half of a two-phase commit.
+
+A transaction outlives its producer. It stays open on the brokers when the handle is destroyed, and whoever knows its
+id, producer id and epoch may end it (``protocol.transactions``); after ``transaction.timeout.ms`` the brokers abort it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from kafka_sql.errors import BrokerError, TransactionError
+from kafka_sql.kafka import library
+from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.kafka.properties import TRANSACTION_TIMEOUT
+
+_ABORT_MS: Final = 5000
+# librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
+_SWIFT: Final = {"reconnect.backoff.ms": "1", "retry.backoff.ms": "10"}
+_TIMEOUT_TOO_LARGE: Final = 50
+_FORBIDDEN: Final = 53
+
+
+@contextmanager
+def open_transaction(
+    config: Mapping[str, str], transactional_id: str, topic: str | None = None
+) -> Iterator[Producer]:
+    """A producer inside a transaction that is its own.
+
+    Leaving the block lets go of the transaction and commits nothing: flush first. Leaving it by an error aborts it, as
+    well as that can be done. A transaction without records is none: the brokers know nothing of it.
+
+    Args:
+        config: librdkafka's, with ``transaction.timeout.ms``.
+        transactional_id: a producer that still has it is fenced, and its transaction aborted.
+        topic: where records without a topic of their own go.
+
+    Raises:
+        TransactionError: the brokers refuse the transaction.
+        BrokerError: they do not answer.
+    """
+    mine = {**_SWIFT, **config, "transactional.id": transactional_id, "enable.idempotence": "true"}
+    with open_producer(mine, topic) as producer:
+        handle = producer._handle
+        wait = int(patience(config) * 1000)
+        _await_broker(handle.pointer, wait)
+        _check(library.init_transactions(handle.pointer, wait), producer, transactional_id, mine)
+        _check(library.begin_transaction(handle.pointer), producer, transactional_id, mine)
+        try:
+            yield producer
+        except BaseException:
+            error = library.abort_transaction(handle.pointer, _ABORT_MS)
+            if error:
+                library.error_destroy(error)
+            raise
+
+
+def _await_broker(pointer: int, wait: int) -> None:
+    """Any answer will do: librdkafka looks for its coordinator at once where a broker is up, else in half a second."""
+    answer = ctypes.c_void_p()
+    if not library.cluster_metadata(pointer, 0, None, ctypes.byref(answer), wait):
+        library.cluster_metadata_destroy(answer)
+
+
+def _check(error: int | None, producer: Producer, transactional_id: str, config: Mapping[str, str]) -> None:
+    if not error:
+        return
+    code, words = library.error_code(error), library.error_string(error).decode(errors="replace")
+    library.error_destroy(error)
+    library.poll(producer._handle.pointer, 0)
+    begun = f"Transaction '{transactional_id}' could not be begun"
+    if code == _TIMEOUT_TOO_LARGE:
+        raise TransactionError(
+            f"{begun}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' is more than the "
+            "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
+        )
+    if code == _FORBIDDEN:
+        raise TransactionError(
+            f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
+            "'sink.transactional-id-prefix'."
+        )
+    raise BrokerError(f"{begun}: {words}. Client: {producer._handle.causes()}.")
