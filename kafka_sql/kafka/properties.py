@@ -18,6 +18,7 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 
 API_TIMEOUT: Final = "default.api.timeout.ms"  # Java's; librdkafka has none, so it is kept for our own waits
 CONNECT_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
+DELIVERY_TIMEOUT: Final = "delivery.timeout.ms"
 TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
 
 # Java's meaning wherever librdkafka's default differs, and buffers that let a reader run at full speed.

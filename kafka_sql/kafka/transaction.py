@@ -15,7 +15,7 @@ from kafka_sql.errors import BrokerError, TransactionError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.producer import Producer, open_producer
-from kafka_sql.kafka.properties import TRANSACTION_TIMEOUT
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 
 _ABORT_MS: Final = 5000
 # librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
@@ -25,9 +25,7 @@ _FORBIDDEN: Final = 53
 
 
 @contextmanager
-def open_transaction(
-    config: Mapping[str, str], transactional_id: str, topic: str | None = None
-) -> Iterator[Producer]:
+def open_transaction(config: Mapping[str, str], transactional_id: str, topic: str | None = None) -> Iterator[Producer]:
     """A producer inside a transaction that is its own.
 
     Leaving the block lets go of the transaction and commits nothing: flush first. Leaving it by an error aborts it, as
@@ -43,6 +41,8 @@ def open_transaction(
         BrokerError: they do not answer.
     """
     mine = {**_SWIFT, **config, "transactional.id": transactional_id, "enable.idempotence": "true"}
+    # librdkafka takes no longer wait for a record than for its transaction
+    mine[DELIVERY_TIMEOUT] = str(min(int(mine[DELIVERY_TIMEOUT]), int(mine[TRANSACTION_TIMEOUT])))
     with open_producer(mine, topic) as producer:
         handle = producer._handle
         wait = int(patience(config) * 1000)
