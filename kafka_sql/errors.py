@@ -22,6 +22,7 @@ same facts are attributes of the same names.
     │   ├── BrokerUnreachableError
     │   ├── TopicNotFoundError
     │   ├── OffsetError            a start or end position that cannot be had
+    │   ├── DataLossError          records were removed before they were read
     │   ├── FetchError             reading stopped at topic[partition]@offset
     │   ├── DeliveryError          records were not acknowledged
     │   └── TransactionError       a transaction of the exactly-once sink
@@ -137,6 +138,10 @@ class TopicNotFoundError(BrokerError):
 
 class OffsetError(BrokerError):
     """A start or end position that cannot be had."""
+
+
+class DataLossError(BrokerError):
+    """Records were removed before they were read."""
 
 
 class FetchError(BrokerError):

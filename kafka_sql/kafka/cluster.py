@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, TopicNotFoundError, did_you_mean
 from kafka_sql.kafka.client import patience
@@ -21,11 +21,15 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
 Position = tuple[str, int]  # topic, partition
+Offsets = dict[Position, int]
 
 # A producer's settings mean nothing to the admin client, and some (transactional.id) would change it.
 _ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.", "reconnect.", "retry.", "broker.")
 # the admin client logs each attempt as an error; what counts is raised with its cause
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
+
+_EARLIEST: OffsetSpec = OffsetSpec.earliest()
+_LATEST: OffsetSpec = OffsetSpec.latest()
 
 
 class Cluster:
@@ -56,47 +60,78 @@ class Cluster:
     def _note(self, error: KafkaError) -> None:
         self._errors.append(self._shown(str(error.str())))
 
-    def partitions(self, topics: tuple[str, ...]) -> list[Position]:
+    def topics(self) -> Mapping[str, TopicMetadata]:
+        """All topics by name.
+
+        Raises:
+            BrokerUnreachableError: no answer in time.
+        """
+        # the whole list: a request for one topic may create it where the broker creates topics by itself
+        return dict(self._ask(lambda: self._admin.list_topics(timeout=self._wait)).topics)
+
+    def partitions(
+        self, topics: tuple[str, ...], existing: Mapping[str, TopicMetadata] | None = None
+    ) -> list[Position]:
         """All partitions of ``topics``, sorted.
+
+        Args:
+            existing: what ``topics`` answered, where it was asked already.
 
         Raises:
             TopicNotFoundError: names the missing topic and the nearest that exists.
             BrokerUnreachableError: no answer in time.
         """
-        # the whole list: a request for one topic may create it where the broker creates topics by itself
-        known = self._ask(lambda: self._admin.list_topics(timeout=self._wait)).topics
+        known = self.topics() if existing is None else existing
         for topic in topics:
             if topic not in known:
                 near = did_you_mean(topic, [t for t in known if not t.startswith("__")])
                 raise TopicNotFoundError(f"Topic '{topic}' does not exist on {self._servers}.{near}")
-            if known[topic].error is not None:
-                raise BrokerError(f"Topic '{topic}' cannot be read on {self._servers}: {known[topic].error.str()}.")
+            error = known[topic].error
+            if error is not None:
+                raise BrokerError(f"Topic '{topic}' cannot be read on {self._servers}: {error.str()}.")
         return sorted((t, p) for t in topics for p in known[t].partitions)
 
-    def earliest(self, positions: Collection[Position]) -> dict[Position, int]:
+    def earliest(self, positions: Collection[Position]) -> Offsets:
         """The first offset that each partition still holds."""
-        return self._offsets(positions, OffsetSpec.earliest())
+        return self._offsets(dict.fromkeys(positions, _EARLIEST), self._read_committed)
 
-    def latest(self, positions: Collection[Position]) -> dict[Position, int]:
+    def latest(self, positions: Collection[Position]) -> Offsets:
         """The offset after the last record: the last stable offset under ``read_committed``, else the high
         watermark.
         """
-        return self._offsets(positions, OffsetSpec.latest())
+        return self._offsets(dict.fromkeys(positions, _LATEST), self._read_committed)
 
-    def committed(self, group: str, positions: Collection[Position]) -> dict[Position, int]:
+    def high_watermarks(self, positions: Collection[Position]) -> Offsets:
+        """The offset after the last record, whether its transaction is open or not."""
+        return self._offsets(dict.fromkeys(positions, _LATEST), False)
+
+    def at_times(self, times: Mapping[Position, int]) -> Offsets:
+        """The first offset whose record is not older than the time; a partition without one is absent.
+
+        Args:
+            times: milliseconds since 1970-01-01 UTC.
+        """
+        # Kafka takes negative ones for positions
+        asked = {p: OffsetSpec.for_timestamp(max(millis, 0)) for p, millis in times.items()}
+        return {p: offset for p, offset in self._offsets(asked, self._read_committed).items() if offset >= 0}
+
+    def committed(self, group: str | None, positions: Collection[Position]) -> Offsets:
         """The offsets that ``group`` has committed; a partition without one is absent."""
+        if group is None or not positions:
+            return {}
         group = resolve(group, "properties.group.id")
         request = ConsumerGroupTopicPartitions(group, [TopicPartition(t, p) for t, p in positions])
         futures = self._ask(lambda: self._admin.list_consumer_group_offsets([request], request_timeout=self._wait))
         answer = self._ask(lambda: futures[group].result())
         return {(tp.topic, tp.partition): tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
 
-    def _offsets(self, positions: Collection[Position], spec: OffsetSpec) -> dict[Position, int]:
-        if not positions:
+    def _offsets(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> Offsets:
+        if not asked:
             return {}
-        level = IsolationLevel.READ_COMMITTED if self._read_committed else IsolationLevel.READ_UNCOMMITTED
         futures = self._admin.list_offsets(
-            {TopicPartition(t, p): spec for t, p in positions}, isolation_level=level, request_timeout=self._wait
+            {TopicPartition(t, p): spec for (t, p), spec in asked.items()},
+            isolation_level=IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=self._wait,
         )
         return {(tp.topic, tp.partition): self._ask(future.result).offset for tp, future in futures.items()}
 

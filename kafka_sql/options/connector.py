@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.option import Option, duration, enum, integer, string, string_list
+from kafka_sql.options.moments import moment
+from kafka_sql.options.offsets import partition_set
+from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, string, string_list
 
 PROPERTIES_PREFIX: Final = "properties."
 
@@ -27,7 +29,16 @@ TOPIC: Final = string_list(
     "'topic-pattern' must be set.",
 )
 TOPIC_PATTERN: Final = string(
-    "topic-pattern", "Regular expression: the table has all topics whose whole name it matches. Not with 'topic'."
+    "topic-pattern",
+    "Regular expression in Java's spelling: the table has all topics whose whole name it matches, but not Kafka's "
+    "internal ones. Not with 'topic'.",
+)
+SCAN_PARTITIONS: Final = Option(
+    "scan.partitions",
+    partition_set,
+    "List<String>",
+    "Partitions to read instead of all that the topics have: 'orders:0,1;returns:3'. Without 'topic' the table has "
+    "these topics. New partitions are not looked for.",
 )
 BOOTSTRAP_SERVERS: Final = string(
     "properties.bootstrap.servers", "Brokers to start from: 'host:port,host:port'.", required=True
@@ -74,35 +85,66 @@ STARTUP_MODE: Final = enum(
     allowed=(EARLIEST, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=GROUP,
 )
-_OFFSETS: Final = "as 'partition:0,offset:42;partition:1,offset:300'"
-STARTUP_OFFSETS: Final = string(
-    "scan.startup.specific-offsets", f"Offsets to start from in the startup mode 'specific-offsets', {_OFFSETS}."
+_OFFSETS: Final = (
+    "as 'partition:0,offset:42;partition:1,offset:300', or of several topics "
+    "'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'"
 )
-STARTUP_TIMESTAMP: Final = integer(
+STARTUP_OFFSETS: Final = string(
+    "scan.startup.specific-offsets",
+    f"Offsets to start from in the startup mode 'specific-offsets', {_OFFSETS}. A partition that is not named starts "
+    "where the group has committed, or else where 'properties.auto.offset.reset' says ('earliest' unless set).",
+)
+_MOMENT: Final = (
+    "milliseconds since 1970-01-01 UTC, a time such as '2026-03-01T12:00:00Z' (UTC where it says no zone), or one "
+    "relative to the start of the query such as '-1 hour'"
+)
+STARTUP_TIMESTAMP: Final = moment(
     "scan.startup.timestamp-millis",
-    "Milliseconds since 1970-01-01 UTC to start from in the startup mode 'timestamp'.",
-    minimum=-(2**63),
-    bits=64,
+    f"Time to start from in the startup mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time "
+    "or later is the first that is read; where there is none, reading starts at the end.",
+)
+STARTUP_INITIALIZER: Final = string(
+    "scan.startup.offsets-initializer",
+    "Where to start as a Python function of your own says, written 'module:callable'. Not with 'scan.startup.mode'.",
 )
 BOUNDED_MODE: Final = enum(
     "scan.bounded.mode",
-    "Where a query ends: never, at the latest offset, at the group's offsets, at a time, or at given offsets.",
+    "Where a query ends: never, at the latest offset, at the group's offsets, at a time, or at given offsets; in the "
+    "streaming mode, too, a query over bounded tables ends by itself. A batch query over an unbounded one ends at the "
+    "latest offset.",
     allowed=(UNBOUNDED, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=UNBOUNDED,
 )
 BOUNDED_OFFSETS: Final = string(
-    "scan.bounded.specific-offsets", f"Offsets to end at in the bounded mode 'specific-offsets', {_OFFSETS}."
+    "scan.bounded.specific-offsets",
+    f"Offsets to end at (they are not read) in the bounded mode 'specific-offsets', {_OFFSETS}. A partition that is "
+    "not named is not read. An end that does not exist yet is waited for.",
 )
-BOUNDED_TIMESTAMP: Final = integer(
+BOUNDED_TIMESTAMP: Final = moment(
     "scan.bounded.timestamp-millis",
-    "Milliseconds since 1970-01-01 UTC to end at in the bounded mode 'timestamp'.",
-    minimum=-(2**63),
-    bits=64,
+    f"Time to end at in the bounded mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time or "
+    "later is the first that is not read; where there is none, reading ends at the end.",
 )
 DISCOVERY_INTERVAL: Final = duration(
     "scan.topic-partition-discovery.interval",
-    "How often a stream looks for new partitions and topics; '0' is never.",
+    "How often a stream looks for new partitions and topics, which it reads from their earliest offset; '0' is never. "
+    "A bounded stream does not look.",
     default="5 min",
+)
+FAIL: Final = "fail"
+IGNORE: Final = "ignore"
+MISSING_TOPICS: Final = enum(
+    "scan.missing-topics",
+    "What to do where a topic of 'topic' does not exist, or a topic that a stream reads is gone: 'fail', or 'ignore' "
+    "it until it is there (again).",
+    allowed=(FAIL, IGNORE),
+    default=FAIL,
+)
+FAIL_ON_DATA_LOSS: Final = boolean(
+    "scan.fail-on-data-loss",
+    "Whether a query fails where records were removed before it read them, or logs what is lost and continues with "
+    "what there is.",
+    default="true",
 )
 SCAN_PARALLELISM: Final = integer("scan.parallelism", "How many tasks read.", minimum=1)
 WATERMARK_EMIT: Final = enum(
@@ -161,9 +203,24 @@ FLUSH_INTERVAL: Final = duration(
     default="0 s",
 )
 
-_COMMON: Final[tuple[Option[Any], ...]] = (CONNECTOR, TOPIC, TOPIC_PATTERN, BOOTSTRAP_SERVERS, GROUP_ID)
+_COMMON: Final[tuple[Option[Any], ...]] = (
+    CONNECTOR,
+    TOPIC,
+    TOPIC_PATTERN,
+    SCAN_PARTITIONS,
+    BOOTSTRAP_SERVERS,
+    GROUP_ID,
+)
 _WATERMARKS: Final = (WATERMARK_EMIT, WATERMARK_GROUP, WATERMARK_DRIFT, WATERMARK_UPDATE, WATERMARK_IDLE)
-_BOUNDED: Final = (BOUNDED_MODE, BOUNDED_OFFSETS, BOUNDED_TIMESTAMP, DISCOVERY_INTERVAL, SCAN_PARALLELISM)
+_BOUNDED: Final = (
+    BOUNDED_MODE,
+    BOUNDED_OFFSETS,
+    BOUNDED_TIMESTAMP,
+    DISCOVERY_INTERVAL,
+    MISSING_TOPICS,
+    FAIL_ON_DATA_LOSS,
+    SCAN_PARALLELISM,
+)
 _SINK: Final = (DELIVERY_GUARANTEE, TRANSACTIONAL_ID_PREFIX, TRANSACTION_NAMING, SINK_PARALLELISM)
 
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
@@ -177,6 +234,7 @@ KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
     STARTUP_MODE,
     STARTUP_OFFSETS,
     STARTUP_TIMESTAMP,
+    STARTUP_INITIALIZER,
     *_BOUNDED,
     *_WATERMARKS,
     *_SINK,
@@ -195,3 +253,11 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     FLUSH_ROWS,
     FLUSH_INTERVAL,
 )
+
+
+def topics(options: Options) -> tuple[str, ...] | None:
+    """The topics that a table names; None where a pattern says which it has."""
+    if options.given(TOPIC):
+        return options[TOPIC]
+    partitions = options.get(SCAN_PARTITIONS)
+    return None if partitions is None else tuple(dict.fromkeys(topic for topic, _ in partitions))

@@ -13,10 +13,7 @@ from kafka_sql.options.option import Option, Options
 
 # the option, and those of its values that are built
 PENDING: Final[tuple[tuple[Option[Any], tuple[str | int, ...]], ...]] = (
-    (opt.TOPIC_PATTERN, ()),
-    (opt.STARTUP_MODE, (opt.EARLIEST, opt.LATEST, opt.GROUP)),
     (opt.BOUNDED_MODE, (opt.UNBOUNDED,)),
-    (opt.DISCOVERY_INTERVAL, ()),
     (opt.SCAN_PARALLELISM, ()),
     (opt.WATERMARK_EMIT, ("on-periodic",)),
     (opt.WATERMARK_GROUP, ()),

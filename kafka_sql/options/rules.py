@@ -6,11 +6,11 @@ Flink checks a source when it is read and a sink when it is written; here both a
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
 from kafka_sql.options import connector as opt
+from kafka_sql.options.java_pattern import java_pattern
 from kafka_sql.options.offsets import specific_offsets
 from kafka_sql.options.option import Option, Options
 
@@ -23,6 +23,7 @@ def check_kafka(options: Options) -> None:
     """
     _check_topic(options)
     _check_mode(options, opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, opt.STARTUP_OFFSETS, "startup")
+    _check_initializer(options)
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_partitioner(options)
     _check_guarantee(options)
@@ -46,19 +47,39 @@ def check_upsert(options: Options) -> None:
 
 
 def _check_topic(options: Options) -> None:
-    pattern = options.get(opt.TOPIC_PATTERN)
+    pattern, partitions = options.get(opt.TOPIC_PATTERN), options.get(opt.SCAN_PARTITIONS)
     if options.given(opt.TOPIC) and pattern is not None:
         raise ConflictingOptionsError("Option 'topic' and 'topic-pattern' shouldn't be set together.")
-    if not options.given(opt.TOPIC) and pattern is None:
+    if pattern is not None and partitions is not None:
+        raise ConflictingOptionsError(
+            f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together."
+        )
+    if not options.given(opt.TOPIC) and pattern is None and partitions is None:
         raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}")
     if pattern is not None:
         try:
-            re.compile(pattern)
-        except re.error as e:
-            raise InvalidOptionError(f"Invalid value for option 'topic-pattern': no regular expression ({e}).") from e
+            java_pattern(pattern)
+        except ValueError as e:
+            raise InvalidOptionError(f"Invalid value '{pattern}' for option 'topic-pattern': {e}.") from e
+    topics = options.get(opt.TOPIC)
+    foreign = sorted({t for t, _ in partitions or ()} - set(topics or ())) if topics else []
+    if foreign:
+        raise ConflictingOptionsError(
+            f"Option '{opt.SCAN_PARTITIONS.key}' names '{foreign[0]}', which option 'topic' does not name."
+        )
 
 
-def _check_mode(options: Options, mode: Option[str], timestamp: Option[int], offsets: Option[str], kind: str) -> None:
+def _check_initializer(options: Options) -> None:
+    key, text = opt.STARTUP_INITIALIZER.key, options.get(opt.STARTUP_INITIALIZER)
+    if text is None:
+        return
+    if options.given(opt.STARTUP_MODE):
+        raise ConflictingOptionsError(f"Option '{key}' and '{opt.STARTUP_MODE.key}' shouldn't be set together.")
+    if not all(name.isidentifier() for name in text.replace(":", ".", 1).split(".")) or text.count(":") != 1:
+        raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.")
+
+
+def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], kind: str) -> None:
     companions: dict[str, Option[Any]] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
     needed = companions.get(options[mode])
     if needed is not None and not options.given(needed):
@@ -66,13 +87,27 @@ def _check_mode(options: Options, mode: Option[str], timestamp: Option[int], off
             f"'{needed.key}' is required in '{options[mode]}' {kind} mode but missing. {needed.doc}"
         )
     if needed is offsets:
-        topics = options.get(opt.TOPIC)
+        _check_offsets(options, mode, offsets)
+
+
+def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> None:
+    named = {topic for topic, _ in specific_offsets(options[key], key.key)}
+    topics = opt.topics(options)
+    if named == {None}:
         if topics is None or len(topics) != 1:
             raise ConflictingOptionsError(
                 "Currently Kafka source only supports specific offset for single topic: option "
-                f"'{mode.key}' is '{options[mode]}', so 'topic' must name one topic."
+                f"'{mode.key}' is '{options[mode]}', so 'topic' must name one topic, or every entry of '{key.key}' its "
+                "own: 'topic:a,partition:0,offset:42'."
             )
-        specific_offsets(options[offsets], offsets.key)
+        return
+    pattern = options.get(opt.TOPIC_PATTERN)
+    for topic in sorted(t for t in named if t is not None):
+        if topic not in topics if topics is not None else not java_pattern(pattern or "").fullmatch(topic):
+            raise ConflictingOptionsError(
+                f"Option '{key.key}' names topic '{topic}', which is none of the table's."
+                + did_you_mean(topic, topics or ())
+            )
 
 
 def _check_partitioner(options: Options) -> None:

@@ -71,4 +71,4 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
         BrokerError: the cluster does not answer, or a topic does not exist.
     """
     written_columns(definition, schema)
-    Cluster(definition.client).partitions(definition.options[opt.TOPIC])
+    Cluster(definition.client).partitions(definition.options.get(opt.TOPIC) or ())

@@ -8,10 +8,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.cluster import Cluster, Position
+from kafka_sql.kafka.cluster import Cluster, Offsets, Position
 from kafka_sql.kafka.split import Split
-from kafka_sql.options import connector as opt
-from kafka_sql.source.enumerate import Offsets, check_progress, snapshot, splits, start_offsets
+from kafka_sql.source.enumerate import snapshot, splits
+from kafka_sql.source.partitions import Discovery
+from kafka_sql.source.progress import batch_starts, check_progress
+from kafka_sql.source.startup import start_offsets
 
 
 class SplitPartition(InputPartition):
@@ -46,6 +48,7 @@ class StreamReader(DataSourceStreamReader):
         """Keep what a task needs; nothing is asked of the cluster yet."""
         self._definition, self._schema = definition, schema
         self._cluster: Cluster | None = None
+        self._discovery = Discovery(definition)
 
     def __getstate__(self) -> dict[str, object]:
         """Without the client, which belongs to this process."""
@@ -63,8 +66,7 @@ class StreamReader(DataSourceStreamReader):
         """The splits of one micro-batch; a partition that is new since ``start`` is read from its earliest offset."""
         starts, stops = _from_json(start), _from_json(end)
         check_progress(self._definition, starts, stops)
-        new = [p for p in stops if p not in starts]
-        return [SplitPartition(s) for s in splits({**starts, **self._client().earliest(new)}, stops)]
+        return [SplitPartition(s) for s in splits(batch_starts(self._definition, self._client(), starts, stops), stops)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one split."""
@@ -79,7 +81,7 @@ class StreamReader(DataSourceStreamReader):
         return self._cluster
 
     def _positions(self) -> list[Position]:
-        return self._client().partitions(self._definition.options[opt.TOPIC])
+        return self._discovery.partitions(self._client())
 
 
 def _rows(definition: Definition, schema: pa.Schema, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:

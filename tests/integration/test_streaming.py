@@ -70,8 +70,8 @@ def test_a_partition_that_is_new_is_read_from_its_start(spark: Any, streaming: A
     from confluent_kafka.admin import NewPartitions
 
     source, target = topics.create(), topics.create()
-    options = topics.with_options(source, **{"scan.startup.mode": "latest-offset"})
-    streaming(f"CREATE TABLE src (a INT) {options}")
+    latest = {"scan.startup.mode": "latest-offset", "scan.topic-partition-discovery.interval": "1 ms"}
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **latest)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     topics.put(source, b'{"a": 1}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))

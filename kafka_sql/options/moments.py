@@ -1,0 +1,61 @@
+"""Points in time as options write them: milliseconds, ISO 8601 text, or relative to when a query starts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+from kafka_sql.options.option import Option, milliseconds
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MILLIS = re.compile(r"\s*[+-]?\d{1,19}\s*", re.ASCII)
+_RELATIVE = re.compile(r"\s*-\s*(\d+\s*[A-Za-z]+)\s*", re.ASCII)
+_ISO = re.compile(
+    r"\s*(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\s*", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point in time.
+
+    Attributes:
+        millis: since 1970-01-01 UTC; where relative, after the start of the query (negative: before it).
+    """
+
+    millis: int
+    relative: bool = False
+
+    def at(self, now: int) -> int:
+        """Milliseconds since 1970-01-01 UTC, for a query that starts at ``now``."""
+        return now + self.millis if self.relative else self.millis
+
+
+def moment(key: str, doc: str, **more: Any) -> Option[Moment]:
+    """An option that is a point in time."""
+    return Option(key, parse_moment, "Long", doc, **more)
+
+
+def parse_moment(text: str) -> Moment:
+    """A point in time; ISO text without a zone is UTC, a date without a time its first moment.
+
+    Raises:
+        ValueError: the text is none.
+    """
+    if _MILLIS.fullmatch(text) and -(1 << 63) <= int(text) < 1 << 63:
+        return Moment(int(text))
+    relative = _RELATIVE.fullmatch(text)
+    if relative is not None:
+        return Moment(-milliseconds(relative[1]), relative=True)
+    iso = _ISO.fullmatch(text)
+    if iso is None:
+        raise ValueError(
+            "expected milliseconds since 1970-01-01 UTC, a time such as '2026-03-01T12:00:00Z', or one relative to the "
+            "query's start such as '-1 hour'"
+        )
+    date, time, seconds, fraction, zone = iso.groups()
+    zone = "+00:00" if zone in (None, "Z", "z") else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    whole = datetime.fromisoformat(f"{date}T{time or '00:00'}:{seconds or '00'}{zone}")
+    return Moment((whole - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3]))
