@@ -82,8 +82,11 @@ def define(table: Table) -> Definition:
         fields = check_key_fields(options, table.primary_key, physical)
     values = value_fields(options, physical, fields)
     refuse_pending(options)
+    ours = {k for o in known for k in o.also}  # of the connector, although Flink lets them stand among Kafka's
     properties = {
-        k.removeprefix(opt.PROPERTIES_PREFIX): v for k, v in given.items() if k.startswith(opt.PROPERTIES_PREFIX)
+        k.removeprefix(opt.PROPERTIES_PREFIX): v
+        for k, v in given.items()
+        if k.startswith(opt.PROPERTIES_PREFIX) and k not in ours
     }
     topics = options.get(opt.TOPIC) or ()
     return Definition(

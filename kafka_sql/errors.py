@@ -14,6 +14,7 @@ same facts are attributes of the same names.
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
+    │   ├── UnsupportedOptionError known, and Spark or Kafka's client cannot carry it
     │   ├── OptionNotSupportedYetError  known, spelled rightly, and not built yet
     │   ├── SecretReferenceError   ${provider:path:key} in a value names nothing
     │   └── ConflictingOptionsError
@@ -33,6 +34,7 @@ same facts are attributes of the same names.
     ├── FormatError              a payload and a format
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
+    ├── CheckpointError          a query cannot go on from what its checkpoint holds
     ├── CatalogFolderError      the folder that keeps the tables cannot be used
     ├── EmbeddedKafkaError       a broker on this machine could not be set up
     └── ExtensionError           the jar for Spark's shells could not be built
@@ -106,6 +108,10 @@ class MissingOptionError(OptionError):
 
 class InvalidOptionError(OptionError):
     """An option's value is ill-typed or not allowed."""
+
+
+class UnsupportedOptionError(OptionError):
+    """An option that Flink's connector has and Spark, or this version of it, cannot carry."""
 
 
 class OptionNotSupportedYetError(OptionError):
@@ -200,6 +206,10 @@ class DecodeError(FormatError):
 
 class EncodeError(FormatError):
     """A row has no form in the format."""
+
+
+class CheckpointError(KafkaSqlError):
+    """A query cannot go on from what its checkpoint holds."""
 
 
 class CatalogFolderError(KafkaSqlError):

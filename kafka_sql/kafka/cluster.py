@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -124,6 +125,33 @@ class Cluster:
         futures = self._ask(lambda: self._admin.list_consumer_group_offsets([request], request_timeout=self._wait))
         answer = self._ask(lambda: futures[group].result())
         return {(tp.topic, tp.partition): tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
+
+    def commit(self, group: str, offsets: Mapping[Position, int]) -> Future[None]:
+        """Commit offsets for ``group`` without joining it; does not wait.
+
+        Returns:
+            done when the coordinator has answered; fails with BrokerError.
+        """
+        request = ConsumerGroupTopicPartitions(
+            resolve(group, "properties.group.id"), [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()]
+        )
+        answer: Future[None] = Future()
+
+        def take(asked: Future[ConsumerGroupTopicPartitions]) -> None:
+            try:
+                wrong = [tp for tp in asked.result().topic_partitions or [] if tp.error is not None]
+            except KafkaException as e:
+                answer.set_exception(BrokerError(f"{self._servers}: {self._shown(str(e.args[0].str()))}."))
+                return
+            if wrong:
+                places = ", ".join(f"{tp.topic}[{tp.partition}]: {tp.error}" for tp in wrong)
+                answer.set_exception(BrokerError(f"{self._servers}: {places}."))
+            else:
+                answer.set_result(None)
+
+        futures = self._ask(lambda: self._admin.alter_consumer_group_offsets([request], request_timeout=self._wait))
+        futures[request.group_id].add_done_callback(take)
+        return answer
 
     def _offsets(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> Offsets:
         if not asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,18 +21,35 @@ from kafka_sql.kafka.properties import API_TIMEOUT
 from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
 
-BATCH_RECORDS: Final = 20_000
-BATCH_BYTES: Final = 32 << 20
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
 _STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
 
+
+@dataclass(frozen=True)
+class BatchSize:
+    """How much is read at once: with librdkafka's queue, all that a reader holds.
+
+    Attributes:
+        rows: at most so many records.
+        bytes: of their keys and values, at most so many; a single record is always taken.
+    """
+
+    rows: int = 20_000
+    bytes: int = 32 << 20
+
+
+_DEFAULT_SIZE: Final = BatchSize()
 _DESTROY: Final = library.address(library.message_destroy)
 _TIMESTAMP: Final = library.address(library.message_timestamp)
 _EPOCH: Final = library.address(library.message_leader_epoch)
 
 
 def fetch(
-    config: Mapping[str, str], split: Split, terminator: bytes = b"", wanted: Wanted = VALUES_ONLY
+    config: Mapping[str, str],
+    split: Split,
+    terminator: bytes = b"",
+    wanted: Wanted = VALUES_ONLY,
+    size: BatchSize = _DEFAULT_SIZE,
 ) -> Iterator[Records]:
     """Read a split to its end.
 
@@ -42,6 +60,7 @@ def fetch(
         config: librdkafka's configuration of a table.
         terminator: one byte or none, put after each value inside the array (for parsers of joined buffers).
         wanted: what is read of a record besides its value and its offset.
+        size: how much a run of records is at most.
 
     Raises:
         OffsetError: the partition no longer holds ``start``.
@@ -62,7 +81,7 @@ def fetch(
         queue = library.consumer_queue(handle.pointer)
         try:
             _assign(handle, split)
-            yield from _drain(handle, queue, split, stall, terminator, wanted)
+            yield from _drain(handle, queue, split, stall, terminator, wanted, size)
         finally:
             library.queue_destroy(queue)
             library.consumer_close(handle.pointer)
@@ -79,16 +98,16 @@ def _assign(handle: Handle, split: Split) -> None:
 
 
 def _drain(
-    handle: Handle, queue: int, split: Split, stall: float, terminator: bytes, wanted: Wanted
+    handle: Handle, queue: int, split: Split, stall: float, terminator: bytes, wanted: Wanted, size: BatchSize
 ) -> Iterator[Records]:
-    messages = np.zeros(BATCH_RECORDS, np.int64)
+    messages = np.zeros(size.rows, np.int64)
     position, deadline = split.start, time.monotonic() + stall
     while position < split.stop:
         count = _receive(queue, messages, split.stop - position)
         start = 0
         try:
             while start < count and position < split.stop:
-                end, values, keys, done = kernels.measure(messages, start, count, split.stop, BATCH_BYTES)
+                end, values, keys, done = kernels.measure(messages, start, count, split.stop, size.bytes)
                 if end > start:
                     records = _gather(messages, start, end, (values, keys), terminator, wanted)
                     start, position = end, int(records.offsets[-1]) + 1

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kafka_sql.options.moments import moment
 from kafka_sql.options.offsets import partition_set
-from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, string, string_list
+from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, memory_size, string, string_list
 
 PROPERTIES_PREFIX: Final = "properties."
 
@@ -146,7 +146,67 @@ FAIL_ON_DATA_LOSS: Final = boolean(
     "what there is.",
     default="true",
 )
-SCAN_PARALLELISM: Final = integer("scan.parallelism", "How many tasks read.", minimum=1)
+SCAN_PARALLELISM: Final = integer(
+    "scan.parallelism",
+    "How many tasks read; without it one a partition. More tasks than partitions: ranges of offsets are cut, so that "
+    "rows of one partition are read side by side (not of an 'upsert-kafka' table). Fewer: a task reads several "
+    "partitions, shared out by their numbers of offsets.",
+    minimum=1,
+)
+MAX_OFFSETS: Final = integer(
+    "scan.max-offsets-per-trigger",
+    "At most so many offsets in a micro-batch of a stream, over all partitions, in proportion to what each has to "
+    "read. Needs PySpark 4.2.",
+    minimum=1,
+    bits=64,
+)
+MIN_OFFSETS: Final = integer(
+    "scan.min-offsets-per-trigger",
+    "A stream waits until so many offsets can be read, or 'scan.max-trigger-delay' has passed since its last batch. "
+    "The first batch and Trigger.AvailableNow do not wait. Needs PySpark 4.2.",
+    minimum=1,
+    bits=64,
+)
+MAX_TRIGGER_DELAY: Final = duration(
+    "scan.max-trigger-delay",
+    "How long 'scan.min-offsets-per-trigger' may hold records back.",
+    default="15 min",
+)
+MAX_BYTES: Final = memory_size(
+    "scan.max-bytes-per-trigger",
+    "About so many bytes of keys and values in a micro-batch of a stream, such as '64 mb'. How large records are is "
+    "estimated from the next ones of each partition. Needs PySpark 4.2.",
+)
+BATCH_ROWS: Final = integer(
+    "scan.batch.max-rows",
+    "At most so many records are decoded at once and handed to Spark.",
+    minimum=1,
+    default="20000",
+)
+BATCH_BYTES: Final = memory_size(
+    "scan.batch.max-bytes",
+    "At most so many bytes of keys and values are decoded at once; a single record is always taken. With "
+    "'properties.queued.max.messages.kbytes' it bounds the memory of a reading task.",
+    default="32 mb",
+)
+COMMIT_OFFSETS: Final = boolean(
+    "commit.offsets.on.checkpoint",
+    "Whether a stream commits its offsets to Kafka after each batch, for monitoring: a restarted query goes on by "
+    "Spark's checkpoint in any case. Default: true where 'properties.group.id' is set.",
+    also=("properties.commit.offsets.on.checkpoint",),
+)
+CLIENT_ID_PREFIX: Final = string(
+    "client.id.prefix",
+    "Beginning of the client ids under which readers appear at the brokers: '<prefix>-<task>' and "
+    "'<prefix>-enumerator-admin-client'. Default: the group's id.",
+    also=("properties.client.id.prefix",),
+)
+REGISTER_METRICS: Final = boolean(
+    "register.consumer.metrics",
+    "Whether a stream's progress tells commits and committed offsets beside the latest offsets.",
+    default="true",
+    also=("properties.register.consumer.metrics",),
+)
 WATERMARK_EMIT: Final = enum(
     "scan.watermark.emit.strategy",
     "Whether watermarks are made with every record or periodically.",
@@ -221,6 +281,8 @@ _BOUNDED: Final = (
     FAIL_ON_DATA_LOSS,
     SCAN_PARALLELISM,
 )
+_READING: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX)
+_STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (DELIVERY_GUARANTEE, TRANSACTIONAL_ID_PREFIX, TRANSACTION_NAMING, SINK_PARALLELISM)
 
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
@@ -236,6 +298,8 @@ KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
     STARTUP_TIMESTAMP,
     STARTUP_INITIALIZER,
     *_BOUNDED,
+    *_READING,
+    *_STREAMING,
     *_WATERMARKS,
     *_SINK,
     PARTITIONER,
@@ -248,6 +312,7 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     replace(KEY_FORMAT, required=True),
     KEY_FIELDS_PREFIX,
     *_BOUNDED,
+    *_READING,
     *_WATERMARKS,
     *_SINK,
     FLUSH_ROWS,

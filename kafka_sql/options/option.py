@@ -28,6 +28,7 @@ class Option(Generic[T]):
         required: absent is an error.
         allowed: the values of an enumeration.
         deprecated: keys that it had before; they work, with a warning.
+        also: other keys that mean the same.
     """
 
     key: str
@@ -38,11 +39,12 @@ class Option(Generic[T]):
     required: bool = False
     allowed: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that the option is found under."""
-        return (self.key, *self.deprecated)
+        return (self.key, *self.also, *self.deprecated)
 
     def read(self, text: str, key: str | None = None) -> T:
         """The typed value of ``text``.
@@ -119,6 +121,34 @@ def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Op
 def duration(key: str, doc: str, **more: Any) -> Option[int]:
     """An option that is a length of time as Flink writes it (``10 s``, ``5min``, ``500``); milliseconds."""
     return Option(key, milliseconds, "Duration", doc, **more)
+
+
+def memory_size(key: str, doc: str, **more: Any) -> Option[int]:
+    """An option that is a number of bytes as Flink writes it (``64 mb``, ``500kb``, ``1024``)."""
+    return Option(key, size_in_bytes, "MemorySize", doc, **more)
+
+
+# Labels of Flink's MemorySize; a number without a label is bytes.
+_SIZES = {
+    1: ("b", "bytes", ""),
+    1 << 10: ("k", "kb", "kibibytes"),
+    1 << 20: ("m", "mb", "mebibytes"),
+    1 << 30: ("g", "gb", "gibibytes"),
+    1 << 40: ("t", "tb", "tebibytes"),
+}
+_SIZE_LABELS = {label: size for size, labels in _SIZES.items() for label in labels}
+
+
+def size_in_bytes(text: str) -> int:
+    """Bytes of a size such as ``64 mb``; one at least.
+
+    Raises:
+        ValueError: the text is no size.
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower(), re.ASCII)
+    if match is None or match[2] not in _SIZE_LABELS or not int(match[1]):
+        raise ValueError("expected a size such as '500 kb', '64 mb' or '1 gb'")
+    return int(match[1]) * _SIZE_LABELS[match[2]]
 
 
 # Labels of Flink's TimeUtils; a number without a label is milliseconds.
@@ -200,7 +230,7 @@ def _key(option: Option[Any], given: Mapping[str, str], prefix: str) -> str:
     """The key that the option is given under."""
     found = [k for k in option.keys if k in given]
     for old in found:
-        if old != option.key:
+        if old in option.deprecated:
             _LOG.warning("option '%s' is deprecated: use '%s'", prefix + old, prefix + option.key)
     if len({given[k] for k in found}) > 1:
         names = " and ".join(f"'{prefix}{k}'" for k in found)

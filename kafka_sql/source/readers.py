@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.cluster import Cluster, Offsets, Position
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.enumerate import snapshot, splits
-from kafka_sql.source.partitions import Discovery
-from kafka_sql.source.progress import batch_starts, check_progress
-from kafka_sql.source.startup import start_offsets
+from kafka_sql.options import connector as opt
+from kafka_sql.source.checkpoint import from_json, to_json
+from kafka_sql.source.clients import reading_config
+from kafka_sql.source.enumerate import snapshot
+from kafka_sql.source.splits import Task, tasks
+from kafka_sql.source.stream import Stream
+from kafka_sql.source.triggers import ReadLimit, SupportsTriggerAvailableNow, check_triggers, default_limit, is_limited
+
+Json = dict[str, Any]
 
 
-class SplitPartition(InputPartition):
-    """A split as Spark's unit of work."""
+class TaskPartition(InputPartition):
+    """The splits of one task as Spark's unit of work."""
 
-    def __init__(self, split: Split) -> None:
-        """Wrap a split."""
-        super().__init__(split)
-        self.split = split
+    def __init__(self, splits: Task) -> None:
+        """Wrap them."""
+        super().__init__(splits)
+        self.splits = splits
 
 
 class BatchReader(DataSourceReader):
@@ -34,69 +40,90 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The splits, resolved here because Spark calls this for every query that it plans."""
-        return [SplitPartition(split) for split in snapshot(self._definition)]
+        return _planned(self._definition, snapshot(self._definition))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one split."""
+        """The rows of one task."""
         return _rows(self._definition, self._schema, partition)
 
 
-class StreamReader(DataSourceStreamReader):
-    """The table as a stream. Offsets in Spark's checkpoint: ``{topic: {partition: next offset}}``."""
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """The table as a stream. What Spark keeps of it in its checkpoint: ``source/checkpoint.py``.
+
+    One process has the reader of a query as long as the query runs; its tasks have copies.
+    """
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
-        """Keep what a task needs; nothing is asked of the cluster yet."""
+        """Keep what a task needs; nothing is asked of the cluster yet.
+
+        Raises:
+            UnsupportedOptionError: an option of admission control, and Spark has none.
+        """
+        check_triggers(definition)
         self._definition, self._schema = definition, schema
-        self._cluster: Cluster | None = None
-        self._discovery = Discovery(definition)
+        self._stream = Stream(definition)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Without the client, which belongs to this process."""
-        return {**self.__dict__, "_cluster": None}
+    def __getstate__(self) -> Json:
+        """Without what belongs to the query's own process."""
+        return {"_definition": self._definition, "_schema": self._schema}
 
-    def initialOffset(self) -> dict[str, dict[str, int]]:
-        """The startup position. Spark keeps it in the checkpoint and asks only once a query."""
-        return _as_json(start_offsets(self._definition, self._client(), self._positions()))
+    def initialOffset(self) -> Json:
+        """The startup position."""
+        return to_json(self._stream.beginning())
 
-    def latestOffset(self) -> dict[str, dict[str, int]]:  # type: ignore[override]
-        """The end of every partition as of now. Spark 4.1's signature, which later versions accept."""
-        return _as_json(self._client().latest(self._positions()))
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """What the options admit."""
+        return default_limit(self._stream.limits)
 
-    def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Sequence[InputPartition]:
-        """The splits of one micro-batch; a partition that is new since ``start`` is read from its earliest offset."""
-        starts, stops = _from_json(start), _from_json(end)
-        check_progress(self._definition, starts, stops)
-        return [SplitPartition(s) for s in splits(batch_starts(self._definition, self._client(), starts, stops), stops)]
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Take the ends as of now for the ends of the query."""
+        self._stream.fix_ends()
+
+    def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> Json:
+        """Where the next micro-batch ends; ``start`` itself where there is nothing to read. PySpark 4.1 gives no
+        arguments.
+        """
+        if start is None or limit is None:
+            return to_json(self._stream.all())
+        progress = from_json(start)
+        end = self._stream.next(progress, is_limited(limit))
+        return start if end == progress else to_json(end)
+
+    def reportLatestOffset(self) -> Json | None:
+        """The ends of the partitions and the state of the commits, for the query's progress."""
+        return self._stream.report()
+
+    def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
+        """The tasks of one micro-batch."""
+        return _planned(self._definition, self._stream.splits(from_json(start), from_json(end)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one split."""
+        """The rows of one task."""
         return _rows(self._definition, self._schema, partition)
 
-    def commit(self, end: dict[str, dict[str, int]]) -> None:
-        """Spark's checkpoint holds the offsets; there is nothing to do."""
+    def commit(self, end: Json) -> None:
+        """Spark's checkpoint holds the offsets; Kafka is told them, too."""
+        self._stream.commit(from_json(end))
 
-    def _client(self) -> Cluster:
-        if self._cluster is None:
-            self._cluster = Cluster(self._definition.client)
-        return self._cluster
+    def stop(self) -> None:
+        """Wait for a commit that is on its way."""
+        self._stream.stop()
 
-    def _positions(self) -> list[Position]:
-        return self._discovery.partitions(self._client())
+
+def _planned(definition: Definition, splits: Sequence[Split]) -> list[InputPartition]:
+    parallelism = definition.options.get(opt.SCAN_PARALLELISM)
+    # the latest row of a key is looked for in the whole partition
+    return [TaskPartition(task) for task in tasks(splits, parallelism, cuttable=not definition.upsert)]
 
 
 def _rows(definition: Definition, schema: pa.Schema, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+    if not isinstance(
+        partition, TaskPartition
+    ):  # where there is no split at all, Spark runs one task with no partition
+        return
     from kafka_sql.source.rows import read_split  # here: it loads the compiled loops, which planning does not need
 
-    # where there is no split at all, Spark runs one task with no partition
-    return read_split(definition, schema, partition.split) if isinstance(partition, SplitPartition) else iter(())
-
-
-def _as_json(offsets: Offsets) -> dict[str, dict[str, int]]:
-    nested: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in offsets.items():
-        nested.setdefault(topic, {})[str(partition)] = offset
-    return nested
-
-
-def _from_json(nested: dict[str, dict[str, int]]) -> Offsets:
-    return {(t, int(p)): offset for t, partitions in nested.items() for p, offset in partitions.items()}
+    context = TaskContext.get()
+    config = reading_config(definition, str(context.partitionId() if context is not None else 0))
+    for split in partition.splits:
+        yield from read_split(definition, schema, split, config)

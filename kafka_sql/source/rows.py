@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoded, Decoder
-from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
+from kafka_sql.options import connector as opt
 from kafka_sql.source.latest import latest
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
 from kafka_sql.source.pairs import Pairs, pair
 from kafka_sql.zone import session_zone
 
 
-def read_split(definition: Definition, schema: pa.Schema, split: Split) -> Iterator[pa.RecordBatch]:
+def read_split(
+    definition: Definition, schema: pa.Schema, split: Split, config: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Read a split; of an upsert table, the latest row of each key.
 
     Args:
         schema: the stored columns, as Spark wants them.
+        config: the client's, where it is not just the table's.
 
     Raises:
         DecodeError: a payload is not what the table declares; names topic[partition]@offset and the field.
         BrokerError: the records cannot be had.
     """
     rows = RowDecoder(definition, schema, split)
-    records = fetch(definition.client, split, rows.value.terminator, rows.wanted)
+    size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
+    records = fetch(config or definition.client, split, rows.value.terminator, rows.wanted, size)
     if definition.upsert:
         yield from latest(rows, records)
     else:

@@ -57,7 +57,7 @@ def test_unknown_option_names_the_nearest() -> None:
         "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
     )
     assert "(did you mean 'scan.startup.mode'?)" in message
-    assert "Supported options: 'connector'," in message
+    assert "Supported options: 'client.id.prefix'," in message
 
 
 def test_an_option_of_another_format_is_unknown() -> None:

@@ -1,0 +1,172 @@
+"""A stream between its batches: where it begins, what the next batch takes, what is committed to Kafka."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka_sql.definition import Definition
+from kafka_sql.kafka.cluster import Cluster, Position
+from kafka_sql.kafka.sizes import bytes_per_offset
+from kafka_sql.kafka.split import Split
+from kafka_sql.options import connector as opt
+from kafka_sql.source.admission import backlogs, limits, offsets_within, share
+from kafka_sql.source.bounds import stop_offsets
+from kafka_sql.source.checkpoint import Progress, nested, to_json
+from kafka_sql.source.clients import ENUMERATOR, reading_config
+from kafka_sql.source.commits import Commits
+from kafka_sql.source.enumerate import splits
+from kafka_sql.source.partitions import Discovery
+from kafka_sql.source.progress import batch_starts, check_progress
+from kafka_sql.source.startup import start_offsets, startup_mode
+
+_GUESS = 1000.0  # bytes of a record that nothing is known of
+_LAST_COMMIT = 10.0  # seconds to wait for it when a query ends
+
+
+class Stream:
+    """One query's reading of a table, on the driver.
+
+    Attributes:
+        limits: what a micro-batch may take.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        """Nothing is asked of the cluster yet."""
+        self.limits = limits(definition.options)
+        self._definition = definition
+        self._cluster: Cluster | None = None
+        self._discovery = Discovery(definition)
+        self._beginning: Progress | None = None
+        self._ends: Mapping[Position, int] = {}
+        self._fixed: Mapping[Position, int] | None = None  # Trigger.AvailableNow: the ends of the query
+        self._sizes: dict[Position, float] = {}
+        self._last_batch = -float("inf")
+        group = definition.options.get(opt.GROUP_ID)
+        wanted = definition.options.get(opt.COMMIT_OFFSETS)
+        self._commits = (
+            Commits(lambda offsets: self._client().commit(group, offsets))
+            if group is not None and wanted is not False
+            else None
+        )
+
+    def beginning(self) -> Progress:
+        """The startup position, and where a bounded stream ends. Spark asks for it again and again until the first batch is planned; it stays."""
+        if self._beginning is None:
+            positions = self._positions()
+            stops = stop_offsets(self._definition, self._client(), positions)
+            starts = start_offsets(self._definition, self._client(), positions)
+            self._beginning = Progress({}, starts, stops or {})
+        return self._beginning
+
+    def fix_ends(self) -> None:
+        """From now on the stream has what it has now, and ends."""
+        self._fixed = self._latest()
+
+    def all(self) -> Progress:
+        """The end of every partition as of now."""
+        if startup_mode(self._definition) == opt.LATEST:
+            self.beginning()  # PySpark 4.1 asks for it after the end; it must not be later
+        return Progress(self._latest())
+
+    def next(self, progress: Progress, limited: bool) -> Progress:
+        """Where the next batch ends; the same progress where there is nothing to read.
+
+        Args:
+            limited: whether the options' limits hold.
+        """
+        self.commit(progress)  # Spark plans a batch from here when the one before is committed
+        ends = self._bounded(progress, self._latest() if self._fixed is None else self._fixed)
+        starts = {**progress.positions}
+        starts |= self._client().earliest([p for p in ends if p not in starts])
+        if limited:
+            ends = self._admitted(starts, ends)
+        if ends == progress.offsets or (not ends and not progress.offsets):
+            if self._fixed is not None:
+                self.stop()
+            return progress
+        self._last_batch = time.monotonic()
+        return Progress(ends, {p: starts[p] for p in ends if p not in progress.offsets}, progress.stops)
+
+    def splits(self, start: Progress, end: Progress) -> Sequence[Split]:
+        """The splits of one batch.
+
+        Raises:
+            OffsetError: the topics are not those that the offsets are of.
+            DataLossError: records were removed before they were read.
+        """
+        check_progress(self._definition, dict(start.offsets), dict(end.offsets))
+        starts = batch_starts(self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets))
+        return splits(starts, end.offsets)
+
+    def commit(self, progress: Progress) -> None:
+        """Tell Kafka what Spark has committed, where that is wanted."""
+        if self._commits is not None:
+            self._commits.commit(progress.offsets)
+
+    def stop(self) -> None:
+        """Wait a while for a commit that is on its way."""
+        if self._commits is not None:
+            self._commits.finish(_LAST_COMMIT)
+
+    def report(self) -> dict[str, Any] | None:
+        """The ends of the partitions, and what became of the commits."""
+        if not self._ends:
+            return None
+        told: dict[str, Any] = {}
+        if self._commits is not None and self._definition.options[opt.REGISTER_METRICS]:
+            told = {
+                "commitsSucceeded": self._commits.succeeded,
+                "commitsFailed": self._commits.failed,
+                "committedOffsets": nested(self._commits.committed),
+            }
+        return to_json(Progress(self._ends), **told)
+
+    def _bounded(self, progress: Progress, ends: Mapping[Position, int]) -> dict[Position, int]:
+        """The ends as far as the stream may read; never behind where it is, but where the partition itself is."""
+        at = progress.positions
+        stops = progress.stops
+        return {p: max(min(end, stops[p]), min(end, at.get(p, 0))) if p in stops else end for p, end in ends.items()}
+
+    def _admitted(self, starts: Mapping[Position, int], ends: dict[Position, int]) -> dict[Position, int]:
+        """The ends within the options' limits."""
+        behind = backlogs(starts, ends)
+        total, allowed = sum(behind.values()), sum(behind.values())
+        if self._waits(total):
+            return {p: starts[p] for p in ends}
+        if self.limits.max_bytes is not None and total:
+            allowed = min(allowed, offsets_within(behind, self._measured(starts, behind), self.limits.max_bytes))
+        if self.limits.max_offsets is not None:
+            allowed = min(allowed, self.limits.max_offsets)
+        if allowed == total:
+            return ends
+        shares = share(behind, allowed, sum(starts.values()))
+        return {p: starts[p] + shares.get(p, 0) if p in behind else end for p, end in ends.items()}
+
+    def _waits(self, total: int) -> bool:
+        fewest = self.limits.min_offsets
+        if fewest is None or self._fixed is not None or total >= fewest:
+            return False
+        return time.monotonic() - self._last_batch < self.limits.max_delay
+
+    def _measured(self, starts: Mapping[Position, int], behind: Mapping[Position, int]) -> dict[Position, float]:
+        """Bytes of an offset in each partition; looked at again where they decide."""
+        known = all(p in self._sizes for p in behind)
+        budget = self.limits.max_bytes or 0
+        if not known or sum(n * self._sizes[p] for p, n in behind.items()) > budget / 2:
+            self._sizes |= bytes_per_offset(self._definition.client, {p: starts[p] for p in behind})
+        usual = max(self._sizes.values(), default=_GUESS)
+        return {p: self._sizes.get(p, usual) for p in behind}
+
+    def _latest(self) -> Mapping[Position, int]:
+        self._ends = self._client().latest(self._positions())
+        return self._ends
+
+    def _client(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = Cluster(reading_config(self._definition, ENUMERATOR))
+        return self._cluster
+
+    def _positions(self) -> list[Position]:
+        return self._discovery.partitions(self._client())
