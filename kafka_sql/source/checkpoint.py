@@ -49,13 +49,13 @@ def to_json(progress: Progress, **more: Any) -> dict[str, Any]:
     return {"version": VERSION, **told, **more}
 
 
-def from_json(kept: Mapping[str, Any]) -> Progress:
+def from_json(kept: Any) -> Progress:
     """What Spark has kept.
 
     Raises:
         CheckpointError: it is no offset of this source, or a later version's.
     """
-    version = kept.get("version", 1)
+    version = kept.get("version", 1) if isinstance(kept, Mapping) else 1
     if isinstance(version, Mapping):
         version = 1  # a topic of this name
     if version not in (1, VERSION):
@@ -63,12 +63,12 @@ def from_json(kept: Mapping[str, Any]) -> Progress:
             f"The checkpoint's offset has version {version!r}, and this version of kafka_sql knows 1 and {VERSION}. Go "
             "on with the version that wrote it, or start with another checkpoint folder."
         )
-    parts = {"offsets": kept} if version == 1 else {n: kept.get(n, {}) for n in ("offsets", "starts", "stops")}
     try:
+        parts = {"offsets": kept} if version == 1 else {n: kept.get(n, {}) for n in ("offsets", "starts", "stops")}
         return Progress(**{name: flat(offsets) for name, offsets in parts.items()})
     except (AttributeError, TypeError, ValueError) as e:
         raise CheckpointError(
-            f"The checkpoint's offset {str(dict(kept))[:200]} is none of a Kafka table. It belongs to another query: "
+            f"The checkpoint's offset {str(kept)[:200]} is none of a Kafka table. It belongs to another query: "
             "SET another 'pipeline.name' or 'execution.checkpointing.dir'."
         ) from e
 

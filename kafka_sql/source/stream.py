@@ -52,7 +52,10 @@ class Stream:
         )
 
     def beginning(self) -> Progress:
-        """The startup position, and where a bounded stream ends. Spark asks for it again and again until the first batch is planned; it stays."""
+        """The startup position, and where a bounded stream ends.
+
+        Spark asks for it again and again until the first batch is planned; it stays.
+        """
         if self._beginning is None:
             positions = self._positions()
             stops = stop_offsets(self._definition, self._client(), positions)

@@ -61,8 +61,8 @@ def test_every_offset_is_read_once_and_no_task_has_much_more_than_its_share(size
     assert len(found) == min(parallelism, sum(sizes))
     if found:
         loads = [sum(map(size, task)) for task in found]
-        share = sum(sizes) / len(found)
-        if parallelism >= len(sizes):
-            assert max(loads) < 2 * share + 1  # cut: a piece is at most twice the share
+        largest = max(loads)
+        if parallelism >= len(sizes):  # pieces of one less would be more than there are tasks
+            assert largest == 1 or sum(-(-n // (largest - 1)) for n in sizes) > len(found)
         else:
-            assert max(loads) <= max(max(sizes), 4 / 3 * share + max(sizes) / 3)  # Graham's bound
+            assert largest <= max(max(sizes), 4 / 3 * sum(sizes) / len(found) + max(sizes) / 3)  # Graham's bound
