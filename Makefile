@@ -24,7 +24,7 @@ proofs: java $(INSTALLED) ## The tests that take minutes each
 	$(PY) -m pytest -m long tests
 
 test-unit: java $(INSTALLED) ## The tests that need no broker
-	$(PY) -m pytest $(PARALLEL) tests/unit
+	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit
 
 test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration

@@ -5,25 +5,16 @@ The C functions are given as addresses, because a kernel that holds a ctypes fun
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-F = TypeVar("F", bound=Callable[..., Any])
+from kafka_sql.compiled import compiled as compiled  # for the modules of kernels here
+
 _BYTE: Final = ir.IntType(8).as_pointer()
-
-
-def compiled(function: F) -> F:
-    """numba.njit, cached where numba finds a folder that it can write (a locked-down executor may have none)."""
-    try:
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # "cannot cache function: no locator available"
-        return cast(F, numba.njit(nogil=True)(function))
 
 
 @intrinsic

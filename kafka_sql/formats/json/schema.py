@@ -25,6 +25,11 @@ _SCALARS: tuple[Callable[[pa.DataType], bool], ...] = (
 )
 
 
+def is_scalar(t: pa.DataType) -> bool:
+    """Whether a type is one of Flink's that are not nested, as Spark carries them."""
+    return any(carries(t) for carries in _SCALARS)
+
+
 def check_schema(schema: pa.Schema) -> None:
     """Refuse columns that have no form in JSON.
 
@@ -48,5 +53,5 @@ def _check(path: str, t: pa.DataType) -> None:
                 f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>."
             )
         _check(f"{path}[]", t.item_type)
-    elif not any(carries(t) for carries in _SCALARS):
+    elif not is_scalar(t):
         raise SchemaError(f"Unsupported type of column '{path}': the json format cannot carry {t}.")

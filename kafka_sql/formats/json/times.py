@@ -46,6 +46,19 @@ def time(text: str) -> int:
     return nanos % (_MICROS_A_DAY * 1000) // 1_000_000 * 1_000_000
 
 
+def local_time(text: str) -> int:
+    """The same of java.time.LocalTime.parse: seconds may be absent, and 24:00:00 is none.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    match = re.fullmatch(_ISO_TIME, text, re.ASCII)
+    nanos = _nanos(match[1], match[2], match[3] or "0", match[4], smart=False) if match else None
+    if nanos is None:
+        raise ValueError("expected a time such as '12:13:14'")
+    return nanos // 1_000_000 * 1_000_000
+
+
 def timestamp(iso: bool, local_zone: bool) -> Callable[[str], int]:
     """The reader of timestamps of one standard: microseconds since 1970.
 

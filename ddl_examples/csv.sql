@@ -1,0 +1,44 @@
+-- Lines of CSV with a delimiter, a null and a comment of their own.
+CREATE TABLE visits (
+  visitor BIGINT,
+  page STRING,
+  spent DECIMAL(6, 2),
+  tags ARRAY<STRING>,
+  place ROW<city STRING, country STRING>
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'visits',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'csv',
+  'csv.field-delimiter' = '|',
+  'csv.quote-character' = '''',
+  'csv.null-literal' = 'NULL',
+  'csv.ignore-parse-errors' = 'true'
+);
+
+INSERT INTO visits VALUES
+  (1, '/start', 1.50, array('new', 'mobile'), named_struct('city', 'Lyon', 'country', 'FR')),
+  (2, '/a|b', NULL, array(), NULL);
+
+-- The same topic as text: what stands in the records. A value beyond the delimiter in ASCII needs no quotes.
+CREATE TABLE visits_raw (line STRING) WITH (
+  'connector' = 'kafka',
+  'topic' = 'visits',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'raw'
+);
+
+SELECT line FROM visits_raw ORDER BY line;
+--> 1|'/start'|1.50|'new;mobile'|'Lyon;FR'
+--> 2|'/a|b'|NULL||NULL
+
+-- A foreign record: a number in error is null, a record that is no CSV is left out.
+INSERT INTO visits_raw VALUES ('3|/x|cheap|a|Oslo;NO'), ('4|''/y'), ('5|/z|2|b;c|Rome;IT|');
+
+SELECT visitor, page, spent, size(tags) AS tags, place.city FROM visits ORDER BY visitor;
+--> 1 | /start | 1.50 | 2 | Lyon
+--> 2 | /a|b | NULL | 0 | NULL
+--> 3 | /x | NULL | 1 | Oslo
+--> 5 | /z | 2.00 | 2 | Rome

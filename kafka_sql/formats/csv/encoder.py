@@ -1,0 +1,115 @@
+"""Columns to payloads of CSV, without a Python object a row."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from kafka_sql.formats.csv import kernels
+from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, dialect
+from kafka_sql.formats.csv.schema import check_schema
+from kafka_sql.formats.json import base64
+from kafka_sql.formats.json.texts import scalar_text
+from kafka_sql.options import Options
+
+_LONG: Final = 24  # UTF-16 units beyond which Jackson puts a text in quotes without looking at it
+_BACKSLASH: Final = "\\"
+
+
+class CsvEncoder:
+    """Encodes each row as one line of CSV, without a line end."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: a column has no form in CSV.
+            ConflictingOptionsError: two options contradict each other.
+        """
+        check_schema(schema)
+        self._dialect = dialect(options)
+        self._plain_decimals = not options.get(SCIENTIFIC)
+        self._null = self._dialect.null or ""
+
+    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """One payload a row.
+
+        Raises:
+            EncodeError: a date lies too far off to be written.
+        """
+        texts = [self._column(column) for column in batch.columns]
+        if not texts:
+            return pa.repeat(b"", batch.num_rows)
+        joined = pc.binary_join_element_wise(
+            *texts, self._dialect.separator, null_handling="replace", null_replacement=self._null
+        )
+        return joined.cast(pa.binary())
+
+    def _column(self, column: pa.Array) -> pa.StringArray:
+        t = column.type
+        if pt.is_list(t):
+            text = self._joined(column)
+        elif pt.is_struct(t):
+            children = [self._scalar(child) for child in column.flatten()]
+            text = pc.binary_join_element_wise(
+                *children, self._dialect.element_separator, null_handling="replace", null_replacement=self._null
+            )
+            text = pc.if_else(column.is_valid(), text, None) if column.null_count else text
+        else:
+            text = self._scalar(column)
+            if pt.is_boolean(t) or pt.is_integer(t) or pt.is_floating(t) or pt.is_decimal(t):
+                return text  # numbers are never in quotes
+        return quoted(text, self._dialect)
+
+    def _scalar(self, column: pa.Array) -> pa.StringArray:
+        t = column.type
+        if pt.is_string(t) or pt.is_large_string(t):
+            return column.cast(pa.string())
+        if pt.is_floating(t):
+            return pc.replace_substring(scalar_text(column, False, True).array, '"', "")  # NaN and the infinities
+        return scalar_text(column, iso=False, plain_decimals=self._plain_decimals).array
+
+    def _joined(self, column: pa.Array) -> pa.StringArray:
+        elements = self._scalar(column.flatten()).fill_null(self._null)
+        lengths = pc.list_value_length(column).fill_null(0).to_numpy()
+        offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        mask = column.is_null() if column.null_count else None
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, mask=mask)
+        return pc.binary_join(lists, self._dialect.element_separator)
+
+
+def quoted(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
+    """The texts, in quotes where Jackson puts them (CsvEncoder, its loose check)."""
+    if not dialect.quote:
+        return texts
+    safe = max(map(ord, dialect.separator + dialect.quote)) + 1
+    if not dialect.ascii:
+        return pa.array([t if t is None else _quoted(t, dialect, safe) for t in texts.to_pylist()], pa.string())
+    positions, data = base64.parts(texts)
+    quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
+    sizes = np.empty(len(texts), np.int32)
+    kernels.measure_quoted(data, positions, safe, quote, ord(dialect.escape or _BACKSLASH), _LONG, sizes)
+    if (sizes == np.diff(positions)).all():
+        return texts
+    if escape not in (-1, quote):
+        kernels.measure_escapes(data, positions, escape, sizes)
+    targets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(sizes, out=targets[1:])
+    out = np.empty(targets[-1], np.uint8)
+    kernels.write_quoted(data, positions, quote, escape, targets, out)
+    validity = pa.array(texts.is_valid().to_numpy(zero_copy_only=False)).buffers()[1] if texts.null_count else None
+    return pa.Array.from_buffers(pa.string(), len(texts), [validity, pa.py_buffer(targets), pa.py_buffer(out)])
+
+
+def _quoted(text: str, dialect: Dialect, safe: int) -> str:
+    """The same for one text."""
+    units = len(text.encode("utf-16-le")) // 2
+    if units <= _LONG and not any(ord(c) < safe or c == (dialect.escape or _BACKSLASH) for c in text):
+        return text
+    doubled = text.replace(dialect.quote, dialect.quote * 2)
+    if dialect.escape and dialect.escape != dialect.quote:
+        doubled = doubled.replace(dialect.escape, dialect.escape * 2)
+    return dialect.quote + doubled + dialect.quote

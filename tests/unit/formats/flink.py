@@ -1,0 +1,85 @@
+"""Values as Flink itself gave them: types by their SQL names, and a row in one line of text.
+
+A file holds a line a case: columns, options, payload (as Latin-1), the row that Flink 2.3 reads (nothing where it
+leaves the record out, or "error"), and the payload that it writes of that row.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+SCALARS: Final = {
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "DECIMAL(10,2)": pa.decimal128(10, 2),
+    "DECIMAL(38,18)": pa.decimal128(38, 18),
+    "DECIMAL(5,0)": pa.decimal128(5, 0),
+    "STRING": pa.string(),
+    "BYTES": pa.binary(),
+    "DATE": pa.date32(),
+    "TIME(3)": pa.time64("ns"),
+    "TIMESTAMP(6)": pa.timestamp("us"),
+    "TIMESTAMP_LTZ(6)": pa.timestamp("us", "UTC"),
+}
+
+
+def cases(name: str) -> list[Any]:
+    """The cases of a file beside this one."""
+    lines = Path(__file__).with_name(name).read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def column_type(spec: list[str]) -> pa.DataType:
+    """``["INT"]``, ``["ARRAY", "INT"]`` or ``["ROW", "INT", "STRING"]``, whose fields are x and y."""
+    if spec[0] == "ARRAY":
+        return pa.list_(SCALARS[spec[1]])
+    if spec[0] == "ROW":
+        return pa.struct([(name, SCALARS[kind]) for name, kind in zip("xy", spec[1:], strict=False)])
+    return SCALARS[spec[0]]
+
+
+def shown(array: pa.Array) -> list[str]:
+    """Each value as the files have it: to the bit, and not as any language prints it."""
+    t = array.type
+    valid = array.is_valid().to_pylist()
+    if pt.is_struct(t):
+        rows = zip(*map(shown, array.flatten()), strict=True)
+        texts = [f"({','.join(row)})" for row in rows]
+    elif pt.is_list(t):
+        texts = [f"[{','.join(shown(scalar.values))}]" if scalar.is_valid else "" for scalar in array]
+    elif pt.is_date(t):
+        texts = [str(v) for v in array.cast(pa.int32()).to_pylist()]
+    elif pt.is_timestamp(t):
+        texts = [f"{v or 0:d}000ns" if v else "0ns" for v in array.cast(pa.int64()).to_pylist()]
+    elif pt.is_time(t):
+        texts = [str((v or 0) // 1_000_000) for v in array.cast(pa.int64()).to_pylist()]
+    else:
+        texts = [_scalar(v, t) if v is not None else "" for v in array.to_pylist()]
+    return [text if there else "~" for text, there in zip(texts, valid, strict=True)]
+
+
+def _scalar(value: Any, t: pa.DataType) -> str:
+    if pt.is_decimal(t):
+        return f"{value.as_tuple().sign * '-'!s}{int(''.join(map(str, value.as_tuple().digits)))}@{t.scale}".replace(
+            "-0@", "0@"
+        )
+    if pt.is_floating(t):
+        letter, kind, nan = ("f", ">f", "7fc00000") if t.bit_width == 32 else ("d", ">d", "7ff8000000000000")
+        bits = nan if value != value else struct.pack(kind, value).hex()
+        return letter + (bits.lstrip("0") or "0")
+    if pt.is_string(t):
+        return "x" + value.encode().hex()
+    if pt.is_binary(t):
+        return "bx" + value.hex()
+    return str(value).lower()
