@@ -48,7 +48,10 @@ GROUP_ID: Final = string(
     "Consumer group, which names the reader to the brokers and whose committed offsets 'group-offsets' starts from.",
 )
 
-FORMAT: Final = string("format", "Format of the record's value, by its identifier: 'json', 'csv', 'raw' and so on. The same as 'value.format'.")
+FORMAT: Final = string(
+    "format",
+    "Format of the record's value, by its identifier: 'json', 'csv', 'raw' and so on. The same as 'value.format'.",
+)
 VALUE_FORMAT: Final = string(
     "value.format", "Format of the record's value. The same as 'format'; its options then begin with 'value.'."
 )
