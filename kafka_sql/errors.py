@@ -25,7 +25,10 @@ same facts are attributes of the same names.
     │   ├── OffsetError            a start or end position that cannot be had
     │   ├── DataLossError          records were removed before they were read
     │   ├── FetchError             reading stopped at topic[partition]@offset
+    │   ├── AuthorizationError     the user may not do that
     │   ├── DeliveryError          records were not acknowledged
+    │   │   ├── RecordTooLargeError
+    │   │   └── RecordRejectedError    the broker takes no such record
     │   └── TransactionError       a transaction of the exactly-once sink
     │       ├── WriterFencedError      another query or statement writes with the same prefix
     │       ├── PreparedTransactionLostError  aborted before it was decided: nothing of it is to be seen
@@ -35,6 +38,7 @@ same facts are attributes of the same names.
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
     ├── CheckpointError          a query cannot go on from what its checkpoint holds
+    ├── PartitionerError        the class of 'sink.partitioner' chose no partition
     ├── CatalogFolderError      the folder that keeps the tables cannot be used
     ├── EmbeddedKafkaError       a broker on this machine could not be set up
     └── ExtensionError           the jar for Spark's shells could not be built
@@ -154,8 +158,20 @@ class FetchError(BrokerError):
     """Reading a partition stopped before its end."""
 
 
+class AuthorizationError(BrokerError):
+    """The user may not do what was asked."""
+
+
 class DeliveryError(BrokerError):
     """Records were not acknowledged."""
+
+
+class RecordTooLargeError(DeliveryError):
+    """A record is larger than the producer or the topic takes."""
+
+
+class RecordRejectedError(DeliveryError):
+    """The broker takes no record such as this one."""
 
 
 class TransactionError(BrokerError):
@@ -210,6 +226,10 @@ class EncodeError(FormatError):
 
 class CheckpointError(KafkaSqlError):
     """A query cannot go on from what its checkpoint holds."""
+
+
+class PartitionerError(KafkaSqlError):
+    """The class of 'sink.partitioner' gave no partition that the topic has."""
 
 
 class CatalogFolderError(KafkaSqlError):

@@ -27,10 +27,12 @@ class Handle:
         pointer: ``rd_kafka_t*``.
         errors: what the client last said of its brokers, newest last. It retries by itself, so these are the causes to
             name when a wait ends in vain.
+        error_count: how many there were.
     """
 
     pointer: int
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=4))
+    error_count: int = 0
     callbacks: list[object] = field(default_factory=list, repr=False)  # ctypes: they must live as long as the handle
 
     def causes(self) -> str:
@@ -56,6 +58,7 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
         return masked(text.decode(errors="replace"), config, settings)
 
     def on_error(_: int, code: int, why: bytes, __: int) -> None:
+        handle.error_count += 1
         handle.errors.append(f"{shown(why)} ({library.reason(code)})")
 
     def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:

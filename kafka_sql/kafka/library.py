@@ -21,6 +21,7 @@ CONF_UNKNOWN, CONF_OK = -2, 0
 # rd_kafka_resp_err_t
 TIMED_OUT = -185
 QUEUE_FULL = -184
+FATAL = -150
 PARTITION_EOF = -191
 AUTO_OFFSET_RESET = -140
 OFFSET_OUT_OF_RANGE = 1
@@ -46,13 +47,40 @@ class Message(ctypes.Structure):
     )
 
 
+# the same as columns of an array, for produce_batch
+MESSAGE = np.dtype(
+    {
+        "names": ["err", "topic", "partition", "payload", "length", "key", "key_length", "offset", "private"],
+        "formats": ["i4", "i8", "i4", "i8", "i8", "i8", "i8", "i8", "i8"],
+    },
+    align=True,
+)
+
+
+class _TopicMetadata(ctypes.Structure):
+    """``rd_kafka_metadata_topic_t``."""
+
+    _fields_ = (("topic", c_char_p), ("partition_count", c_int), ("partitions", c_void_p), ("err", c_int))
+
+
+class Metadata(ctypes.Structure):
+    """The beginning of ``rd_kafka_metadata_t``."""
+
+    _fields_ = (
+        ("broker_count", c_int),
+        ("brokers", c_void_p),
+        ("topic_count", c_int),
+        ("topics", POINTER(_TopicMetadata)),
+    )
+
+
 # rd_kafka_vu_t, the units of a record for produceva: a tag, and a union of which two words are used here
 UNIT = np.dtype(
     {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
 )
 TOPIC_HANDLE, PARTITION, VALUE, KEY, FLAGS, TIMESTAMP, HEADERS = 2, 3, 4, 5, 7, 8, 10
 UNITS = (TOPIC_HANDLE, PARTITION, FLAGS, VALUE, KEY, TIMESTAMP, HEADERS)
-ANY_PARTITION, COPY = -1, 2
+ANY_PARTITION, COPY, OWN_PARTITIONS = -1, 2, 8
 
 DELIVERY_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Message), c_void_p)
 
@@ -109,6 +137,11 @@ header_add = _function("rd_kafka_header_add", c_int, c_void_p, c_void_p, c_ssize
 topic_new = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
 topic_name = _function("rd_kafka_topic_name", c_char_p, c_void_p)
 topic_destroy = _function("rd_kafka_topic_destroy", None, c_void_p)
+topic_metadata = _function("rd_kafka_metadata", c_int, c_void_p, c_int, c_void_p, POINTER(POINTER(Metadata)), c_int)
+metadata_destroy = _function("rd_kafka_metadata_destroy", None, POINTER(Metadata))
+produce_batch = _function("rd_kafka_produce_batch", c_int, c_void_p, c_int32, c_int, c_void_p, c_int)
+fatal_error = _function("rd_kafka_fatal_error", c_int, c_void_p, c_char_p, c_size_t)
+queue_length = _function("rd_kafka_outq_len", c_int, c_void_p)
 produceva = _function("rd_kafka_produceva", c_void_p, c_void_p, c_void_p, c_size_t)
 error_code = _function("rd_kafka_error_code", c_int, c_void_p)
 error_destroy = _function("rd_kafka_error_destroy", None, c_void_p)

@@ -1,6 +1,7 @@
 """A record's metadata as Flink's keys: types, and which of them may be written.
 
-Keys and types: KafkaDynamicSource.ReadableMetadata and KafkaDynamicSink.WritableMetadata of Flink's connector.
+Keys and types: KafkaDynamicSource.ReadableMetadata and KafkaDynamicSink.WritableMetadata of Flink's connector. One more
+says what kind of change a row of an upsert table is, which Flink's rows carry by themselves and Spark's do not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from kafka_sql.kafka.headers import LIST, MAP
 
+ROW_KIND: Final = "row-kind"
 TIMESTAMP: Final = pa.timestamp("ms", "UTC")
 
 
@@ -40,3 +42,14 @@ METADATA: Final[dict[str, Metadata]] = {
     "timestamp": Metadata(TIMESTAMP, "TIMESTAMP_LTZ(3) NOT NULL", writable=True),
     "timestamp-type": Metadata(pa.string(), "STRING NOT NULL"),
 }
+
+_UPSERT: Final = {**METADATA, ROW_KIND: Metadata(pa.string(), "STRING NOT NULL", writable=True)}
+
+
+def metadata_keys(upsert: bool) -> dict[str, Metadata]:
+    """The keys that a table may declare.
+
+    Args:
+        upsert: whether it is an 'upsert-kafka' table.
+    """
+    return _UPSERT if upsert else METADATA

@@ -1,4 +1,4 @@
-"""The compiled loop that hands rows to librdkafka: no Python object per record."""
+"""The compiled loops that hand rows to librdkafka: no Python object per record."""
 
 from __future__ import annotations
 
@@ -8,17 +8,29 @@ import numpy as np
 from numba import types
 
 from kafka_sql.kafka import library
-from kafka_sql.kafka.machine import call, call5, compiled, store
+from kafka_sql.kafka.machine import call, call5, compiled, load, store
 
 # int32 Arrow offsets, the address of the bytes, uint8 validity
 Column = tuple["np.ndarray[Any, Any]", int, "np.ndarray[Any, Any]"]
 # int32 positions of each row's headers, their names and their values
 Headers = tuple["np.ndarray[Any, Any]", Column, Column]
 
+# where rd_kafka_message_t has its fields
+_SIZE: Final = library.MESSAGE.itemsize
+_PLACES: Final[Any] = library.MESSAGE.fields
+_ERR, _PARTITION, _PAYLOAD, _KEY = (_PLACES[name][1] for name in ("err", "partition", "payload", "key"))
+
 _UNIT_COUNT: Final = len(library.UNITS)
-_VALUE_UNIT, _KEY_UNIT, _TIME_UNIT, _TOPIC_UNIT, _HEADERS_UNIT = (
+_VALUE_UNIT, _KEY_UNIT, _TIME_UNIT, _TOPIC_UNIT, _PARTITION_UNIT, _HEADERS_UNIT = (
     library.UNITS.index(tag) * library.UNIT.itemsize + 8
-    for tag in (library.VALUE, library.KEY, library.TIMESTAMP, library.TOPIC_HANDLE, library.HEADERS)
+    for tag in (
+        library.VALUE,
+        library.KEY,
+        library.TIMESTAMP,
+        library.TOPIC_HANDLE,
+        library.PARTITION,
+        library.HEADERS,
+    )
 )
 
 
@@ -53,12 +65,40 @@ def _make_headers(calls: np.ndarray, headers: Headers, row: int) -> int:
 
 
 @compiled
+def fill_messages(messages: np.ndarray, values: Column, keys: Column, partitions: np.ndarray) -> None:
+    """Make the array of messages that ``rd_kafka_produce_batch`` takes.
+
+    Args:
+        messages: uint8: room for a ``library.MESSAGE`` each.
+        partitions: int32, -1 for the client's choice; empty where that goes for all.
+    """
+    base = messages.ctypes.data
+    for i in range(len(values[2])):
+        at = base + i * _SIZE
+        store(at + _ERR, types.int32(0))
+        store(at + _PARTITION, partitions[i] if len(partitions) else types.int32(-1))
+        _point(at + _PAYLOAD, values, i)
+        _point(at + _KEY, keys, i)
+
+
+@compiled
+def first_refused(messages: np.ndarray, start: int, end: int) -> int:
+    """The first message of [start, end) with an error, ``end`` if there is none."""
+    base = messages.ctypes.data
+    for i in range(start, end):
+        if load(base + i * _SIZE + _ERR, types.int32) != 0:
+            return i
+    return end
+
+
+@compiled
 def produce_rows(
     calls: np.ndarray,
     units: np.ndarray,
     start: int,
     end: int,
     topics: np.ndarray,
+    partitions: np.ndarray,
     values: Column,
     keys: Column,
     timestamps: np.ndarray,
@@ -71,6 +111,7 @@ def produce_rows(
             header_add and headers_destroy.
         units: the bytes of ``library.UNITS``, with all that is the same for each row filled in.
         topics: int64: a topic's handle each.
+        partitions: int32, -1 for the client's choice; empty where that goes for all.
         timestamps: int64 milliseconds since 1970, 0 for now.
 
     Returns:
@@ -79,6 +120,7 @@ def produce_rows(
     base = units.ctypes.data
     for i in range(start, end):
         store(base + _TOPIC_UNIT, topics[i])
+        store(base + _PARTITION_UNIT, partitions[i] if len(partitions) else types.int32(-1))
         _point(base + _VALUE_UNIT, values, i)
         _point(base + _KEY_UNIT, keys, i)
         store(base + _TIME_UNIT, timestamps[i])

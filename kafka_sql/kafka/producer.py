@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,15 +14,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.errors import DeliveryError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.client import Handle, open_handle
-from kafka_sql.kafka.produce_kernels import Column, produce_rows
+from kafka_sql.kafka.client import Handle, open_handle, patience
+from kafka_sql.kafka.delivery import delivery_error
+from kafka_sql.kafka.produce_columns import column, frozen, header_columns, nothing
+from kafka_sql.kafka.produce_kernels import Column, fill_messages, first_refused, produce_rows
 
-_EMPTY: Final = np.zeros(1, np.uint8)
 _FLUSH_MS: Final = 100
 _FULL_MS: Final = 5  # no report tells of room in the queue, as acknowledged records have none
 _PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
+_NO_PARTITIONS: Final = frozen(np.zeros(0, np.int32))
 
 
 @dataclass
@@ -30,15 +33,27 @@ class Producer:
     Attributes:
         topic: where records without a topic of their own go.
         sent: rows handed over so far.
+        sent_bytes: bytes of their keys and values.
+        send_time: how long the last records took to be acknowledged by the last flush, in milliseconds.
     """
 
     topic: str | None
+    _label: str
+    _patience: float  # seconds
     _handle: Handle
-    _failures: list[str]
+    _failures: list[tuple[int, str]]  # code and place of each record that was not acknowledged
     _calls: npt.NDArray[np.int64]
     _units: npt.NDArray[np.uint8]
     _topics: dict[str, int] = field(default_factory=dict)  # rd_kafka_topic_t* by name
+    _partitions: dict[str, int] = field(default_factory=dict)
     sent: int = 0
+    sent_bytes: int = 0
+    send_time: float = 0
+
+    @property
+    def errors(self) -> int:
+        """How often the client reported an error of its brokers, most of which it mends by itself."""
+        return self._handle.error_count
 
     def produce(
         self,
@@ -47,6 +62,7 @@ class Producer:
         timestamps: npt.NDArray[np.int64] | None = None,
         headers: pa.ListArray | pa.MapArray | None = None,
         topics: pa.StringArray | None = None,
+        partitions: npt.NDArray[np.int32] | None = None,
     ) -> None:
         """Queue records; waits while the queue is full, so memory stays bounded.
 
@@ -56,33 +72,80 @@ class Producer:
             timestamps: int64 milliseconds since 1970, 0 for now.
             headers: lists of structs or maps of a name and a value, both texts or binary; null is none.
             topics: each record's topic, none of them null; None for the producer's own.
+            partitions: each record's partition, -1 or None for the client's choice: by key, or sticky without one.
 
         Raises:
-            DeliveryError: a record was refused, or one queued before was not acknowledged.
+            DeliveryError: a record was refused, or one queued before was not acknowledged; or another BrokerError
+                of ``delivery``.
         """
         count = len(values)
         if not count:
             return
+        chosen = frozen(partitions) if partitions is not None else _NO_PARTITIONS
+        rows = column(values), column(keys) if keys is not None else nothing(count)
+        if timestamps is None and headers is None and topics is None:
+            self._produce_batch(count, rows, chosen)
+        else:
+            self._produce_each(count, rows, chosen, timestamps, headers, topics)
+        self.sent += count
+        self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
+
+    def _produce_batch(self, count: int, rows: tuple[Column, Column], partitions: npt.NDArray[np.int32]) -> None:
+        """All rows by one call, which knows neither headers nor timestamps."""
+        assert self.topic is not None
+        messages = np.empty(count * library.MESSAGE.itemsize, np.uint8)
+        fill_messages(messages, *rows, partitions)
+        topic = self._topic(self.topic)
+        flags = library.COPY | (library.OWN_PARTITIONS if len(partitions) else 0)
+        row, code = 0, 0
+        while True:
+            at = messages.ctypes.data + row * library.MESSAGE.itemsize
+            library.produce_batch(topic, library.ANY_PARTITION, flags, at, count - row)
+            row = first_refused(messages, row, count)
+            if row == count:
+                break
+            # after a full queue all further rows are refused, so nothing overtakes
+            code = int(messages.view(library.MESSAGE)["err"][row])
+            self._wait_or_raise(code, self.topic, row)
+        self._poll(0)
+
+    def _produce_each(
+        self,
+        count: int,
+        rows: tuple[Column, Column],
+        partitions: npt.NDArray[np.int32],
+        timestamps: npt.NDArray[np.int64] | None,
+        headers: pa.ListArray | pa.MapArray | None,
+        topics: pa.StringArray | None,
+    ) -> None:
         # names and values stay here: the loop gets no more than their addresses
-        lists, names, contents = _header_columns(headers) if headers is not None else _no_headers(count)
+        lists, names, contents = header_columns(headers, count)
         times = timestamps if timestamps is not None else np.zeros(count, np.int64)
         columns = (
-            _frozen(self._targets(topics, count)),
-            _column(values),
-            _column(keys) if keys is not None else _nothing(count),
-            _frozen(times),
-            (_frozen(lists), _column(names), _column(contents)),
+            frozen(self._targets(topics, count)),
+            partitions,
+            *rows,
+            frozen(times),
+            (frozen(lists), column(names), column(contents)),
         )
         row = 0
         while row < count:
             row, code = produce_rows(self._calls, self._units, row, count, *columns)
-            full = code == library.QUEUE_FULL
-            if code and not full:
-                topic = self.topic if topics is None else topics[row].as_py()
-                raise DeliveryError(f"{topic}: row {self.sent + row} was refused: {library.reason(code)}.")
-            library.poll(self._handle.pointer, _FULL_MS if full else 0)
-            self._check()
-        self.sent += count
+            if code:
+                self._wait_or_raise(code, self.topic if topics is None else topics[row].as_py(), row)
+        self._poll(0)
+
+    def _wait_or_raise(self, code: int, topic: str | None, row: int) -> None:
+        """Wait for room where the queue is full.
+
+        Raises:
+            BrokerError: the row was refused for another reason, or one before it was not acknowledged.
+        """
+        self._poll(_FULL_MS)
+        if code != library.QUEUE_FULL:
+            code, words = self._cause(code)
+            where = f"{self._label}topic '{topic}', row {self.sent + row} of the task"
+            raise delivery_error(code, where, f"Client: {self._handle.causes()}.", words)
 
     def _targets(self, topics: pa.StringArray | None, count: int) -> npt.NDArray[np.int64]:
         """Each row's topic as librdkafka's handle."""
@@ -99,6 +162,27 @@ class Producer:
             self._topics[name] = library.topic_new(self._handle.pointer, name.encode(), None)
         return self._topics[name]
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has; asked of the cluster once.
+
+        Raises:
+            BrokerError: it does not exist, may not be seen, or no broker answered in time.
+        """
+        if topic not in self._partitions:
+            answer = ctypes.POINTER(library.Metadata)()
+            wait = int(self._patience * 1000)
+            code = library.topic_metadata(self._handle.pointer, 0, self._topic(topic), ctypes.byref(answer), wait)
+            count = 0
+            if not code:
+                found = answer.contents.topics[0]
+                code, count = found.err, found.partition_count
+                library.metadata_destroy(answer)
+            if code:
+                self._poll(0)
+                raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {self._handle.causes()}.")
+            self._partitions[topic] = count
+        return self._partitions[topic]
+
     def _close(self) -> None:
         library.purge(self._handle.pointer, _PURGE_ALL)
         for handle in self._topics.values():
@@ -108,33 +192,52 @@ class Producer:
         """Return when every record queued so far is acknowledged.
 
         Raises:
-            DeliveryError: one was not.
+            BrokerError: one was not.
         """
+        began = time.monotonic()
         # an idempotent producer ends every record within delivery.timeout.ms, so this ends too
         while library.flush(self._handle.pointer, _FLUSH_MS) == library.TIMED_OUT:
             self._check()
         self._check()
+        self.send_time = (time.monotonic() - began) * 1000
+
+    def _poll(self, milliseconds: int) -> None:
+        library.poll(self._handle.pointer, milliseconds)
+        self._check()
 
     def _check(self) -> None:
         if self._failures:
-            raise DeliveryError(
-                f"{self._failures[0]} (records not acknowledged so far: {len(self._failures)}). The rows of this task "
-                f"do not count as written. Client: {self._handle.causes()}."
+            code, place = self._failures[0]
+            code, words = self._cause(code)
+            more = (
+                f"Records not acknowledged so far: {len(self._failures)}. The rows of this task do not count as "
+                f"written. Client: {self._handle.causes()}."
             )
+            raise delivery_error(code, f"{self._label}{place}", more, words)
+
+    def _cause(self, code: int) -> tuple[int, str | None]:
+        """The code and the words of the error that ended the whole client, if it is one of those."""
+        words = ctypes.create_string_buffer(512)
+        fatal = library.fatal_error(self._handle.pointer, words, len(words))
+        return (fatal, words.value.decode(errors="replace")) if fatal else (code, None)
 
 
 @contextmanager
-def open_producer(config: Mapping[str, str], topic: str | None = None) -> Iterator[Producer]:
-    """A producer for the time of a ``with`` block; leaving it by an error drops what is still queued."""
-    failures: list[str] = []
+def open_producer(config: Mapping[str, str], topic: str | None = None, table: str | None = None) -> Iterator[Producer]:
+    """A producer for the time of a ``with`` block; leaving it by an error drops what is still queued.
+
+    Args:
+        table: its name, for errors.
+    """
+    failures: list[tuple[int, str]] = []
 
     def on_delivery(_: int, message: Any, __: int) -> None:
         failed = message.contents
         name = library.topic_name(failed.topic_handle).decode()
-        failures.append(f"{name}[{failed.partition}]: {library.reason(failed.err)}")
+        failures.append((failed.err, f"{name}[{failed.partition}]"))
 
     # reports only for failures: an acknowledged record costs no call into Python
-    mine = {**config, "delivery.report.only.error": "true"}
+    mine = {"allow.auto.create.topics": "false", **config, "delivery.report.only.error": "true"}
     with open_handle(library.PRODUCER, mine, library.DELIVERY_CALLBACK(on_delivery)) as handle:
         functions = (
             library.produceva,
@@ -145,7 +248,8 @@ def open_producer(config: Mapping[str, str], topic: str | None = None) -> Iterat
             library.headers_destroy,
         )
         calls = np.array([handle.pointer, *map(library.address, functions)], np.int64)
-        producer = Producer(topic, handle, failures, calls, _units())
+        label = f"Table '{table}': " if table else ""
+        producer = Producer(topic, label, patience(config), handle, failures, calls, _units())
         try:
             yield producer
         finally:
@@ -153,54 +257,9 @@ def open_producer(config: Mapping[str, str], topic: str | None = None) -> Iterat
 
 
 def _units() -> npt.NDArray[np.uint8]:
-    """The units of a record with all that is the same for each: any partition, copy the bytes."""
+    """The units of a record with all that is the same for each: copy the bytes."""
     units = np.zeros(len(library.UNITS), library.UNIT)
     units["tag"] = library.UNITS
     # an int32 in a union: the low half of the word (every platform of librdkafka's wheels is little-endian)
-    units["first"][library.UNITS.index(library.PARTITION)] = library.ANY_PARTITION
     units["first"][library.UNITS.index(library.FLAGS)] = library.COPY
     return units.view(np.uint8).reshape(-1)
-
-
-def _header_columns(
-    array: pa.ListArray | pa.MapArray,
-) -> tuple[npt.NDArray[np.int32], pa.BinaryArray, pa.BinaryArray]:
-    """Positions of each row's headers, their names and their values."""
-    ends = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
-    if isinstance(array, pa.MapArray):
-        names, values = array.keys, array.items
-    else:
-        names, values = array.values.flatten()  # a null entry has a null name
-    if array.null_count:  # what a null list points to is no header
-        present = np.asarray(array.is_valid())
-        chosen = pa.array(np.arange(ends[0], ends[-1])[np.repeat(present, np.diff(ends))])
-        names, values = names.take(chosen), values.take(chosen)
-        ends = np.concatenate(([0], np.cumsum(np.where(present, np.diff(ends), 0)))).astype(np.int32)
-    return ends, names.cast(pa.binary()), values.cast(pa.binary())
-
-
-def _no_headers(count: int) -> tuple[npt.NDArray[np.int32], pa.BinaryArray, pa.BinaryArray]:
-    return np.zeros(count + 1, np.int32), pa.array([], pa.binary()), pa.array([], pa.binary())
-
-
-def _column(array: pa.BinaryArray) -> Column:
-    """Offsets, address of the bytes and validity (uint8) of a binary array."""
-    if not len(array):
-        return _nothing(0)
-    _, positions, data = array.buffers()
-    offsets = np.frombuffer(positions, np.int32)[array.offset : array.offset + len(array) + 1]
-    valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else np.ones(len(array), np.uint8)
-    # an empty payload needs an address, too: a null pointer would make it a tombstone
-    return offsets, data.address if data is not None and data.size else _EMPTY.ctypes.data, _frozen(valid)
-
-
-def _nothing(count: int) -> Column:
-    """The columns of ``count`` nulls."""
-    return _frozen(np.zeros(count + 1, np.int32)), 0, _frozen(np.zeros(count, np.uint8))
-
-
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array, read-only as Arrow's own memory is: numba compiles its loop for one kind of array only once."""
-    view: npt.NDArray[Any] = array.view()
-    view.flags.writeable = False
-    return view

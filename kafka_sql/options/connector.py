@@ -245,17 +245,26 @@ TRANSACTION_NAMING: Final = enum(
     allowed=("INCREMENTING", "POOLING"),
     default="INCREMENTING",
 )
+DEFAULT: Final = "default"
+FIXED: Final = "fixed"
+ROUND_ROBIN: Final = "round-robin"
+PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
 PARTITIONER: Final = string(
     "sink.partitioner",
-    "Which partition a row goes to: 'default' as Kafka's client does it, 'fixed' (one for each task), 'round-robin', "
-    "or a class.",
-    default="default",
+    "Which partition a row goes to: 'default' as Java's client does it (by the key's hash; without a key one partition "
+    "after another, each for some milliseconds), 'fixed' (all rows of a task to one), 'round-robin' (the same as "
+    "'default' without a key), or a Python class, 'module:Class', which is asked once a batch.",
+    default=DEFAULT,
 )
-ROUND_ROBIN: Final = "round-robin"
-SINK_PARALLELISM: Final = integer("sink.parallelism", "How many tasks write.", minimum=1)
+SINK_PARALLELISM: Final = integer(
+    "sink.parallelism",
+    "How many tasks an INSERT writes with; by default as many as the query ends with. A table with a key has all rows "
+    "of a key in one of them.",
+    minimum=1,
+)
 FLUSH_ROWS: Final = integer(
     "sink.buffer-flush.max-rows",
-    "How many rows are held back so that only the last of each key is written; '0' is none. "
+    "How many keys a task holds back so that only the last row of each is written; '0' is none. "
     "Only with 'sink.buffer-flush.interval'.",
     minimum=-(2**31),
     default="0",

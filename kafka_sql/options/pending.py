@@ -20,10 +20,6 @@ PENDING: Final[tuple[tuple[Option[Any], tuple[str | int, ...]], ...]] = (
     (opt.WATERMARK_UPDATE, ()),
     (opt.WATERMARK_IDLE, ()),
     (opt.DELIVERY_GUARANTEE, (opt.AT_LEAST_ONCE, "none")),
-    (opt.SINK_PARALLELISM, ()),
-    (opt.PARTITIONER, ("default",)),
-    (opt.FLUSH_ROWS, (0,)),
-    (opt.FLUSH_INTERVAL, (0,)),
 )
 
 

@@ -110,7 +110,18 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
             )
 
 
+_CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
+
+
 def _check_partitioner(options: Options) -> None:
+    name = options[opt.PARTITIONER]
+    if name not in opt.PARTITIONERS and not _CLASS.fullmatch(name):
+        raise InvalidOptionError(
+            f"Invalid value '{name}' for option '{opt.PARTITIONER.key}': expected "
+            + ", ".join(f"'{p}'" for p in opt.PARTITIONERS)
+            + " or a Python class as 'package.module:Class' (a class of Java cannot be loaded here)."
+            + did_you_mean(name, opt.PARTITIONERS)
+        )
     if options[opt.PARTITIONER] == opt.ROUND_ROBIN and options.given(opt.KEY_FIELDS):
         raise ConflictingOptionsError(
             "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."

@@ -1,4 +1,4 @@
-"""Metadata columns as they are written: timestamp, headers and topic of each record."""
+"""Metadata columns as they are written: timestamp, headers, topic and kind of each record."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError, did_you_mean
 from kafka_sql.kafka.casts import Cast, needs_zone, refusal, writing
-from kafka_sql.kafka.metadata import METADATA
+from kafka_sql.kafka.metadata import metadata_keys
 from kafka_sql.options import connector as opt
+from kafka_sql.options.java_pattern import java_pattern
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, Writ
         SchemaError: a key that cannot be written, a type that it cannot have, or both keys for headers.
     """
     found: dict[str, WrittenColumn] = {}
-    known = _writable(definition)
+    known, keys = _writable(definition), metadata_keys(definition.upsert)
     for column in definition.table.persisted:
         key = column.metadata
         if key is None:
@@ -55,10 +56,10 @@ def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, Writ
             )
         if column.name not in schema.names:
             continue
-        kind, target = schema.field(column.name).type, METADATA[key].type
+        kind, target = schema.field(column.name).type, keys[key].type
         convert = writing(kind, target, column.declared)
         if convert is None:
-            shown = METADATA[key].declared.removesuffix(" NOT NULL")
+            shown = keys[key].declared.removesuffix(" NOT NULL")
             raise refusal(definition.name, column.name, key, column.declared, shown, reading=False)
         found[key] = WrittenColumn(column.name, key, convert, needs_zone(kind, target))
     if "headers" in found and "header-list" in found:
@@ -77,7 +78,8 @@ def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, Writ
 def _writable(definition: Definition) -> list[str]:
     """The keys that can be written; a single topic needs no saying (KafkaDynamicSink.listWritableMetadata)."""
     said = single_topic(definition) is not None
-    return [key for key, known in METADATA.items() if known.writable and not (said and key == "topic")]
+    keys = metadata_keys(definition.upsert)
+    return [key for key, known in keys.items() if known.writable and not (said and key == "topic")]
 
 
 def single_topic(definition: Definition) -> str | None:
@@ -92,18 +94,15 @@ def check_topics(definition: Definition, topics: pa.StringArray) -> pa.StringArr
     Raises:
         EncodeError: it is null, or not one of the table's.
     """
-    expected = definition.options.get(opt.TOPIC) or ()
+    listed, pattern = definition.options.get(opt.TOPIC) or (), definition.options.get(opt.TOPIC_PATTERN)
+    expected = f"match: {pattern}" if pattern is not None else f"be in: [{', '.join(listed)}]"
+    wrong = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
     if topics.null_count:
-        raise EncodeError(
-            f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to be in: "
-            f"[{', '.join(expected)}] but no topic is set."
-        )
+        raise EncodeError(f"{wrong} no topic is set.")
+    allowed = java_pattern(pattern).fullmatch if pattern is not None else listed.__contains__
     for topic in pc.unique(topics).to_pylist():
-        if topic not in expected:
-            raise EncodeError(
-                f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to be in: "
-                f"[{', '.join(expected)}] but was: {topic}.{did_you_mean(topic, expected)}"
-            )
+        if not allowed(topic):
+            raise EncodeError(f"{wrong} was: {topic}.{did_you_mean(topic, listed)}")
     return topics
 
 

@@ -5,37 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import EncodeError
+from kafka_sql.errors import EncodeError, InvalidOptionError
+from kafka_sql.kafka.metadata import ROW_KIND
 from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.options import connector as opt
+from kafka_sql.sink.figures import Figures
 from kafka_sql.sink.metadata import check_topics, converted, milliseconds, single_topic, written_columns
+from kafka_sql.sink.partitioner import choose, open_partitioner
+from kafka_sql.sink.upsert import deletes, reduced, tombstones
 from kafka_sql.zone import session_zone
 
 
-def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> int:
-    """Write batches whose columns are found by name; returns how many rows the brokers have acknowledged.
+def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Figures:
+    """Write batches whose columns are found by name; returns when the brokers have acknowledged them.
 
     Raises:
         EncodeError: a value has no form in the table's format.
-        DeliveryError: a record was not acknowledged.
+        DeliveryError: a record was not acknowledged; or another BrokerError.
     """
-    with open_producer(definition.client, single_topic(definition)) as producer:
+    with open_producer(definition.client, single_topic(definition), definition.name) as producer:
         return write_with(producer, definition, batches)
 
 
-def write_with(producer: Producer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> int:
+def write_with(producer: Producer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> Figures:
     """The same by an open producer, which may be inside a transaction."""
     rows: RowWriter | None = None
-    for batch in batches:
+    for batch in reduced(definition, batches):
         rows = rows or RowWriter(definition, batch.schema)
         rows.write(batch, producer)
     producer.flush()
-    return producer.sent
+    return Figures(producer.sent, producer.sent_bytes, producer.errors, producer.send_time)
 
 
 class RowWriter:
-    """Makes records of rows: value, key, timestamp, headers, topic."""
+    """Makes records of rows: value, key, timestamp, headers, topic, partition."""
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
         """
@@ -44,40 +51,88 @@ class RowWriter:
 
         Raises:
             SchemaError: a column cannot be written.
+            InvalidOptionError: the class of 'sink.partitioner' cannot be loaded, or more tasks write than
+                'sink.parallelism' allows.
         """
         self._definition = definition
         self._value = definition.value.encoder(schema)
         self._key = definition.key.encoder(schema) if definition.key is not None else None
         self._metadata = written_columns(definition, schema)
         self._zone = session_zone() if any(c.zoned for c in self._metadata.values()) else ""
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        _check_parallelism(definition, task)
+        self._partitioner = open_partitioner(definition, task)
 
     def write(self, batch: pa.RecordBatch, producer: Producer) -> None:
         """Queue a batch.
 
         Raises:
-            EncodeError: a value has no form in the format, or a row's topic or timestamp is none.
+            EncodeError: a value has no form in the format, or a row's topic, timestamp or kind is none.
             DeliveryError: a record was refused.
+            PartitionerError: the class of 'sink.partitioner' chose no partition.
         """
-        _check_nulls(self._definition, batch)
-        value, key = self._definition.value, self._definition.key
         times, topics = self._column(batch, "timestamp"), self._column(batch, "topic")
         headers = self._column(batch, "headers")
+        keys, values = self._payloads(batch)
+        if topics is not None:
+            topics = check_topics(self._definition, topics)
+        partitions = None
+        if self._partitioner is not None:
+            target = topics if topics is not None else producer.topic
+            assert target is not None
+            partitions = choose(self._partitioner, producer.partitions, batch, keys, values, target)
         producer.produce(
-            self._value.encode(value.batch(batch)),
-            self._key.encode(key.batch(batch)) if self._key is not None and key is not None else None,
+            values,
+            keys,
             milliseconds(times, self._metadata["timestamp"].name) if times is not None else None,
             headers if headers is not None else self._column(batch, "header-list"),
-            check_topics(self._definition, topics) if topics is not None else None,
+            topics,
+            partitions,
         )
+
+    def _payloads(self, batch: pa.RecordBatch) -> tuple[pa.BinaryArray | None, pa.BinaryArray]:
+        """The records' keys and values."""
+        definition = self._definition
+        deleted = deletes(definition, self._column(batch, ROW_KIND))
+        _check_nulls(definition, batch, pa.array(~deleted) if deleted is not None else None)
+        try:
+            rows = definition.value.batch(batch)
+            values = tombstones(self._value, rows, deleted) if deleted is not None else self._value.encode(rows)
+            key = definition.key
+            keys = self._key.encode(key.batch(batch)) if self._key is not None and key is not None else None
+        except EncodeError as e:
+            raise EncodeError(f"Table '{definition.name}': {e.args[0]}") from e
+        return keys, values
 
     def _column(self, batch: pa.RecordBatch, key: str) -> pa.Array | None:
         column = self._metadata.get(key)
         return converted(column, batch.column(column.name), self._zone) if column is not None else None
 
 
-def _check_nulls(definition: Definition, batch: pa.RecordBatch) -> None:
+def _check_parallelism(definition: Definition, task: int) -> None:
+    """A write that is no INSERT of this package's brings tasks of its own number."""
+    tasks = definition.options.get(opt.SINK_PARALLELISM)
+    if tasks is not None and task >= tasks:
+        raise InvalidOptionError(
+            f"Table '{definition.name}': more tasks write than option '{opt.SINK_PARALLELISM.key}' = '{tasks}' says. "
+            f"It distributes the rows of INSERT INTO in spark.sql(); before df.write, call df.repartition({tasks})."
+        )
+
+
+def _check_nulls(definition: Definition, batch: pa.RecordBatch, kept: pa.BooleanArray | None) -> None:
+    """Check NOT NULL.
+
+    Args:
+        kept: the rows that have values; None where all do. The others have a key alone.
+    """
+    keys = definition.key.columns if definition.key is not None else ()
     for column in definition.table.physical:
-        if not column.nullable and batch.column(column.name).null_count:
+        nulls = pc.is_null(batch.column(column.name))
+        if (
+            not column.nullable
+            and pc.any(nulls if kept is None or column.name in keys else pc.and_(nulls, kept)).as_py()
+        ):
             raise EncodeError(
                 f"Table '{definition.name}': column '{column.name}' is declared NOT NULL, and a row holds NULL for it."
             )

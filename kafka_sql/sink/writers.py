@@ -13,14 +13,16 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.options import connector as opt
+from kafka_sql.sink.figures import Figures
 from kafka_sql.sink.metadata import written_columns
+from kafka_sql.sink.partitioner import load
 
 
 @dataclass
 class Written(WriterCommitMessage):
     """What one task has written."""
 
-    rows: int
+    figures: Figures
 
 
 def _write(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Written:
@@ -67,8 +69,10 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
 
     Raises:
         SchemaError: a metadata column cannot be written.
-        InvalidOptionError: the table has several topics, and no column says which a row is for.
+        InvalidOptionError: the table has several topics, and no column says which a row is for; or the class of
+            'sink.partitioner' cannot be loaded.
         BrokerError: the cluster does not answer, or a topic does not exist.
     """
     written_columns(definition, schema)
+    load(definition)
     Cluster(definition.client).partitions(definition.options.get(opt.TOPIC) or ())

@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.casts import Cast, needs_zone, reading, refusal
 from kafka_sql.kafka.headers import last_values
-from kafka_sql.kafka.metadata import METADATA, TIMESTAMP
+from kafka_sql.kafka.metadata import ROW_KIND, TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
 from kafka_sql.table import Column
@@ -54,17 +54,20 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Metadata
     """
     formats = {FORMAT_PREFIX + key: kind for key, kind in definition.value.format.metadata.items()}
     columns = [c for c in definition.table.stored if c.metadata is not None]
-    return [_column(definition.name, c, schema.field(c.name).type, formats) for c in columns]
+    keys = metadata_keys(definition.upsert)
+    return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
 
 
-def _column(table: str, column: Column, target: pa.DataType, formats: dict[str, pa.DataType]) -> MetadataColumn:
+def _column(
+    table: str, column: Column, target: pa.DataType, formats: dict[str, pa.DataType], keys: dict[str, Metadata]
+) -> MetadataColumn:
     key = cast(str, column.metadata)
     if key in formats:
         kind, shown = formats[key], str(formats[key])
-    elif key in METADATA:
-        kind, shown = METADATA[key].type, METADATA[key].declared
+    elif key in keys:
+        kind, shown = keys[key].type, keys[key].declared
     else:
-        known = [*formats, *METADATA]
+        known = [*formats, *keys]
         raise SchemaError(
             f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
             f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}"
@@ -131,4 +134,5 @@ _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     "offset": lambda r, _: _numbers(r.offsets, pa.int64()),
     "timestamp": _timestamps,
     "timestamp-type": _timestamp_types,
+    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # what a batch reads are rows that there are
 }

@@ -14,6 +14,7 @@ from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable
+from kafka_sql.sql.distribution import distributed, distributed_text
 from kafka_sql.sql.hints import check_head, hint_behind
 from kafka_sql.sql.reads import Reading, needs_look, reading
 from kafka_sql.sql.statements import Insert
@@ -80,10 +81,12 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
         query = run(read.text)
         if query.isStreaming:
             into = f"{statement.hint} {statement.columns} {statement.by_name}"
-            return Prepared(entry, fit(entry, query, statement), "", f"{into} {statement.body}")
+            rows = distributed(entry, fit(entry, query, statement))
+            return Prepared(entry, rows, "", f"{into} {statement.body}")
         _check_batch(tables, entry, read.text, run)
-    columns = "BY NAME" if statement.by_name else f"({', '.join(quote(c.name) for c in targets(entry, statement))})"
-    return Prepared(entry, None, f"INSERT INTO {entry.source} {columns} {read.text}")
+    names = None if statement.by_name else [c.name for c in targets(entry, statement)]
+    columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
+    return Prepared(entry, None, f"INSERT INTO {entry.source} {columns} {distributed_text(entry, read.text, names)}")
 
 
 def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:

@@ -13,6 +13,7 @@ from kafka_sql.errors import MissingOptionError
 from kafka_sql.sql import checkpoints, settings
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.jobs import Job, remember
+from kafka_sql.sql.output import begin
 
 
 def start(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: str | None = None) -> DataFrame:
@@ -46,17 +47,12 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
     folder = checkpoints.local_folder(spark, location) if chosen is None else None
     if folder is not None:
         checkpoints.check(folder, entry.definition.name, name, text)
-    writer = (
-        query.writeStream.format(entry.provider)
-        .queryName(name)
-        .outputMode("append")
-        .option("checkpointLocation", location)
-    )
+    writer = query.writeStream.queryName(name).option("checkpointLocation", location)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     with active(spark):
-        job = remember(spark, writer.start())
+        job = remember(spark, begin(writer, entry))
     if folder is not None:
         checkpoints.keep(folder, text)
     return job

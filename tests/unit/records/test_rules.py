@@ -111,6 +111,18 @@ ONCE = "exactly-once"
             "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified.",
         ),
         (
+            {"sink.partitioner": "robin"},
+            InvalidOptionError,
+            "Invalid value 'robin' for option 'sink.partitioner': expected 'default', 'fixed', 'round-robin' or a "
+            "Python class as 'package.module:Class' (a class of Java cannot be loaded here).",
+        ),
+        (
+            {"sink.partitioner": "round_robin"},
+            InvalidOptionError,
+            "Did you mean 'round-robin'?",
+        ),
+        ({"sink.partitioner": "com.example.MyPartitioner"}, InvalidOptionError, "a class of Java cannot be loaded"),
+        (
             {"sink.delivery-guarantee": ONCE},
             MissingOptionError,
             "sink.transactional-id-prefix must be specified when using DeliveryGuarantee.EXACTLY_ONCE",
@@ -262,8 +274,6 @@ NOT_YET: dict[Option[object], dict[str, str | None]] = {
     opt.WATERMARK_UPDATE: {"scan.watermark.alignment.update-interval": "1 s"},
     opt.WATERMARK_IDLE: {"scan.watermark.idle-timeout": "1 s"},
     opt.DELIVERY_GUARANTEE: {"sink.delivery-guarantee": ONCE, "sink.transactional-id-prefix": "p"},
-    opt.SINK_PARALLELISM: {"sink.parallelism": "2"},
-    opt.PARTITIONER: {"sink.partitioner": "fixed"},
 }
 
 
