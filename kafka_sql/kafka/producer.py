@@ -169,14 +169,14 @@ class Producer:
             BrokerError: it does not exist, may not be seen, or no broker answered in time.
         """
         if topic not in self._partitions:
-            answer = ctypes.POINTER(library.Metadata)()
+            answer = ctypes.c_void_p()
             wait = int(self._patience * 1000)
-            code = library.topic_metadata(self._handle.pointer, 0, self._topic(topic), ctypes.byref(answer), wait)
+            code = library.cluster_metadata(self._handle.pointer, 0, self._topic(topic), ctypes.byref(answer), wait)
             count = 0
             if not code:
-                found = answer.contents.topics[0]
+                found = ctypes.cast(answer, ctypes.POINTER(library.Metadata)).contents.topics[0]
                 code, count = found.err, found.partition_count
-                library.metadata_destroy(answer)
+                library.cluster_metadata_destroy(answer)
             if code:
                 self._poll(0)
                 raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {self._handle.causes()}.")

@@ -6,6 +6,7 @@ Flink checks a source when it is read and a sink when it is written; here both a
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
@@ -13,6 +14,8 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import java_pattern
 from kafka_sql.options.offsets import specific_offsets
 from kafka_sql.options.option import Option, Options
+
+_CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
 
 def check_kafka(options: Options) -> None:
@@ -108,9 +111,6 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
                 f"Option '{key.key}' names topic '{topic}', which is none of the table's."
                 + did_you_mean(topic, topics or ())
             )
-
-
-_CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
 
 def _check_partitioner(options: Options) -> None:

@@ -84,7 +84,7 @@ def _writable(definition: Definition) -> list[str]:
 
 def single_topic(definition: Definition) -> str | None:
     """The table's topic; None where each row says its own."""
-    topics = definition.options.get(opt.TOPIC) or ()
+    topics = opt.topics(definition.options) or ()
     return topics[0] if len(topics) == 1 else None
 
 
@@ -94,7 +94,7 @@ def check_topics(definition: Definition, topics: pa.StringArray) -> pa.StringArr
     Raises:
         EncodeError: it is null, or not one of the table's.
     """
-    listed, pattern = definition.options.get(opt.TOPIC) or (), definition.options.get(opt.TOPIC_PATTERN)
+    listed, pattern = opt.topics(definition.options) or (), definition.options.get(opt.TOPIC_PATTERN)
     expected = f"match: {pattern}" if pattern is not None else f"be in: [{', '.join(listed)}]"
     wrong = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
     if topics.null_count:

@@ -75,4 +75,4 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
     """
     written_columns(definition, schema)
     load(definition)
-    Cluster(definition.client).partitions(definition.options.get(opt.TOPIC) or ())
+    Cluster(definition.client).partitions(opt.topics(definition.options) or ())
