@@ -20,7 +20,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.check import refuse_unknown
 from kafka_sql.options.fields import check_key_fields, key_fields, value_fields
 from kafka_sql.options.pending import refuse_pending
-from kafka_sql.options.rules import check_kafka, check_upsert
+from kafka_sql.options.rules import check_kafka, check_topic_config, check_upsert
 from kafka_sql.table import Table
 
 _CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS}
@@ -80,6 +80,7 @@ def define(table: Table) -> Definition:
         check_upsert(options)
         _check_upsert_formats(table, key, value)
         fields = check_key_fields(options, table.primary_key, physical)
+    check_topic_config(options, given)
     values = value_fields(options, physical, fields)
     refuse_pending(options)
     ours = {k for o in known for k in o.also}  # of the connector, although Flink lets them stand among Kafka's

@@ -22,6 +22,7 @@ same facts are attributes of the same names.
     ├── BrokerError              the cluster
     │   ├── BrokerUnreachableError
     │   ├── TopicNotFoundError
+    │   ├── TopicMismatchError     the topic is otherwise than the table says
     │   ├── OffsetError            a start or end position that cannot be had
     │   ├── DataLossError          records were removed before they were read
     │   ├── FetchError             reading stopped at topic[partition]@offset
@@ -144,6 +145,10 @@ class BrokerUnreachableError(BrokerError):
 
 class TopicNotFoundError(BrokerError):
     """The topic does not exist."""
+
+
+class TopicMismatchError(BrokerError):
+    """A topic is otherwise than the table says."""
 
 
 class OffsetError(BrokerError):

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kafka_sql.errors import UnknownOptionError, nearest
-from kafka_sql.options.connector import PROPERTIES_PREFIX
+from kafka_sql.options.connector import PREFIXES
 
 
 def refuse_unknown(connector: str, given: Collection[str], known: Collection[str]) -> None:
-    """Refuse keys that nobody has; ``properties.`` is Kafka's own space and is checked by the client.
+    """Refuse keys that nobody has; ``properties.*`` and ``sink.topic.config.*`` are Kafka's, whose
+    client and brokers check them.
 
     Raises:
         UnknownOptionError: names every unknown key, the nearest known one, and all that are known.
     """
-    unknown = [k for k in given if k not in known and not k.startswith(PROPERTIES_PREFIX)]
+    unknown = [k for k in given if k not in known and not k.startswith(PREFIXES)]
     if not unknown:
         return
     wrong = "; ".join(f"'{k}'{_near(k, known)}" for k in unknown)
+    also = ", ".join(f"'{p}*'" for p in PREFIXES)
     supported = ", ".join(f"'{k}'" for k in sorted(known))
     raise UnknownOptionError(
         f"Unsupported options found for '{connector}'. Unsupported options: {wrong}. "
-        f"Supported options: {supported}, '{PROPERTIES_PREFIX}*'."
+        f"Supported options: {supported}, {also}."
     )
 
 

@@ -11,8 +11,28 @@ from typing import Any, Final
 from kafka_sql.options.moments import moment
 from kafka_sql.options.offsets import partition_set
 from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, memory_size, string, string_list
+from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every option
+    AT_LEAST_ONCE,
+    DEFAULT,
+    DELIVERY_GUARANTEE,
+    EXACTLY_ONCE,
+    FIXED,
+    FLUSH_INTERVAL,
+    FLUSH_ROWS,
+    PARTITIONER,
+    PARTITIONERS,
+    ROUND_ROBIN,
+    SINK_PARALLELISM,
+    TOPIC_CONFIG_PREFIX,
+    TOPIC_CREATE,
+    TOPIC_PARTITIONS,
+    TOPIC_REPLICATION,
+    TRANSACTION_NAMING,
+    TRANSACTIONAL_ID_PREFIX,
+)
 
 PROPERTIES_PREFIX: Final = "properties."
+PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of keys that are Kafka's
 
 KAFKA: Final = "kafka"
 UPSERT_KAFKA: Final = "upsert-kafka"
@@ -225,56 +245,6 @@ WATERMARK_IDLE: Final = duration(
     "scan.watermark.idle-timeout", "After how long without records a partition no longer holds the watermark back."
 )
 
-AT_LEAST_ONCE: Final = "at-least-once"
-EXACTLY_ONCE: Final = "exactly-once"
-DELIVERY_GUARANTEE: Final = enum(
-    "sink.delivery-guarantee",
-    "What a write promises: 'at-least-once' reports rows as written when all in-sync replicas have acknowledged them; "
-    "a retried task may write rows again. 'none' promises nothing, and is carried out as 'at-least-once'.",
-    allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
-    default=AT_LEAST_ONCE,
-    deprecated=("sink.semantic",),
-)
-TRANSACTIONAL_ID_PREFIX: Final = string(
-    "sink.transactional-id-prefix",
-    "Beginning of the names of all transactions of the table's writers; required by 'exactly-once'.",
-)
-TRANSACTION_NAMING: Final = enum(
-    "sink.transaction-naming-strategy",
-    "How transactions are named: 'INCREMENTING' gives each a name of its own, 'POOLING' uses names again.",
-    allowed=("INCREMENTING", "POOLING"),
-    default="INCREMENTING",
-)
-DEFAULT: Final = "default"
-FIXED: Final = "fixed"
-ROUND_ROBIN: Final = "round-robin"
-PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
-PARTITIONER: Final = string(
-    "sink.partitioner",
-    "Which partition a row goes to: 'default' as Java's client does it (by the key's hash; without a key one partition "
-    "after another, each for some milliseconds), 'fixed' (all rows of a task to one), 'round-robin' (the same as "
-    "'default' without a key), or a Python class, 'module:Class', which is asked once a batch.",
-    default=DEFAULT,
-)
-SINK_PARALLELISM: Final = integer(
-    "sink.parallelism",
-    "How many tasks an INSERT writes with; by default as many as the query ends with. A table with a key has all rows "
-    "of a key in one of them.",
-    minimum=1,
-)
-FLUSH_ROWS: Final = integer(
-    "sink.buffer-flush.max-rows",
-    "How many keys a task holds back so that only the last row of each is written; '0' is none. "
-    "Only with 'sink.buffer-flush.interval'.",
-    minimum=-(2**31),
-    default="0",
-)
-FLUSH_INTERVAL: Final = duration(
-    "sink.buffer-flush.interval",
-    "How long rows are held back at most; '0' is not at all. Only with 'sink.buffer-flush.max-rows'.",
-    default="0 s",
-)
-
 _COMMON: Final[tuple[Option[Any], ...]] = (
     CONNECTOR,
     TOPIC,
@@ -295,7 +265,15 @@ _BOUNDED: Final = (
 )
 _READING: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
-_SINK: Final = (DELIVERY_GUARANTEE, TRANSACTIONAL_ID_PREFIX, TRANSACTION_NAMING, SINK_PARALLELISM)
+_SINK: Final = (
+    DELIVERY_GUARANTEE,
+    TRANSACTIONAL_ID_PREFIX,
+    TRANSACTION_NAMING,
+    SINK_PARALLELISM,
+    TOPIC_CREATE,
+    TOPIC_PARTITIONS,
+    TOPIC_REPLICATION,
+)
 
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *_COMMON,

@@ -7,6 +7,7 @@ Flink checks a source when it is read and a sink when it is written; here both a
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
@@ -29,6 +30,7 @@ def check_kafka(options: Options) -> None:
     _check_initializer(options)
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_partitioner(options)
+    _check_creation(options)
     _check_guarantee(options)
 
 
@@ -46,6 +48,7 @@ def check_upsert(options: Options) -> None:
             f"'{rows.key}' and '{interval.key}' must be set to be greater than zero together to enable sink buffer "
             f"flushing."
         )
+    _check_creation(options)
     _check_guarantee(options)
 
 
@@ -126,6 +129,38 @@ def _check_partitioner(options: Options) -> None:
         raise ConflictingOptionsError(
             "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
         )
+
+
+def _check_creation(options: Options) -> None:
+    if not options[opt.TOPIC_CREATE]:
+        for said in (opt.TOPIC_PARTITIONS, opt.TOPIC_REPLICATION):
+            if options.given(said):
+                raise _without_creation(said.key)
+    elif options.get(opt.TOPIC_PATTERN) is not None:
+        raise ConflictingOptionsError(
+            f"Option '{opt.TOPIC_CREATE.key}' = 'true' needs 'topic', which names the topics to make: 'topic-pattern' "
+            "does not."
+        )
+
+
+def check_topic_config(options: Options, given: Mapping[str, str]) -> None:
+    """Refuse settings of a topic that nobody makes.
+
+    Args:
+        given: the statement's options as text.
+
+    Raises:
+        ConflictingOptionsError: there are some.
+    """
+    config = [key for key in given if key.startswith(opt.TOPIC_CONFIG_PREFIX)]
+    if config and not options[opt.TOPIC_CREATE]:
+        raise _without_creation(config[0])
+
+
+def _without_creation(key: str) -> ConflictingOptionsError:
+    return ConflictingOptionsError(
+        f"Option '{key}' has no effect without '{opt.TOPIC_CREATE.key}' = 'true', which makes the topic."
+    )
 
 
 def _check_guarantee(options: Options) -> None:

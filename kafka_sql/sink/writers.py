@@ -11,11 +11,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.options import connector as opt
 from kafka_sql.sink.figures import Figures
 from kafka_sql.sink.metadata import written_columns
 from kafka_sql.sink.partitioner import load
+from kafka_sql.sink.topics import check_topics_exist
 
 
 @dataclass
@@ -75,4 +74,4 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
     """
     written_columns(definition, schema)
     load(definition)
-    Cluster(definition.client).partitions(opt.topics(definition.options) or ())
+    check_topics_exist(definition)

@@ -19,11 +19,13 @@ from kafka_sql.errors import (
 )
 from kafka_sql.formats.json import JSON
 from kafka_sql.formats.registry import FORMATS
+from kafka_sql.kafka.topics import TopicSettings
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import specific_offsets
 from kafka_sql.options.option import Option
 from kafka_sql.options.pending import PENDING
+from kafka_sql.sink.topics import topic_settings
 from kafka_sql.table import Column, Table
 
 KAFKA = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
@@ -360,3 +362,39 @@ def test_specific_offsets(text: str, expected: dict[int, int]) -> None:
 def test_no_specific_offsets(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="Invalid properties 'o' should follow the format"):
         specific_offsets(text, "o")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (
+            {"sink.topic.partitions": "2"},
+            "Option 'sink.topic.partitions' has no effect without 'sink.topic.create' = 'true'",
+        ),
+        (
+            {"sink.topic.replication-factor": "1", "sink.topic.create": "false"},
+            "'sink.topic.replication-factor' has no",
+        ),
+        ({"sink.topic.config.retention.ms": "1"}, "Option 'sink.topic.config.retention.ms' has no effect without"),
+        (
+            {"topic": None, "topic-pattern": "t.*", "sink.topic.create": "true"},
+            "Option 'sink.topic.create' = 'true' needs 'topic'",
+        ),
+    ],
+)
+def test_settings_of_a_topic_that_nobody_makes(more: dict[str, str | None], words: str) -> None:
+    assert words in refused(ConflictingOptionsError, KAFKA, more)
+
+
+def test_settings_of_a_topic() -> None:
+    definition = made(
+        KAFKA,
+        {
+            "sink.topic.create": "true",
+            "sink.topic.partitions": "3",
+            "sink.topic.replication-factor": "2",
+            "sink.topic.config.retention.ms": "1000",
+        },
+    )
+    assert topic_settings(definition) == TopicSettings(3, 2, {"retention.ms": "1000"})
+    assert topic_settings(made(KAFKA, {"sink.topic.create": "true"})) == TopicSettings(None, None, {})
