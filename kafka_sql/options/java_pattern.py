@@ -15,8 +15,7 @@ _OUTSIDE: Final = (
     (re.compile(r"\(\?P"), "a group's name as Python writes it"),
     (re.compile(r"\(\?#"), "a comment in brackets"),
     (re.compile(r"\(\?\("), "a condition on a group"),
-    (re.compile(r"\(\?[a-zA-Z]*[^imsaLu:)a-zA-Z-]*x"), "the flag 'x'"),
-    (re.compile(r"\(\?[imsxaLu]*[aLu]"), "a flag that has another meaning in Python"),
+    (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[^ims\W-][a-zA-Z-]*[:)]"), "a flag that the other does not have"),
     (re.compile(r"\{(?!\d+(?:,\d*)?\})"), "a '{' that begins no count such as {2}, {2,} or {2,3}"),
     (re.compile(r"\\(?:0|[1-9]\d)"), "a number behind a backslash that is not one digit"),
 )
@@ -53,18 +52,11 @@ def _parts(text: str) -> list[tuple[str, bool]]:
     """The text in parts, and whether each is the inside of a class ``[...]``; escaped punctuation is left out."""
     parts: list[tuple[str, bool]] = []
     inside, part = False, ""
-    tokens = iter(re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL))
-    for token in tokens:
-        if token[0] == "\\":
-            part += token if token[1:].isalnum() else ""
-        elif token[0] == "[" and not inside:  # a bracket that is the first inside is itself
-            parts.append((part, inside))
-            inside, part = True, ""
+    for token in re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL):
+        if token[0] == "[" and not inside:  # a bracket that closes nothing is itself
+            parts, inside, part = [*parts, (part, inside)], True, ""
         elif token == "]" and inside:
-            parts.append((part, inside))
-            inside, part = False, ""
-        elif inside and token in ("[]", "[^]"):  # a class in a class: refused for its bracket
-            part += token
-        else:
+            parts, inside, part = [*parts, (part, inside)], False, ""
+        elif token[0] != "\\" or token[1:].isalnum():
             part += token
     return [*parts, (part, inside)]
