@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.kafka.cluster import Cluster, Offsets
 from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.split import Split
+from kafka_sql.source.checkpoint import from_json, to_json
 from kafka_sql.source.enumerate import batch_range, snapshot
+from kafka_sql.source.loss import lost_in_task
 from kafka_sql.source.partitions import partitions
+from kafka_sql.source.stream import Stream
 from kafka_sql.table import Column, Table
 from tests.support import Topics
 
@@ -40,12 +48,7 @@ def planned(definition: Definition) -> dict[str, tuple[int, int]]:
 
 def read(definition: Definition) -> list[tuple[Place, bytes | None]]:
     """The records of a batch read, by place."""
-    return sorted(
-        ((split.topic, split.partition, offset), value)
-        for split in snapshot(definition)
-        for records in fetch(definition.client, split)
-        for offset, value in zip(records.offsets.tolist(), records.values.to_pylist(), strict=True)
-    )
+    return records(definition, snapshot(definition))
 
 
 def offsets(definition: Definition) -> list[int]:
@@ -81,3 +84,44 @@ def delete_records(topics: Topics, topic: str, before: int, partition: int = 0) 
     """Remove the records before an offset, as retention would."""
     place = TopicPartition(topic, partition, before)
     topics.admin.delete_records([place])[place].result(30)
+
+
+class Streaming:
+    """A streaming query's driver without Spark: batches one by one, over restarts from the JSON of its checkpoint."""
+
+    def __init__(self, definition: Definition, checkpoint: dict[str, Any] | None = None) -> None:
+        """Start, or start again."""
+        self.definition = definition
+        self.stream = Stream(definition)
+        self.checkpoint = checkpoint
+
+    def batch(self) -> list[tuple[Place, bytes | None]]:
+        """The records of the next batch; none where there is nothing to read."""
+        progress = self.stream.beginning() if self.checkpoint is None else from_json(self.checkpoint)
+        end = self.stream.next(progress, limited=True)
+        if end == progress:
+            return []
+        splits = self.stream.splits(progress, end)
+        self.checkpoint = json.loads(json.dumps(to_json(end)))
+        return records(self.definition, splits)
+
+    def values(self) -> list[bytes | None]:
+        """The payloads of the next batch."""
+        return [value for _, value in self.batch()]
+
+    def again(self, **changes: str) -> Streaming:
+        """The same query, started again; with other options of its table."""
+        table = self.definition.table
+        changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
+        given = {key: value for key, value in {**table.options, **changed}.items() if value}
+        return Streaming(define(replace(table, options=given)), self.checkpoint)
+
+
+def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place, bytes | None]]:
+    """The records of splits, by place; what is lost is the table's policy."""
+    return sorted(
+        ((split.topic, split.partition, offset), value)
+        for split in splits
+        for run in fetch(definition.client, split, lost=lost_in_task(definition))
+        for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
+    )

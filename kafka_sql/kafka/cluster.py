@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -29,6 +31,7 @@ _ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.",
 # the admin client logs each attempt as an error; what counts is raised with its cause
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 
+_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()
 _LATEST: OffsetSpec = OffsetSpec.latest()
 
@@ -102,6 +105,14 @@ class Cluster:
         """
         return self._offsets(dict.fromkeys(positions, _LATEST), self._read_committed)
 
+    def latest_of_existing(self, positions: Collection[Position]) -> Offsets:
+        """The same; a partition that does not exist (any more, or not yet at its leader) is absent."""
+        found: Offsets = {}
+        for position, answer in self._answers(dict.fromkeys(positions, _LATEST), self._read_committed).items():
+            with contextlib.suppress(TopicNotFoundError):
+                found[position] = answer()
+        return found
+
     def high_watermarks(self, positions: Collection[Position]) -> Offsets:
         """The offset after the last record, whether its transaction is open or not."""
         return self._offsets(dict.fromkeys(positions, _LATEST), False)
@@ -154,6 +165,9 @@ class Cluster:
         return answer
 
     def _offsets(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> Offsets:
+        return {position: answer() for position, answer in self._answers(asked, stable).items()}
+
+    def _answers(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> dict[Position, Callable[[], int]]:
         if not asked:
             return {}
         futures = self._admin.list_offsets(
@@ -161,7 +175,19 @@ class Cluster:
             isolation_level=IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._wait,
         )
-        return {(tp.topic, tp.partition): self._ask(future.result).offset for tp, future in futures.items()}
+        return {(tp.topic, tp.partition): partial(self._offset, tp, f) for tp, f in futures.items()}
+
+    def _offset(self, place: TopicPartition, answer: Any) -> int:
+        with self._named():
+            try:
+                return int(answer.result().offset)
+            except KafkaException as e:
+                if e.args[0].code() not in _GONE:
+                    raise
+                raise TopicNotFoundError(
+                    f"{place.topic}[{place.partition}] does not exist on {self._servers}: the topic was deleted, or "
+                    "has fewer partitions."
+                ) from e
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         with self._named():

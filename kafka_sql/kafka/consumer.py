@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.errors import FetchError, OffsetError
+from kafka_sql.errors import DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 from kafka_sql.kafka.headers import gather_headers
@@ -22,6 +22,7 @@ from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
 
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
+_WATERMARK_SECONDS: Final = 10
 _STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
 
 
@@ -38,6 +39,7 @@ class BatchSize:
     bytes: int = 32 << 20
 
 
+Lost = Callable[[Split, int, int], None]
 _DEFAULT_SIZE: Final = BatchSize()
 _DESTROY: Final = library.address(library.message_destroy)
 _TIMESTAMP: Final = library.address(library.message_timestamp)
@@ -50,6 +52,7 @@ def fetch(
     terminator: bytes = b"",
     wanted: Wanted = VALUES_ONLY,
     size: BatchSize = _DEFAULT_SIZE,
+    lost: Lost | None = None,
 ) -> Iterator[Records]:
     """Read a split to its end.
 
@@ -61,9 +64,12 @@ def fetch(
         terminator: one byte or none, put after each value inside the array (for parsers of joined buffers).
         wanted: what is read of a record besides its value and its offset.
         size: how much a run of records is at most.
+        lost: is told of offsets that were removed before they were read (the split, the wanted offset and the first
+            that there is); where it returns, reading goes on from there. By default they are an error.
 
     Raises:
-        OffsetError: the partition no longer holds ``start``.
+        DataLossError: the partition no longer holds an offset of the range.
+        OffsetError: the partition does not hold an offset of the range yet.
         FetchError: a broker's error, or no progress for ``default.api.timeout.ms``.
     """
     if split.start >= split.stop:
@@ -80,28 +86,35 @@ def fetch(
         library.poll_set_consumer(handle.pointer)
         queue = library.consumer_queue(handle.pointer)
         try:
-            _assign(handle, split)
-            yield from _drain(handle, queue, split, stall, terminator, wanted, size)
+            _assign(handle, split, split.start)
+            yield from _drain(handle, queue, split, stall, terminator, wanted, size, lost or _refuse)
         finally:
             library.queue_destroy(queue)
             library.consumer_close(handle.pointer)
 
 
-def _assign(handle: Handle, split: Split) -> None:
+def _assign(handle: Handle, split: Split, start: int) -> None:
     partitions, topic = library.partitions_new(1), split.topic.encode()
     library.partitions_add(partitions, topic, split.partition)
-    library.partitions_set_offset(partitions, topic, split.partition, split.start)
+    library.partitions_set_offset(partitions, topic, split.partition, start)
     code = library.assign(handle.pointer, partitions)
     library.partitions_destroy(partitions)
     if code:
-        raise FetchError(f"{split.at(split.start)}: the client refused the partition: {library.reason(code)}.")
+        raise FetchError(f"{split.at(start)}: the client refused the partition: {library.reason(code)}.")
 
 
 def _drain(
-    handle: Handle, queue: int, split: Split, stall: float, terminator: bytes, wanted: Wanted, size: BatchSize
+    handle: Handle,
+    queue: int,
+    split: Split,
+    stall: float,
+    terminator: bytes,
+    wanted: Wanted,
+    size: BatchSize,
+    lost: Lost,
 ) -> Iterator[Records]:
     messages = np.zeros(size.rows, np.int64)
-    position, deadline = split.start, time.monotonic() + stall
+    position, deadline, at_end = split.start, time.monotonic() + stall, False
     while position < split.stop:
         count = _receive(queue, messages, split.stop - position)
         start = 0
@@ -110,18 +123,22 @@ def _drain(
                 end, values, keys, done = kernels.measure(messages, start, count, split.stop, size.bytes)
                 if end > start:
                     records = _gather(messages, start, end, (values, keys), terminator, wanted)
-                    start, position = end, int(records.offsets[-1]) + 1
+                    start, position, at_end = end, int(records.offsets[-1]) + 1, False
                     yield records
                 if done:
                     position = split.stop
                 elif start < count and (message := Message.from_address(int(messages[start]))).err:
-                    position = max(position, _end_of(message, split, position))
+                    ended = message.err == library.PARTITION_EOF
+                    at_end = ended and split.waits
+                    position = max(position, _next(handle, message, split, position, lost))
                     kernels.release(messages, start, start + 1, _DESTROY)
                     start += 1
+                    if not ended:  # it goes on elsewhere
+                        _assign(handle, split, position)
                 deadline = time.monotonic() + stall
         finally:
             kernels.release(messages, start, count, _DESTROY)
-        if not count and time.monotonic() > deadline:
+        if not count and not at_end and time.monotonic() > deadline:
             raise FetchError(
                 f"{split.at(position)}: nothing arrived for {stall:g} s, and the end of this read is offset "
                 f"{split.stop}. "
@@ -140,23 +157,38 @@ def _receive(queue: int, messages: npt.NDArray[np.int64], wanted: int) -> int:
     return 1 + (max(library.consume_batch(queue, _FILL_MS, base + 8, room), 0) if room else 0)
 
 
-def _end_of(message: Message, split: Split, position: int) -> int:
-    """The position that an end-of-partition event tells.
+def _next(handle: Handle, message: Message, split: Split, position: int, lost: Lost) -> int:
+    """The position that an event tells: the partition's end, or its beginning where that is behind the position.
 
     Raises:
-        OffsetError, FetchError: the event is an error.
+        DataLossError, OffsetError, FetchError: the event is an error.
     """
     if message.err == library.PARTITION_EOF:
         return int(message.offset)
     text = library.message_error(ctypes.addressof(message)) or library.err2str(message.err)
     why = text.decode(errors="replace")
     if message.err in (library.AUTO_OFFSET_RESET, library.OFFSET_OUT_OF_RANGE):
+        first = _beginning(handle, split)
+        if first > position:
+            lost(split, position, first)
+            return first
         raise OffsetError(
-            f"{split.at(position)}: the partition does not hold this offset any more, or not yet ({why}). Records "
-            f"were removed by "
-            "retention, or the topic was recreated. Start again with 'scan.startup.mode' = 'earliest-offset'."
+            f"{split.at(position)}: the partition does not hold this offset any more, or not yet ({why}). The topic "
+            "was recreated, or its leader has lost records. Start again with 'scan.startup.mode' = 'earliest-offset'."
         )
     raise FetchError(f"{split.at(position)}: {why}.")
+
+
+def _beginning(handle: Handle, split: Split) -> int:
+    """The first offset that the partition holds; -1 where nobody says."""
+    low, high = ctypes.c_int64(-1), ctypes.c_int64(-1)
+    milliseconds = int(_WATERMARK_SECONDS * 1000)
+    code = library.query_watermarks(handle.pointer, split.topic.encode(), split.partition, low, high, milliseconds)
+    return -1 if code else int(low.value)
+
+
+def _refuse(split: Split, position: int, first: int) -> None:
+    raise DataLossError(f"{split.at(position)}: removed before it was read; the first offset there is is {first}.")
 
 
 def _gather(

@@ -119,6 +119,9 @@ partitions_destroy = _function("rd_kafka_topic_partition_list_destroy", None, c_
 assign = _function("rd_kafka_assign", c_int, c_void_p, c_void_p)
 poll_set_consumer = _function("rd_kafka_poll_set_consumer", c_int, c_void_p)
 consumer_queue = _function("rd_kafka_queue_get_consumer", c_void_p, c_void_p)
+query_watermarks = _function(
+    "rd_kafka_query_watermark_offsets", c_int, c_void_p, c_char_p, c_int32, POINTER(c_int64), POINTER(c_int64), c_int
+)
 queue_destroy = _function("rd_kafka_queue_destroy", None, c_void_p)
 consume_batch = _function("rd_kafka_consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t)
 consumer_close = _function("rd_kafka_consumer_close", c_int, c_void_p)

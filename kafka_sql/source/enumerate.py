@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster, Offsets, Position
@@ -11,7 +12,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.source.bounds import stop_offsets
 from kafka_sql.source.loss import held
 from kafka_sql.source.partitions import partitions
-from kafka_sql.source.startup import start_offsets, startup_mode
+from kafka_sql.source.startup import start_offsets, startup_mode, within
 
 
 def snapshot(definition: Definition) -> list[Split]:
@@ -21,8 +22,11 @@ def snapshot(definition: Definition) -> list[Split]:
         BrokerError: the cluster, a topic or a position cannot be had.
     """
     cluster = Cluster(definition.client)
-    starts, stops = batch_range(definition, cluster, partitions(definition, cluster))
-    return splits(starts, stops)
+    positions = partitions(definition, cluster)
+    starts, stops = batch_range(definition, cluster, positions)
+    bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
+    ends = cluster.latest(positions) if bounded else stops
+    return [replace(split, waits=split.stop > ends[split.topic, split.partition]) for split in splits(starts, stops)]
 
 
 def batch_range(definition: Definition, cluster: Cluster, positions: list[Position]) -> tuple[Offsets, Offsets]:
@@ -31,12 +35,11 @@ def batch_range(definition: Definition, cluster: Cluster, positions: list[Positi
     Raises:
         BrokerError: a position cannot be had, or records of the range are gone.
     """
-    ends = cluster.latest(positions)
     bound = stop_offsets(definition, cluster, positions)
-    stops = ends if bound is None else bound
-    both = startup_mode(definition) == opt.LATEST and bound is None
-    starts = ends if both else start_offsets(definition, cluster, positions)
-    return held(definition, cluster, starts, stops), stops
+    stops = cluster.latest(positions) if bound is None else bound
+    nothing = startup_mode(definition) == opt.LATEST and bound is None
+    starts = stops if nothing else start_offsets(definition, cluster, positions)
+    return held(definition, cluster, within(definition, cluster, starts, stops), stops), stops
 
 
 def splits(starts: Mapping[Position, int], stops: Mapping[Position, int]) -> list[Split]:

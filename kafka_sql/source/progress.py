@@ -30,31 +30,67 @@ def batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stop
     return held(definition, cluster, {**known, **cluster.earliest(new)}, stops)
 
 
+def going_on(definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+    """How a stream goes on from the offsets of its checkpoint to the ends of the partitions that there are now.
+
+    Returns:
+        the ends; and where partitions begin anew whose topic was recreated, which needs 'scan.missing-topics' =
+        'ignore'. A partition that is gone is not among the ends: it is forgotten.
+
+    Raises:
+        OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since.
+    """
+    behind = [p for p, at in offsets.items() if p in ends and ends[p] < at]
+    # a transaction that is open keeps the last stable offset behind what was read when transactions did not matter
+    marks = cluster.high_watermarks(behind)
+    stays = {p: offsets[p] for p in behind if marks[p] >= offsets[p]}
+    ends = {**ends, **stays}
+    check_progress(definition, offsets, ends)
+    gone = sorted(p for p in offsets if p not in ends)
+    recreated = sorted(p for p in behind if p not in stays)
+    for words, places in (("are not read any more", gone), ("were recreated and are read from the start", recreated)):
+        if places:
+            _LOG.warning("table '%s': %s %s", definition.name, ", ".join(f"{t}[{p}]" for t, p in places), words)
+    return ends, cluster.earliest(recreated)
+
+
 def check_progress(definition: Definition, starts: Offsets, stops: Offsets) -> None:
     """Check that a stream goes on where its checkpoint says, in the topics that it is about.
+
+    With 'scan.missing-topics' = 'ignore' it may forget what is gone, but one partition at least must be the same.
 
     Raises:
         OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since; its offsets mean
             nothing in the new one, and going on would lose or double rows.
     """
-    foreign = sorted({topic for topic, _ in starts if not _has(definition, topic)})
-    if foreign:
+    ignore = definition.options[opt.MISSING_TOPICS] == opt.IGNORE
+    foreign = sorted({topic for topic, partition in starts if not _has(definition, topic, partition)})
+    if foreign and not (ignore and any(_has(definition, *position) for position in starts)):
+        own = opt.topics(definition.options)
+        table = f"'{', '.join(own)}'" if own is not None else f"the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
         raise OffsetError(
             f"Table '{definition.name}': the checkpoint holds offsets of '{', '.join(foreign)}', which option 'topic' "
-            "does not name. It belongs to another query: SET another 'pipeline.name' or 'execution.checkpointing.dir'."
+            f"does not name: the table has {table}. It belongs to another query (SET another 'pipeline.name' or "
+            "'execution.checkpointing.dir'), or the table has changed: "
+            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' forgets what is not read any more."
         )
+    if ignore:
+        return
     for (topic, partition), start in sorted(starts.items()):
         stop = stops.get((topic, partition))
         if stop is None or stop < start:
             found = "it does not exist any more" if stop is None else f"it ends at {stop}"
             raise OffsetError(
                 f"{topic}[{partition}]@{start}: the checkpoint goes on from here, but {found}. The topic was deleted "
-                "or recreated. To read the new one, start with another 'pipeline.name' (or an empty checkpoint folder)."
+                "or recreated. To read the new one, start with another 'pipeline.name' (or an empty checkpoint "
+                f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}': what is gone is then forgotten."
             )
 
 
-def _has(definition: Definition, topic: str) -> bool:
-    topics = opt.topics(definition.options)
+def _has(definition: Definition, topic: str, partition: int) -> bool:
+    chosen, topics = definition.options.get(opt.SCAN_PARTITIONS), opt.topics(definition.options)
+    if chosen is not None:
+        return (topic, partition) in chosen
     if topics is not None:
         return topic in topics
-    return java_pattern(definition.options.get(opt.TOPIC_PATTERN) or "").fullmatch(topic) is not None
+    return java_pattern(definition.options[opt.TOPIC_PATTERN]).fullmatch(topic) is not None

@@ -14,6 +14,7 @@ from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.latest import latest
+from kafka_sql.source.loss import lost_in_task
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
 from kafka_sql.source.pairs import Pairs, pair
 from kafka_sql.zone import session_zone
@@ -34,7 +35,9 @@ def read_split(
     """
     rows = RowDecoder(definition, schema, split)
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    records = fetch(config or definition.client, split, rows.value.terminator, rows.wanted, size)
+    records = fetch(
+        config or definition.client, split, rows.value.terminator, rows.wanted, size, lost_in_task(definition)
+    )
     if definition.upsert:
         yield from latest(rows, records)
     else:

@@ -18,7 +18,7 @@ def tasks(splits: Sequence[Split], parallelism: int | None, cuttable: bool = Tru
     """The splits of each task.
 
     Args:
-        splits: at most one a partition; none of them is empty.
+        splits: at most one a partition; none of them is empty. One that waits for its end is not cut.
         parallelism: how many tasks; None for one a split. There are fewer where there are fewer offsets.
         cuttable: whether one partition may be read by several tasks.
     """
@@ -26,7 +26,9 @@ def tasks(splits: Sequence[Split], parallelism: int | None, cuttable: bool = Tru
         return [(split,) for split in splits]
     if parallelism < len(splits):
         return _pack(splits, parallelism)
-    return [(split,) for split in (_cut(splits, parallelism) if cuttable else splits)]
+    cut = [split for split in splits if cuttable and not split.waits]
+    whole = [split for split in splits if split not in cut]
+    return [(split,) for split in (*(_cut(cut, parallelism - len(whole)) if cut else ()), *whole)]
 
 
 def size(split: Split) -> int:

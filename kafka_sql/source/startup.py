@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 from kafka_sql.definition import Definition
@@ -12,6 +13,7 @@ from kafka_sql.options import offsets as special
 from kafka_sql.options.offsets import of_topics, specific_offsets
 from kafka_sql.source.initializer import initialized
 
+_LOG = logging.getLogger("kafka_sql.source")
 _EARLIEST = ("earliest", "smallest", "beginning")  # librdkafka's words, too
 _LATEST = ("latest", "largest", "end")
 
@@ -37,6 +39,25 @@ def start_offsets(definition: Definition, cluster: Cluster, positions: list[Posi
             return _specific(definition, cluster, positions)
         case _:
             return _group_offsets(definition, cluster, positions)
+
+
+def within(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets | None) -> Offsets:
+    """The starts, with those that lie beyond the end of the log set back as 'properties.auto.offset.reset' says.
+
+    To the beginning unless it is set, as Flink's source does in all modes where that may happen. A read that ends
+    before it starts is left alone: it is empty.
+
+    Raises:
+        OffsetError: the strategy is 'none'.
+    """
+    asked = [p for p, at in starts.items() if at > 0 and (stops is None or at < stops.get(p, at))]
+    ends = cluster.high_watermarks(asked)
+    beyond = {p: starts[p] for p in asked if starts[p] > ends[p]}
+    if not beyond:
+        return starts
+    places = ", ".join(f"{t}[{p}]@{at} (the log ends at {ends[t, p]})" for (t, p), at in sorted(beyond.items()))
+    _LOG.warning("table '%s': the log has no offset to start from: %s", definition.name, places)
+    return {**starts, **reset(definition, cluster, list(beyond), "earliest")}
 
 
 def startup_mode(definition: Definition) -> str:
@@ -105,8 +126,8 @@ def reset(definition: Definition, cluster: Cluster, positions: list[Position], d
     places = ", ".join(f"{t}[{p}]" for t, p in sorted(positions))
     group = definition.options.get(opt.GROUP_ID)
     raise OffsetError(
-        f"Table '{definition.name}': group '{group}' has committed no offset for {places}, and no reset strategy says "
-        "where to start then. One of three options helps: "
-        "'properties.auto.offset.reset' = 'earliest' or 'latest'; 'scan.startup.mode' = 'earliest-offset', "
-        "'latest-offset' or 'timestamp'; 'properties.group.id' of a group that has committed."
+        f"Table '{definition.name}': group '{group}' has committed no offset for {places} that the log holds, and no "
+        "reset strategy says where to start then. One of three options helps: 'properties.auto.offset.reset' = "
+        "'earliest' or 'latest'; 'scan.startup.mode' = 'earliest-offset', 'latest-offset' or 'timestamp'; "
+        "'properties.group.id' of a group that has committed."
     )

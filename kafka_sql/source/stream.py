@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kafka_sql.definition import Definition
@@ -18,8 +19,8 @@ from kafka_sql.source.clients import ENUMERATOR, reading_config
 from kafka_sql.source.commits import Commits
 from kafka_sql.source.enumerate import splits
 from kafka_sql.source.partitions import Discovery
-from kafka_sql.source.progress import batch_starts, check_progress
-from kafka_sql.source.startup import start_offsets, startup_mode
+from kafka_sql.source.progress import batch_starts, check_progress, going_on
+from kafka_sql.source.startup import start_offsets, startup_mode, within
 
 _GUESS = 1000.0  # bytes of a record that nothing is known of
 _LAST_COMMIT = 10.0  # seconds to wait for it when a query ends
@@ -38,7 +39,9 @@ class Stream:
         self._definition = definition
         self._cluster: Cluster | None = None
         self._discovery = Discovery(definition)
+        self._is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         self._beginning: Progress | None = None
+        self._renewal: Mapping[Position, int] = {}  # of a bounded stream that was started again
         self._ends: Mapping[Position, int] = {}
         self._fixed: Mapping[Position, int] | None = None  # Trigger.AvailableNow: the ends of the query
         self._sizes: dict[Position, float] = {}
@@ -60,7 +63,7 @@ class Stream:
             positions = self._positions()
             stops = stop_offsets(self._definition, self._client(), positions)
             starts = start_offsets(self._definition, self._client(), positions)
-            self._beginning = Progress({}, starts, stops or {})
+            self._beginning = Progress({}, within(self._definition, self._client(), starts, stops), stops or {})
         return self._beginning
 
     def fix_ends(self) -> None:
@@ -71,7 +74,10 @@ class Stream:
         """The end of every partition as of now."""
         if startup_mode(self._definition) == opt.LATEST:
             self.beginning()  # PySpark 4.1 asks for it after the end; it must not be later
-        return Progress(self._latest())
+        if not self._is_bounded:
+            return Progress(self._latest())
+        progress = self.beginning()  # without the checkpoint, which 4.1 does not show
+        return Progress(self._bounded(progress, self._latest()), {}, progress.stops)
 
     def next(self, progress: Progress, limited: bool) -> Progress:
         """Where the next batch ends; the same progress where there is nothing to read.
@@ -80,17 +86,20 @@ class Stream:
             limited: whether the options' limits hold.
         """
         self.commit(progress)  # Spark plans a batch from here when the one before is committed
-        ends = self._bounded(progress, self._latest() if self._fixed is None else self._fixed)
-        starts = {**progress.positions}
+        asked, progress = progress, self._renewed(progress)
+        latest = self._latest() if self._fixed is None else self._fixed
+        ends, anew = going_on(self._definition, self._client(), dict(progress.offsets), dict(latest))
+        ends = self._bounded(progress, ends)
+        starts = {**progress.positions, **anew}
         starts |= self._client().earliest([p for p in ends if p not in starts])
         if limited:
             ends = self._admitted(starts, ends)
         if ends == progress.offsets or (not ends and not progress.offsets):
             if self._fixed is not None:
                 self.stop()
-            return progress
+            return asked
         self._last_batch = time.monotonic()
-        return Progress(ends, {p: starts[p] for p in ends if p not in progress.offsets}, progress.stops)
+        return Progress(ends, {p: starts[p] for p in ends if p not in progress.offsets or p in anew}, progress.stops)
 
     def splits(self, start: Progress, end: Progress) -> Sequence[Split]:
         """The splits of one batch.
@@ -128,9 +137,23 @@ class Stream:
 
     def _bounded(self, progress: Progress, ends: Mapping[Position, int]) -> dict[Position, int]:
         """The ends as far as the stream may read; never behind where it is, but where the partition itself is."""
-        at = progress.positions
-        stops = progress.stops
-        return {p: max(min(end, stops[p]), min(end, at.get(p, 0))) if p in stops else end for p, end in ends.items()}
+        if not self._is_bounded:
+            return dict(ends)
+        at, stops = progress.positions, progress.stops
+        # a partition that is new since the end was fixed is not in the range
+        return {p: max(min(end, stops[p]), min(end, at.get(p, 0))) for p, end in ends.items() if p in stops}
+
+    def _renewed(self, progress: Progress) -> Progress:
+        """The progress of a bounded stream that is started again after its end: it reads to where the end is now.
+
+        One that was interrupted before goes on to the end that it had.
+        """
+        if self._beginning is None and self._is_bounded:
+            reached = all(progress.positions.get(p, stop) >= stop for p, stop in progress.stops.items())
+            stops = stop_offsets(self._definition, self._client(), self._positions()) if reached else progress.stops
+            self._beginning = replace(progress, stops=stops or {})
+            self._renewal = dict(self._beginning.stops)
+        return progress if not self._renewal else replace(progress, stops=self._renewal)
 
     def _admitted(self, starts: Mapping[Position, int], ends: dict[Position, int]) -> dict[Position, int]:
         """The ends within the options' limits."""
@@ -163,7 +186,7 @@ class Stream:
         return {p: self._sizes.get(p, usual) for p in behind}
 
     def _latest(self) -> Mapping[Position, int]:
-        self._ends = self._client().latest(self._positions())
+        self._ends = self._client().latest_of_existing(self._positions())
         return self._ends
 
     def _client(self) -> Cluster:
