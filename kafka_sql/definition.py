@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,8 +22,10 @@ from kafka_sql.options.check import refuse_unknown
 from kafka_sql.options.fields import check_key_fields, key_fields, value_fields
 from kafka_sql.options.pending import refuse_pending
 from kafka_sql.options.rules import check_kafka, check_topic_config, check_upsert
+from kafka_sql.options.uncarried import refuse_uncarried
 from kafka_sql.table import Table
 
+_LOG = logging.getLogger("kafka_sql.options")
 _CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS}
 
 
@@ -83,12 +86,14 @@ def define(table: Table) -> Definition:
     check_topic_config(options, given)
     values = value_fields(options, physical, fields)
     refuse_pending(options)
+    refuse_uncarried(options)
     ours = {k for o in known for k in o.also}  # of the connector, although Flink lets them stand among Kafka's
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
         for k, v in given.items()
         if k.startswith(opt.PROPERTIES_PREFIX) and k not in ours
     }
+    _tell_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
     return Definition(
         table,
@@ -97,6 +102,18 @@ def define(table: Table) -> Definition:
         key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or ""),
         to_librdkafka(properties),
     )
+
+
+def _tell_overridden(options: Options, properties: Mapping[str, str]) -> None:
+    """Warn of what Flink's connector overrides, too."""
+    mode = options.get(opt.STARTUP_MODE)
+    if "auto.offset.reset" in properties and mode not in (opt.GROUP, opt.SPECIFIC):
+        _LOG.warning(
+            "option 'properties.auto.offset.reset' is overridden: a query starts at '%s' (option '%s'), and a position "
+            "that is gone is never replaced by another one silently",
+            mode or opt.EARLIEST,
+            opt.STARTUP_MODE.key,
+        )
 
 
 def _connector(given: Mapping[str, str]) -> str:

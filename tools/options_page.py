@@ -11,6 +11,7 @@ from kafka_sql.kafka.properties import DEFAULTS, IGNORED, REFUSED, RENAMED
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.options.pending import PENDING
+from kafka_sql.options.uncarried import UNCARRIED
 from kafka_sql.sql.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"
@@ -41,6 +42,14 @@ def page() -> str:
             "| option | supported |",
             "|---|---|",
             *(f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} |" for o, built in PENDING),
+            "",
+            "## Not supported on Spark",
+            "",
+            "These are refused for good:",
+            "",
+            "| option | supported | why |",
+            "|---|---|---|",
+            *(f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} | {why} |" for o, built, why in UNCARRIED),
             "",
             "## Formats",
             "",
@@ -79,7 +88,8 @@ def table(options: Iterable[Option[Any]]) -> list[str]:
         kind = option.type if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
         default = f"`{option.default}`" if option.default is not None else "(none)"
         required = "required" if option.required else "optional"
-        old = "".join(f" Deprecated key: `{key}`." for key in option.deprecated)
+        also = "".join(f" Also: `{key}`." for key in option.also)
+        old = also + "".join(f" Deprecated key: `{key}`." for key in option.deprecated)
         rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc}{old} |")
     return [*rows, ""]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
@@ -34,6 +35,9 @@ _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()
 _LATEST: OffsetSpec = OffsetSpec.latest()
+
+_ELECTION = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
+_BETWEEN_LEADERS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 class Cluster:
@@ -170,24 +174,38 @@ class Cluster:
     def _answers(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> dict[Position, Callable[[], int]]:
         if not asked:
             return {}
-        futures = self._admin.list_offsets(
-            {TopicPartition(t, p): spec for (t, p), spec in asked.items()},
-            isolation_level=IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=self._wait,
-        )
-        return {(tp.topic, tp.partition): partial(self._offset, tp, f) for tp, f in futures.items()}
 
-    def _offset(self, place: TopicPartition, answer: Any) -> int:
+        def ask(places: Mapping[Position, OffsetSpec]) -> dict[TopicPartition, Any]:
+            return self._admin.list_offsets(
+                {TopicPartition(t, p): spec for (t, p), spec in places.items()},
+                isolation_level=IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=self._wait,
+            )
+
+        def again(place: Position) -> Any:
+            (answer,) = ask({place: asked[place]}).values()
+            return answer
+
+        answers = {(tp.topic, tp.partition): answer for tp, answer in ask(asked).items()}
+        return {p: partial(self._offset, p, answer, partial(again, p)) for p, answer in answers.items()}
+
+    def _offset(self, place: Position, answer: Any, again: Callable[[], Any]) -> int:
+        deadline = time.monotonic() + self._wait
         with self._named():
-            try:
-                return int(answer.result().offset)
-            except KafkaException as e:
-                if e.args[0].code() not in _GONE:
-                    raise
-                raise TopicNotFoundError(
-                    f"{place.topic}[{place.partition}] does not exist on {self._servers}: the topic was deleted, or "
-                    "has fewer partitions."
-                ) from e
+            while True:
+                try:
+                    return int(answer.result().offset)
+                except KafkaException as e:
+                    code = e.args[0].code()
+                    if code in _GONE:
+                        raise TopicNotFoundError(
+                            f"{place[0]}[{place[1]}] does not exist on {self._servers}: the topic was deleted, or "
+                            "has fewer partitions."
+                        ) from e
+                    if code not in _BETWEEN_LEADERS or time.monotonic() > deadline:
+                        raise
+                time.sleep(_ELECTION)  # nobody tells when a leader has been found
+                answer = again()
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         with self._named():

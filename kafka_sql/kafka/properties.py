@@ -56,9 +56,11 @@ VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 IGNORED: Final[Mapping[str, str]] = {
+    "key.deserializer": "it is overridden, as in Flink: the table's format decodes",
+    "value.deserializer": "it is overridden, as in Flink: the table's format decodes",
     "max.poll.records": "batches are sized by bytes",
     "auto.commit.interval.ms": "offsets are kept in the checkpoint",
-    "enable.auto.commit": "offsets are kept in the checkpoint",
+    "enable.auto.commit": "it is overridden: offsets are kept in the checkpoint, and committed after each batch",
     "request.timeout.ms": "socket.timeout.ms is librdkafka's own wait",
     "max.block.ms": "a full queue waits for the brokers",
     "buffer.memory": "queue.buffering.max.kbytes bounds librdkafka's queue",
@@ -73,8 +75,6 @@ IGNORED: Final[Mapping[str, str]] = {
 _NO_JVM = "it names a Java class, and there is no Java client here"
 _PEM = "Java's stores are not read; give PEM files by {}"
 REFUSED: Final[Mapping[str, str]] = {
-    "key.deserializer": "the table's format decodes",
-    "value.deserializer": "the table's format decodes",
     "key.serializer": "the table's format encodes",
     "value.serializer": "the table's format encodes",
     "interceptor.classes": _NO_JVM,

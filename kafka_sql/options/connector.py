@@ -5,12 +5,24 @@ Keys, types, defaults and meanings: KafkaConnectorOptions of Flink's connector, 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.options.moments import moment
 from kafka_sql.options.offsets import partition_set
-from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, memory_size, string, string_list
+from kafka_sql.options.option import (
+    Option,
+    Options,
+    boolean,
+    duration,
+    enum,
+    integer,
+    memory_size,
+    milliseconds,
+    string,
+    string_list,
+)
 from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every option
     AT_LEAST_ONCE,
     DEFAULT,
@@ -148,11 +160,21 @@ BOUNDED_TIMESTAMP: Final = moment(
     f"Time to end at in the bounded mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time or "
     "later is the first that is not read; where there is none, reading ends at the end.",
 )
-DISCOVERY_INTERVAL: Final = duration(
+
+
+def _interval(text: str) -> int:
+    # the DataStream connector turns discovery off by a negative number
+    return 0 if re.fullmatch(r"\s*-\d+\s*", text) else milliseconds(text)
+
+
+DISCOVERY_INTERVAL: Final = Option(
     "scan.topic-partition-discovery.interval",
+    _interval,
+    "Duration",
     "How often a stream looks for new partitions and topics, which it reads from their earliest offset; '0' is never. "
     "A bounded stream does not look.",
     default="5 min",
+    also=("partition.discovery.interval.ms", "properties.partition.discovery.interval.ms"),
 )
 FAIL: Final = "fail"
 IGNORE: Final = "ignore"
@@ -232,17 +254,25 @@ REGISTER_METRICS: Final = boolean(
 )
 WATERMARK_EMIT: Final = enum(
     "scan.watermark.emit.strategy",
-    "Whether watermarks are made with every record or periodically.",
+    "When watermarks are made: 'on-periodic', which is once a micro-batch. 'on-event' is refused: Spark cannot.",
     allowed=("on-periodic", "on-event"),
     default="on-periodic",
 )
-WATERMARK_GROUP: Final = string("scan.watermark.alignment.group", "Group of sources whose watermarks stay together.")
-WATERMARK_DRIFT: Final = duration("scan.watermark.alignment.max-drift", "How far watermarks of a group may be apart.")
+WATERMARK_GROUP: Final = string(
+    "scan.watermark.alignment.group", "Group of sources whose watermarks stay together. Refused: Spark cannot."
+)
+WATERMARK_DRIFT: Final = duration(
+    "scan.watermark.alignment.max-drift", "How far watermarks of a group may be apart. Refused: Spark cannot."
+)
 WATERMARK_UPDATE: Final = duration(
-    "scan.watermark.alignment.update-interval", "How often watermarks of a group are compared.", default="1 s"
+    "scan.watermark.alignment.update-interval",
+    "How often watermarks of a group are compared. Refused: Spark cannot.",
+    default="1 s",
 )
 WATERMARK_IDLE: Final = duration(
-    "scan.watermark.idle-timeout", "After how long without records a partition no longer holds the watermark back."
+    "scan.watermark.idle-timeout",
+    "After how long without records a partition no longer holds the watermark back. On Spark none ever does: the "
+    "watermark follows the latest event time of all partitions.",
 )
 
 _COMMON: Final[tuple[Option[Any], ...]] = (

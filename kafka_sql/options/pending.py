@@ -13,11 +13,6 @@ from kafka_sql.options.option import Option, Options
 
 # the option, and those of its values that are built
 PENDING: Final[tuple[tuple[Option[Any], tuple[str | int, ...]], ...]] = (
-    (opt.WATERMARK_EMIT, ("on-periodic",)),
-    (opt.WATERMARK_GROUP, ()),
-    (opt.WATERMARK_DRIFT, ()),
-    (opt.WATERMARK_UPDATE, ()),
-    (opt.WATERMARK_IDLE, ()),
     (opt.DELIVERY_GUARANTEE, (opt.AT_LEAST_ONCE, "none")),
 )
 

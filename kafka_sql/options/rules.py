@@ -29,6 +29,7 @@ def check_kafka(options: Options) -> None:
     _check_mode(options, opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, opt.STARTUP_OFFSETS, "startup")
     _check_initializer(options)
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
+    _check_limits(options)
     _check_partitioner(options)
     _check_creation(options)
     _check_guarantee(options)
@@ -114,6 +115,14 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
                 f"Option '{key.key}' names topic '{topic}', which is none of the table's."
                 + did_you_mean(topic, topics or ())
             )
+
+
+def _check_limits(options: Options) -> None:
+    fewest, most = options.get(opt.MIN_OFFSETS), options.get(opt.MAX_OFFSETS)
+    if fewest is not None and most is not None and fewest > most:
+        raise ConflictingOptionsError(
+            f"Option '{opt.MIN_OFFSETS.key}' ({fewest}) must not be more than '{opt.MAX_OFFSETS.key}' ({most})."
+        )
 
 
 def _check_partitioner(options: Options) -> None:

@@ -126,9 +126,9 @@ class Stream:
         """The ends of the partitions, and what became of the commits."""
         if not self._ends:
             return None
-        told: dict[str, Any] = {}
+        told: dict[str, Any] = {"table": self._definition.name}
         if self._commits is not None and self._definition.options[opt.REGISTER_METRICS]:
-            told = {
+            told |= {
                 "commitsSucceeded": self._commits.succeeded,
                 "commitsFailed": self._commits.failed,
                 "committedOffsets": nested(self._commits.committed),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
+from kafka_sql.observability.metrics import metrics
 from kafka_sql.sql.frames import frame, nothing
 from kafka_sql.sql.statements import StopJob
 
@@ -84,19 +87,35 @@ def _first_trigger(query: StreamingQuery) -> float:
     return datetime.fromisoformat(progress[0].timestamp.replace("Z", "+00:00")).timestamp() if progress else time.time()
 
 
+_COLUMNS: Final = {
+    "job id": pa.string(),
+    "job name": pa.string(),
+    "status": pa.string(),
+    "start time": pa.timestamp("us", "UTC"),
+    "rows per second": pa.float64(),
+    "pending records": pa.int64(),
+    "commits failed": pa.int64(),
+    "event time lag ms": pa.int64(),
+    "idle ms": pa.int64(),
+}
+
+
 def show_jobs(spark: SparkSession) -> DataFrame:
-    """Flink's columns, and the rows a second that the job's last batch read."""
-    rows = [
-        (j.id, j.name, j.status, datetime.fromtimestamp(j.started, timezone.utc), _rows_per_second(j.query))
-        for j in jobs(spark)
-    ]
-    names = {"job id": pa.string(), "job name": pa.string(), "status": pa.string()}
-    return frame(spark, {**names, "start time": pa.timestamp("us", "UTC"), "rows per second": pa.float64()}, rows)
+    """Flink's columns, and of running jobs what their last reports say of their sources."""
+    return frame(spark, _COLUMNS, [_row(job) for job in jobs(spark)])
 
 
-def _rows_per_second(query: StreamingQuery) -> float | None:
-    progress = query.lastProgress if query.isActive else None
-    return None if progress is None else round(progress.processedRowsPerSecond, 1)
+def _row(job: Job) -> tuple[Any, ...]:
+    started = datetime.fromtimestamp(job.started, timezone.utc)
+    reports = job.query.recentProgress if job.query.isActive else []
+    if not reports:
+        return (job.id, job.name, job.status, started, None, None, None, None, None)
+    found = metrics(json.loads(report.json) for report in reports)
+    pending = sum(s.pending_records for s in found.sources) if found.sources else None
+    failed = sum(s.commits_failed for s in found.sources) if found.sources else None
+    idle = found.idle_time(time.time_ns() // 1_000_000)
+    rate = round(found.records_per_second, 1)
+    return (job.id, job.name, job.status, started, rate, pending, failed, found.event_time_lag, idle)
 
 
 def stop_job(spark: SparkSession, statement: StopJob) -> DataFrame:

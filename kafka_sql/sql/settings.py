@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import did_you_mean
-from kafka_sql.options import Option, duration, enum, string
+from kafka_sql.options import Option, duration, enum, integer, string
 
 T = TypeVar("T")
 _LOG = logging.getLogger("kafka_sql.sql")
-_FLINKS = ("execution.", "pipeline.", "table.", "parallelism.", "state.")
+_FLINKS = ("execution.", "pipeline.", "table.", "parallelism.", "state.", "metrics.")
 
 RUNTIME_MODE: Final = enum(
     "execution.runtime-mode",
@@ -31,9 +31,15 @@ CHECKPOINT_INTERVAL: Final = duration(
 PIPELINE_NAME: Final = string(
     "pipeline.name", "Name of the next streaming INSERT, and of its checkpoint. Default: insert-into_<table>."
 )
+METRICS_PORT: Final = integer(
+    "metrics.reporter.prom.port",
+    "Port on which the driver serves the metrics of streaming INSERTs as Prometheus text, from the next one on; '0' "
+    "takes a free one. Without it, there is none.",
+    minimum=0,
+)
 
 SETTINGS: Final[dict[str, Option[Any]]] = {
-    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME)
+    o.key: o for o in (RUNTIME_MODE, CHECKPOINT_DIR, CHECKPOINT_INTERVAL, PIPELINE_NAME, METRICS_PORT)
 }
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.register import active
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
+from kafka_sql.observability import observe
 from kafka_sql.sql import checkpoints, settings
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.jobs import Job, remember
@@ -51,6 +52,9 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
+    port = settings.read(spark, settings.METRICS_PORT)
+    if port is not None:
+        observe(spark, port)
     with active(spark):
         job = remember(spark, begin(writer, entry))
     if folder is not None:

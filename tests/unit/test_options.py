@@ -11,9 +11,10 @@ from kafka_sql.errors import (
     KafkaSqlError,
     MissingOptionError,
     UnknownOptionError,
+    UnsupportedOptionError,
 )
 from kafka_sql.options import connector as opt
-from kafka_sql.options.option import milliseconds
+from kafka_sql.options.option import milliseconds, size_in_bytes
 from kafka_sql.table import Column, Table
 
 GOOD = {
@@ -131,3 +132,91 @@ def test_durations(text: str, expected: int) -> None:
 def test_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="expected a duration"):
         milliseconds(text)
+
+
+def test_the_spellings_of_data_streams() -> None:
+    for prefix in ("", "properties."):
+        table = declared(
+            **{
+                f"{prefix}client.id.prefix": "shop",
+                f"{prefix}register.consumer.metrics": "false",
+                f"{prefix}commit.offsets.on.checkpoint": "false",
+                f"{prefix}partition.discovery.interval.ms": "-1",
+            }
+        )
+        assert table.options[opt.CLIENT_ID_PREFIX] == "shop"
+        assert table.options[opt.REGISTER_METRICS] is False
+        assert table.options[opt.COMMIT_OFFSETS] is False
+        assert table.options[opt.DISCOVERY_INTERVAL] == 0
+        assert not {k for k in table.client if "prefix" in k or "discovery" in k or "checkpoint" in k}
+    assert declared(**{"partition.discovery.interval.ms": "10000"}).options[opt.DISCOVERY_INTERVAL] == 10_000
+    message = refused(
+        ConflictingOptionsError,
+        **{"partition.discovery.interval.ms": "1", "scan.topic-partition-discovery.interval": "2 s"},
+    )
+    assert "'scan.topic-partition-discovery.interval' and 'partition.discovery.interval.ms' are one option" in message
+
+
+def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        table = declared(
+            **{
+                "scan.startup.mode": "earliest-offset",
+                "properties.auto.offset.reset": "latest",
+                "properties.enable.auto.commit": "true",
+                "properties.key.deserializer": "a.b.C",
+            }
+        )
+    assert "key.deserializer" not in table.client
+    assert "enable.auto.commit" not in table.client
+    for words in (
+        "'properties.key.deserializer' has no effect: it is overridden, as in Flink",
+        "'properties.enable.auto.commit' has no effect: it is overridden",
+        "'properties.auto.offset.reset' is overridden: a query starts at 'earliest-offset'",
+    ):
+        assert words in caplog.text
+    caplog.clear()
+    declared(**{"properties.auto.offset.reset": "latest"})  # the group's offsets need it
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scan.watermark.emit.strategy", "on-event"),
+        ("scan.watermark.alignment.group", "g"),
+        ("scan.watermark.alignment.max-drift", "1 s"),
+        ("scan.watermark.alignment.update-interval", "1 s"),
+    ],
+)
+def test_what_spark_cannot_carry_is_refused_with_the_reason(key: str, value: str) -> None:
+    message = refused(UnsupportedOptionError, **{key: value})
+    assert message.startswith(f"[UNSUPPORTED_OPTION] Option '{key}' = '")
+    assert "' is not supported on Spark: Spark " in message
+
+
+def test_an_idle_partition_holds_no_watermark_back_in_any_case() -> None:
+    table = declared(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
+    assert table.options[opt.WATERMARK_IDLE] == 10_000
+
+
+def test_limits_of_a_batch() -> None:
+    table = declared(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
+    assert (table.options[opt.MAX_BYTES], table.options[opt.MAX_OFFSETS]) == (64 << 20, 10)
+    assert "must not be more than 'scan.max-offsets-per-trigger' (1)" in refused(
+        ConflictingOptionsError, **{"scan.min-offsets-per-trigger": "2", "scan.max-offsets-per-trigger": "1"}
+    )
+    assert "expected a size such as '500 kb'" in refused(InvalidOptionError, **{"scan.max-bytes-per-trigger": "-1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"), [("1024", 1024), ("1 kb", 1024), ("32MB", 32 << 20), ("2 g", 2 << 30), ("3 bytes", 3)]
+)
+def test_sizes(text: str, bytes: int) -> None:
+    assert size_in_bytes(text) == bytes
+
+
+@pytest.mark.parametrize("text", ["", "0", "1.5 mb", "mb", "1 xb", "１ mb"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a size"):
+        size_in_bytes(text)

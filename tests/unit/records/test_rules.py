@@ -268,13 +268,6 @@ NOT_YET: dict[Option[object], dict[str, str | None]] = {
     opt.TOPIC_PATTERN: {"topic-pattern": "t.*", "topic": None},
     opt.STARTUP_MODE: {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": "1"},
     opt.BOUNDED_MODE: {"scan.bounded.mode": "latest-offset"},
-    opt.DISCOVERY_INTERVAL: {"scan.topic-partition-discovery.interval": "0"},
-    opt.SCAN_PARALLELISM: {"scan.parallelism": "2"},
-    opt.WATERMARK_EMIT: {"scan.watermark.emit.strategy": "on-event"},
-    opt.WATERMARK_GROUP: {"scan.watermark.alignment.group": "g"},
-    opt.WATERMARK_DRIFT: {"scan.watermark.alignment.max-drift": "1 s"},
-    opt.WATERMARK_UPDATE: {"scan.watermark.alignment.update-interval": "1 s"},
-    opt.WATERMARK_IDLE: {"scan.watermark.idle-timeout": "1 s"},
     opt.DELIVERY_GUARANTEE: {"sink.delivery-guarantee": ONCE, "sink.transactional-id-prefix": "p"},
 }
 

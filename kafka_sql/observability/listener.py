@@ -1,0 +1,106 @@
+"""The listener that keeps the last report of each continuous query of a session."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from kafka_sql.observability.metrics import JobMetrics
+
+_LOG = logging.getLogger("kafka_sql.observability")
+_ATTRIBUTE = "_kafka_sql_observer"
+
+
+class Observer(StreamingQueryListener):
+    """Metrics of the running queries by their ids."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Nothing is observed until Spark knows the listener."""
+        self._spark = spark
+        self._jobs: dict[str, JobMetrics] = {}
+        self._lock = threading.Lock()
+
+    def jobs(self) -> dict[str, JobMetrics]:
+        """Metrics by query id; of queries that have ended there are none."""
+        with self._lock:
+            return dict(self._jobs)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """A query begins without any figures."""
+        with self._lock:
+            self._jobs[str(event.id)] = JobMetrics(event.name)
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        """A batch has ended."""
+        progress = json.loads(event.progress.json)
+        self._take(progress, _bytes_in(self._spark, progress["id"], progress["batchId"]))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """There was nothing to read; what became of the last commit is known by now."""
+        query = self._spark.streams.get(str(event.id))
+        last = query.lastProgress if query is not None else None
+        if last is not None and not last.numInputRows:
+            self._take(json.loads(last.json), None)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """A query that has ended has no metrics."""
+        with self._lock:
+            self._jobs.pop(str(event.id), None)
+
+    def _take(self, progress: dict[str, Any], bytes_in: int | None) -> None:
+        with self._lock:
+            self._jobs.setdefault(progress["id"], JobMetrics()).take(progress, bytes_in)
+
+
+def observe(spark: SparkSession, port: int | None = None) -> Observer:
+    """Observe a session's continuous queries from now on; calling it again changes nothing.
+
+    Args:
+        port: where to serve Prometheus text (``http://<host>:<port>/metrics``); 0 takes a free one.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
+    if observer is None:
+        observer = Observer(spark)
+        spark.streams.addListener(observer)
+        spark.__dict__[_ATTRIBUTE] = observer
+    if port is not None:
+        from kafka_sql.observability.prometheus import serve  # here: who wants no port needs no library
+
+        serve(observer, port)
+    return observer
+
+
+def _bytes_in(spark: SparkSession, query: str, batch: int) -> int | None:
+    """Bytes of columns that a batch took over from the readers; None where it is not Spark's last one any more."""
+    found = spark.streams.get(query)
+    handle = getattr(found, "_jsq", None)
+    if handle is None:  # the query has ended, or the session is a Connect client
+        return None
+    try:
+        execution = handle.streamingQuery().lastExecution()
+        if execution is None or execution.currentBatchId() != batch:
+            return None
+        leaves = execution.executedPlan().collectLeaves().iterator()
+        total = 0
+        while leaves.hasNext():
+            metric = leaves.next().metrics().get("pythonDataReceived")
+            total += metric.get().value() if metric.isDefined() else 0
+    except (Py4JError, TypeError):  # Spark's inside, which another version may have otherwise
+        _LOG.debug("bytes of batch %d of query %s cannot be had", batch, query, exc_info=True)
+        return None
+    return int(total)

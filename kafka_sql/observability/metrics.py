@@ -1,0 +1,155 @@
+"""A continuous query's metrics, from the progress that Spark reports of its batches.
+
+Names and meanings: the metrics of Flink's Kafka source (its documentation's page "Monitoring", FLIP-33).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from kafka_sql.errors import CheckpointError
+from kafka_sql.kafka.cluster import Position
+from kafka_sql.source.checkpoint import Offsets, flat, from_json
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SourceMetrics:
+    """One Kafka table of a query.
+
+    Attributes:
+        table: its name.
+        current: currentOffset: the next offset of each partition.
+        latest: the end of each partition.
+        committed: committedOffset: what Kafka has last confirmed.
+        commits_succeeded, commits_failed: since the query's start.
+    """
+
+    table: str
+    current: Offsets
+    latest: Offsets
+    committed: Offsets
+    commits_succeeded: int
+    commits_failed: int
+
+    @property
+    def pending(self) -> dict[Position, int]:
+        """How many offsets of each partition have not been read."""
+        return {p: max(0, end - self.current.get(p, end)) for p, end in self.latest.items()}
+
+    @property
+    def pending_records(self) -> int:
+        """pendingRecords: their sum."""
+        return sum(self.pending.values())
+
+
+@dataclass
+class JobMetrics:
+    """A query, since its start or since somebody looks.
+
+    Attributes:
+        name: the query's, or None.
+        sources: its Kafka tables.
+        num_records_in: rows that its batches have read, of all sources.
+        records_per_second: of the last batch.
+        bytes_per_second: of columns that the last batch took over from the readers; None where Spark does not tell.
+        event_time_lag: currentEmitEventTimeLag, milliseconds: how old the latest event of the last batch was at its
+            end; None without a watermark.
+        watermark: milliseconds since 1970-01-01 UTC; None without one.
+        last_read: milliseconds since 1970-01-01 UTC when a batch last read rows, or the first report.
+    """
+
+    name: str | None = None
+    sources: list[SourceMetrics] = field(default_factory=list)
+    num_records_in: int = 0
+    records_per_second: float = 0.0
+    bytes_per_second: float | None = None
+    event_time_lag: int | None = None
+    watermark: int | None = None
+    last_read: int | None = None
+
+    def take(self, progress: Json, bytes_in: int | None = None) -> None:
+        """Take over what Spark reports of a batch, or of the time without one.
+
+        Args:
+            progress: the JSON of a StreamingQueryProgress.
+            bytes_in: what the batch's readers gave, where it is known.
+        """
+        self.name = progress.get("name")
+        self.sources = sources(progress)
+        rows, duration = int(progress.get("numInputRows", 0)), int(progress.get("batchDuration", 0))
+        end = millis(progress["timestamp"]) + duration
+        times = progress.get("eventTime") or {}
+        self.num_records_in += rows
+        self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
+        if rows or self.last_read is None:
+            self.last_read = end
+        if bytes_in is not None and duration:
+            self.bytes_per_second = 1000 * bytes_in / duration
+        if "max" in times:
+            self.event_time_lag = end - millis(times["max"])
+        if millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
+            self.watermark = millis(times["watermark"])
+
+    def watermark_lag(self, now: int) -> int | None:
+        """watermarkLag, milliseconds: how far the watermark is behind the clock."""
+        return None if self.watermark is None else now - self.watermark
+
+    def idle_time(self, now: int) -> int:
+        """sourceIdleTime, milliseconds: how long no row has been read."""
+        return 0 if self.last_read is None else max(0, now - self.last_read)
+
+
+_NO_WATERMARK = "1970-01-01T00:00:00.000Z"
+
+
+def metrics(progresses: Iterable[Json]) -> JobMetrics:
+    """The metrics of a query whose reports are given, oldest first."""
+    job = JobMetrics()
+    for progress in progresses:
+        job.take(progress)
+    return job
+
+
+def sources(progress: Json) -> list[SourceMetrics]:
+    """The Kafka tables among a query's sources; those of other kinds are left out."""
+    found = (_source(source) for source in progress.get("sources", ()))
+    return [source for source in found if source is not None]
+
+
+def _source(source: Json) -> SourceMetrics | None:
+    end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
+    if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "version" in latest):
+        return None
+    try:
+        current = from_json(end).positions
+        return SourceMetrics(
+            str(latest.get("table", "")),
+            current,
+            from_json(latest).offsets,
+            flat(latest.get("committedOffsets", {})),
+            int(latest.get("commitsSucceeded", 0)),
+            int(latest.get("commitsFailed", 0)),
+        )
+    except CheckpointError:  # another source, whose offsets happen to have a version
+        return None
+
+
+def _parsed(offset: Any) -> Any:
+    """An offset in the JSON of the whole progress is JSON; alone, it is its text."""
+    if not isinstance(offset, str):
+        return offset
+    try:
+        return json.loads(offset)
+    except ValueError:  # Spark's own sources may report any text
+        return None
+
+
+def millis(text: str) -> int:
+    """Milliseconds since 1970-01-01 UTC of a time as Spark reports it."""
+    return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)

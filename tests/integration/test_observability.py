@@ -1,0 +1,89 @@
+"""Metrics of a running query: by a listener, as Prometheus text, by SHOW JOBS."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from kafka_sql.observability import observe
+from kafka_sql.observability.prometheus import serve
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def scraped(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    return {m[1]: float(m[2]) for m in re.finditer(r"^(kafka_sql_.*) (\S+)$", text, re.MULTILINE)}
+
+
+class Ended(StreamingQueryListener):
+    """Tells the end of a query."""
+
+    def __init__(self) -> None:
+        self.event = Event()
+
+    def onQueryStarted(self, event: Any) -> None: ...
+
+    def onQueryProgress(self, event: Any) -> None: ...
+
+    def onQueryIdle(self, event: Any) -> None: ...
+
+    def onQueryTerminated(self, event: Any) -> None:
+        self.event.set()
+
+
+def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(2), topics.create()
+    topics.put(source, *(b'{"a": %d}' % i for i in range(7)))
+    topics.put(source, b'{"a": 7}', partition=1)
+    sql(
+        f"""CREATE TABLE src (a INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+        WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+        {topics.with_options(source, **{"properties.group.id": f"g-{source}", "scan.max-offsets-per-trigger": "5"})}"""
+    )
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("SET 'pipeline.name' = 'observed'")
+    sql("SET 'metrics.reporter.prom.port' = '0'")
+    (row,) = sql("INSERT INTO tgt SELECT a FROM STREAM src").collect()
+    query = spark.streams.get(row[0])
+    query.processAllAvailable()
+    observer = observe(spark)
+    while (job := observer.jobs()[query.id]).num_records_in < 8:  # the listener is told a little later
+        query.awaitTermination(0.1)
+    (table,) = job.sources
+    assert (table.table, table.pending_records) == ("default.src", 0)
+    assert table.current == {(source, 0): 7, (source, 1): 1}
+    assert table.commits_failed == 0
+    assert job.event_time_lag is not None
+    assert 0 < job.event_time_lag < 600_000
+    port = serve(observer, 0)
+    labels = f'job_id="{query.id}",job_name="observed"'
+    place = f'{labels},partition="0",table="default.src",topic="{source}"'
+    found = scraped(port)
+    assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
+    assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
+    assert found[f"kafka_sql_currentOffset{{{place}}}"] == 7
+    assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
+    assert {re.sub(r"\{.*", "", name) for name in found} >= {
+        f"kafka_sql_{name}"
+        for name in ("commitsSucceeded", "commitsFailed", "committedOffset", "sourceIdleTime", "watermarkLag")
+    }
+    (shown,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
+    assert (shown["pending records"], shown["commits failed"]) == (0, 0)
+    assert shown["event time lag ms"] == job.event_time_lag
+    assert 0 <= shown["idle ms"] < 600_000
+    ended = Ended()
+    spark.streams.addListener(ended)
+    query.stop()
+    assert ended.event.wait(60)  # told after the other one, and both later than the query
+    spark.streams.removeListener(ended)
+    assert not [name for name in scraped(port) if query.id in name]

@@ -1,0 +1,93 @@
+"""A query's metrics from what Spark reports of its batches."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kafka_sql.observability.metrics import SourceMetrics, metrics, sources
+
+NOON = 1_767_268_800_000  # 2026-01-01 12:00:00 UTC
+BATCH: dict[str, Any] = {
+    "id": "6d70042c",
+    "name": "copy",
+    "timestamp": "2026-01-01T12:00:00.000Z",
+    "batchId": 7,
+    "batchDuration": 2000,
+    "numInputRows": 600,
+    "processedRowsPerSecond": 300.0,
+    "eventTime": {"max": "2026-01-01T11:59:30.500Z", "watermark": "2026-01-01T11:59:00.000Z"},
+    "sources": [
+        {
+            "description": "PythonMicroBatchStream",
+            "startOffset": {"version": 2, "offsets": {"a": {"0": 0, "1": 0}}},
+            "endOffset": {"version": 2, "offsets": {"a": {"0": 500, "1": 100}}},
+            "latestOffset": {
+                "version": 2,
+                "offsets": {"a": {"0": 1000, "1": 100, "2": 5}},
+                "table": "default.src",
+                "commitsSucceeded": 3,
+                "commitsFailed": 1,
+                "committedOffsets": {"a": {"0": 400}},
+            },
+        },
+        {"description": "RateStream", "endOffset": 17, "latestOffset": 17},
+    ],
+}
+IDLE: dict[str, Any] = {
+    **BATCH,
+    "timestamp": "2026-01-01T12:00:10.000Z",
+    "batchDuration": 5,
+    "numInputRows": 0,
+    "processedRowsPerSecond": 0.0,
+    "eventTime": {"watermark": "2026-01-01T11:59:00.000Z"},
+}
+
+
+def test_offsets_of_a_source() -> None:
+    (source,) = sources(BATCH)
+    assert source == SourceMetrics(
+        "default.src",
+        current={("a", 0): 500, ("a", 1): 100},
+        latest={("a", 0): 1000, ("a", 1): 100, ("a", 2): 5},
+        committed={("a", 0): 400},
+        commits_succeeded=3,
+        commits_failed=1,
+    )
+    assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # a partition that no batch has had yet
+    assert source.pending_records == 500
+
+
+def test_offsets_may_be_text() -> None:
+    texts = {
+        **BATCH,
+        "sources": [{k: json.dumps(v) if k.endswith("Offset") else v for k, v in s.items()} for s in BATCH["sources"]],
+    }
+    assert sources(texts) == sources(BATCH)
+
+
+def test_a_source_of_another_kind_is_left_out() -> None:
+    for end, latest in [("no JSON", "{"), ({"version": 2}, {"version": 9}), (None, None), ({"a": 1}, {"version": 2})]:
+        assert sources({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
+    assert sources({}) == []
+
+
+def test_a_batch_and_the_time_after_it() -> None:
+    job = metrics([BATCH])
+    assert (job.name, job.num_records_in, job.records_per_second) == ("copy", 600, 300.0)
+    assert job.event_time_lag == 31_500  # the batch ended two seconds after noon
+    assert job.watermark_lag(NOON) == 60_000
+    assert job.idle_time(NOON + 5000) == 3000
+    assert job.bytes_per_second is None
+    job.take(IDLE)
+    assert (job.num_records_in, job.records_per_second, job.event_time_lag) == (600, 0.0, 31_500)
+    assert job.idle_time(NOON + 10_000) == 8000
+    job.take({**BATCH, "timestamp": "2026-01-01T12:01:00.000Z"}, bytes_in=12_000)
+    assert (job.num_records_in, job.bytes_per_second) == (1200, 6000.0)
+
+
+def test_without_a_watermark_there_are_no_lags() -> None:
+    job = metrics([{**BATCH, "eventTime": {}}])
+    assert (job.event_time_lag, job.watermark_lag(NOON)) == (None, None)
+    fresh = metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
+    assert fresh.watermark_lag(NOON) is None
