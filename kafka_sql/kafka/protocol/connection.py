@@ -1,0 +1,145 @@
+"""A connection to one broker: TCP, TLS, SASL, and requests with their responses in order."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka import library
+from kafka_sql.kafka.properties import CONNECT_TIMEOUT
+from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.sasl import conversation, mechanism
+from kafka_sql.kafka.protocol.tls import tls_context
+
+Address = tuple[str, int]
+
+API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
+_CLIENT: Final = "kafka_sql"
+
+
+class Request(NamedTuple):
+    """A request that is encoded already.
+
+    Attributes:
+        flexible: whether its version has compact types and tagged fields in its headers.
+    """
+
+    key: int
+    version: int
+    body: bytes
+    flexible: bool = False
+
+
+class Connection:
+    """An open connection, ready for requests.
+
+    Attributes:
+        versions: the last version that the broker knows of each request.
+    """
+
+    def __init__(self, address: Address, config: Mapping[str, str]) -> None:
+        """Connect.
+
+        Args:
+            config: librdkafka's, with references resolved.
+
+        Raises:
+            OSError: the broker cannot be reached now.
+            BrokerError: it refuses the certificate or the user; trying again will not help.
+        """
+        self._last = 0
+        protocol = config.get("security.protocol", "plaintext").lower()
+        wait = int(config[CONNECT_TIMEOUT]) / 1000
+        self._socket = socket.create_connection(address, wait)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if protocol in ("ssl", "sasl_ssl"):
+                self._socket = self._secured(address, config)
+            if protocol.startswith("sasl"):
+                self._authenticate(address, config)
+            self._socket.settimeout(int(config.get("socket.timeout.ms", "60000")) / 1000)
+            self.versions = self._ask_versions()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def ask(self, request: Request) -> Reader:
+        """Send one request and wait for its response."""
+        (answer,) = self.ask_all([request])
+        return answer
+
+    def ask_all(self, requests: Sequence[Request]) -> list[Reader]:
+        """Send requests at once and wait for all responses, which come in the same order.
+
+        Raises:
+            OSError: the connection broke; which of them were carried out is not known.
+        """
+        self._socket.sendall(b"".join(self._framed(request) for request in requests))
+        return [self._receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
+
+    def close(self) -> None:
+        """Close it."""
+        self._socket.close()
+
+    def _framed(self, request: Request) -> bytes:
+        self._last += 1
+        header = codec.pack("hhi", request.key, request.version, self._last) + codec.string(_CLIENT)
+        message = header + (codec.NO_TAGS if request.flexible else b"") + request.body
+        return codec.pack("i", len(message)) + message
+
+    def _receive(self, request: Request, number: int) -> Reader:
+        (size,) = struct.unpack(">i", self._read(4))
+        answer = Reader(self._read(size))
+        if answer.number("i") != number:
+            raise ConnectionError("the broker's responses are out of order")
+        if request.flexible:
+            answer.tags()
+        return answer
+
+    def _read(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(size - len(parts))
+            if not part:
+                raise ConnectionError("closed by the broker")
+            parts += part
+        return bytes(parts)
+
+    def _secured(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
+        try:
+            return tls_context(config).wrap_socket(self._socket, server_hostname=address[0])
+        except ssl.SSLCertVerificationError as e:
+            raise BrokerError(f"{address[0]}:{address[1]}: the broker's certificate is refused: {e.verify_message}.") from e
+
+    def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
+        name = mechanism(config)
+        answer = self.ask(Request(SASL_HANDSHAKE, 1, codec.string(name)))
+        if answer.number("h"):
+            known = ", ".join(str(m) for m in answer.array(answer.string))
+            raise BrokerError(f"{address[0]}:{address[1]} does not know SASL mechanism '{name}'. It knows: {known}.")
+        talk, said = conversation(config), b""
+        try:
+            message = next(talk)
+            while True:
+                answer = self.ask(Request(SASL_AUTHENTICATE, 0, codec.data(message)))
+                code, words, said = answer.number("h"), answer.string(), answer.data()
+                if code:
+                    raise BrokerError(
+                        f"{address[0]}:{address[1]}: SASL authentication failed: {words or library.reason(code)}. "
+                        "Check 'properties.sasl.*'."
+                    )
+                message = talk.send(said)
+        except StopIteration:
+            return
+
+    def _ask_versions(self) -> dict[int, int]:
+        answer = self.ask(Request(API_VERSIONS, 0, b""))
+        code = answer.number("h")
+        if code:
+            raise BrokerError(f"The broker does not tell its versions: {library.reason(code)}.")
+        return {key: last for key, _, last in answer.array(lambda: [answer.number("h") for _ in range(3)])}

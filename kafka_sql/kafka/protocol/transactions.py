@@ -1,0 +1,265 @@
+"""Transactions of producers that are gone: who knows of them, in which state they are, and how they end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
+from kafka_sql.kafka import library
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, resolved
+from kafka_sql.kafka.protocol import requests
+from kafka_sql.kafka.protocol.connection import Address, Connection
+from kafka_sql.kafka.protocol.requests import Described, Position
+from kafka_sql.kafka.protocol.sasl import check_sasl
+from kafka_sql.kafka.protocol.tls import check_tls
+from kafka_sql.options.references import masked
+
+_LOG = logging.getLogger("kafka_sql.kafka")
+T = TypeVar("T")
+
+# A coordinator that loads, is not there, has moved, or still writes the markers of the end before; a leader that moved.
+_PASSING: Final = frozenset({3, 5, 6, 7, 14, 15, 16, 51})
+_FORBIDDEN: Final = frozenset({29, 31, 53})
+_PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
+_LONGEST_PAUSE: Final = 1.0
+UNKNOWN_ID: Final = 105
+_OLDEST: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
+
+
+class Ending(NamedTuple):
+    """What it takes to end a transaction."""
+
+    id: str
+    producer: int
+    epoch: int
+
+
+def check_security(config: Mapping[str, str]) -> None:
+    """Refuse security settings that this client could not honour as librdkafka does.
+
+    Raises:
+        InvalidOptionError: names the option.
+    """
+    protocol = config.get("security.protocol", "plaintext").lower()
+    if protocol in ("ssl", "sasl_ssl"):
+        check_tls(config)
+    if protocol.startswith("sasl"):
+        check_sasl(config)
+
+
+class Transactions:
+    """A cluster's transactions."""
+
+    def __init__(self, config: Mapping[str, str]) -> None:
+        """Keep how to connect; nothing is asked yet.
+
+        Args:
+            config: librdkafka's, with references to secrets, which are resolved where a connection is made.
+
+        Raises:
+            InvalidOptionError: a security setting that cannot be honoured.
+        """
+        check_security(config)
+        self._config = config
+        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._open: dict[Address, Connection] = {}
+        self._coordinators: dict[str, Address] = {}
+
+    def close(self) -> None:
+        """Close all connections; they are opened again when they are needed."""
+        for connection in self._open.values():
+            connection.close()
+        self._open.clear()
+        self._coordinators.clear()
+
+    def ongoing(self, prefix: str) -> list[str]:
+        """The ids of open transactions that begin with ``prefix``, of all coordinators.
+
+        Raises:
+            BrokerError: not all of them answered.
+        """
+        return [key for key in self._patiently(self._ongoing) if key.startswith(prefix)]
+
+    def describe(self, ids: Iterable[str]) -> dict[str, Described | None]:
+        """What is known of each; None where the id is not known.
+
+        Raises:
+            BrokerError: a coordinator does not answer, or the user may not ask.
+        """
+
+        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, Described]]:
+            _require(connection, requests.DESCRIBE)
+            return requests.read_describe(connection.ask(requests.describe(group)))
+
+        answers = self._of_coordinators(list(ids), ask)
+        return {key: None if code == UNKNOWN_ID else _fine(key, code, found) for key, (code, found) in answers.items()}
+
+    def end(self, endings: Iterable[Ending], commit: bool) -> dict[str, int]:
+        """Commit or abort each; the error code that stays for each, 0 where it is done.
+
+        Asking again for what was done already is no error.
+
+        Raises:
+            BrokerError: a coordinator does not answer: some may have ended, and some not.
+        """
+        wanted = {ending.id: ending for ending in endings}
+
+        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
+            last = connection.versions[requests.END]
+            asked = [requests.end(*wanted[key], commit, last) for key in group]
+            answers = connection.ask_all(asked)
+            return {key: (requests.read_end(a), None) for key, a in zip(group, answers, strict=True)}
+
+        return {key: code for key, (code, _) in self._of_coordinators(list(wanted), ask).items()}
+
+    def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:
+        """Of each open transaction one record: topic, partition and offset; absent where it has none."""
+        chosen = {key: d.partitions[0] for key, d in described.items() if d.partitions}
+        producers = self._patiently(lambda: self._producers(set(chosen.values()))) if chosen else {}
+        found: dict[str, tuple[str, int, int]] = {}
+        for key, position in chosen.items():
+            for producing in producers[position]:
+                if producing.producer == described[key].producer and producing.first_offset >= 0:
+                    found[key] = (*position, producing.first_offset)
+        return found
+
+    def _ongoing(self) -> list[str]:
+        found: list[str] = []
+        for address in requests.read_brokers(self._any().ask(requests.brokers())):
+            connection = self._connection(address)
+            _require(connection, requests.LIST)
+            code, ids = requests.read_list(connection.ask(requests.list_ongoing()))
+            if code in _PASSING:
+                raise _Passing(code)
+            found += _fine("ListTransactions", code, ids)
+        return found
+
+    def _producers(self, positions: set[Position]) -> dict[Position, list[requests.Producing]]:
+        leaders = requests.read_leaders(self._any().ask(requests.leaders(sorted({t for t, _ in positions}))))
+        groups: dict[Address, list[Position]] = {}
+        for position in sorted(positions):
+            if position not in leaders:
+                raise _Passing(5)
+            groups.setdefault(leaders[position], []).append(position)
+        found: dict[Position, list[requests.Producing]] = {}
+        for address, group in groups.items():
+            answer = requests.read_describe_producers(
+                self._connection(address).ask(requests.describe_producers(group))
+            )
+            for position, (code, producers) in answer.items():
+                if code in _PASSING:
+                    raise _Passing(code)
+                found[position] = _fine(f"{position[0]}[{position[1]}]", code, producers)
+        return found
+
+    def _of_coordinators(
+        self, ids: list[str], ask: Callable[[Connection, list[str]], dict[str, tuple[int, T]]]
+    ) -> dict[str, tuple[int, T]]:
+        """Ask each id's coordinator; those who are to be asked again, again."""
+        done: dict[str, tuple[int, T]] = {}
+
+        def some() -> None:
+            waiting = [key for key in ids if key not in done]
+            passing = 0
+            for address, group in self._groups(waiting).items():
+                for key, (code, found) in ask(self._connection(address), group).items():
+                    if code in _PASSING:
+                        passing = code
+                        self._coordinators.pop(key, None)
+                    else:
+                        done[key] = code, found
+            if passing:
+                raise _Passing(passing)
+
+        self._patiently(some)
+        return done
+
+    def _groups(self, ids: list[str]) -> dict[Address, list[str]]:
+        unknown = [key for key in ids if key not in self._coordinators]
+        if unknown:
+            connection = self._any()
+            if connection.versions.get(requests.FIND_COORDINATOR, 0) < 4:
+                raise TransactionError(f"The brokers cannot find several coordinators at once: {_OLDEST}.")
+            answers = requests.read_coordinators(connection.ask(requests.coordinators(unknown)))
+            for key, (code, address) in answers.items():
+                if code in _PASSING:
+                    raise _Passing(code)
+                self._coordinators[key] = _fine(key, code, address)
+        groups: dict[Address, list[str]] = {}
+        for key in ids:
+            groups.setdefault(self._coordinators[key], []).append(key)
+        return groups
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """Ask again while the cause may pass, as long as a record may take to be delivered.
+
+        Raises:
+            BrokerUnreachableError: it did not pass.
+        """
+        deadline, pause = time.monotonic() + self._wait, _PAUSE
+        while True:
+            try:
+                return ask()
+            except (OSError, EOFError) as e:
+                self.close()
+                why: Exception = e
+                shown = str(e)
+            except _Passing as e:
+                why, shown = e, library.reason(e.code)
+            if time.monotonic() > deadline:
+                raise BrokerUnreachableError(
+                    f"'{self._config['bootstrap.servers']}': the coordinators of transactions did not answer within "
+                    f"{self._wait:g} s ('properties.{DELIVERY_TIMEOUT}'): {shown}."
+                ) from why
+            _LOG.debug("asking again: %s", shown)
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _any(self) -> Connection:
+        """A connection to whichever broker answers."""
+        for connection in self._open.values():
+            return connection
+        failure: OSError = OSError("no broker is given")
+        for server in self._config["bootstrap.servers"].split(","):
+            host, _, port = server.strip().rpartition("://")[2].rpartition(":")
+            try:
+                return self._connection((host.strip("[]"), int(port)))
+            except OSError as e:
+                failure = e
+        raise failure
+
+    def _connection(self, address: Address) -> Connection:
+        if address not in self._open:
+            settings = resolved(self._config)
+            try:
+                self._open[address] = Connection(address, settings)
+            except BrokerError as e:
+                raise type(e)(masked(str(e.args[0]), self._config, settings)) from None
+        return self._open[address]
+
+
+class _Passing(Exception):
+    """An error that may pass by itself."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def _fine(what: str, code: int, found: Any) -> Any:
+    if code in _FORBIDDEN:
+        raise TransactionError(
+            f"{what}: {library.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin "
+            "with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
+        )
+    if code:
+        raise TransactionError(f"{what}: {library.reason(code)} ({code}).")
+    return found
+
+
+def _require(connection: Connection, key: int) -> None:
+    if key not in connection.versions:
+        raise TransactionError(f"The brokers cannot list or describe transactions: {_OLDEST}.")
