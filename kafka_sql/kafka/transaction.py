@@ -25,7 +25,9 @@ _FORBIDDEN: Final = 53
 
 
 @contextmanager
-def open_transaction(config: Mapping[str, str], transactional_id: str, topic: str | None = None) -> Iterator[Producer]:
+def open_transaction(
+    config: Mapping[str, str], transactional_id: str, topic: str | None = None, table: str | None = None
+) -> Iterator[Producer]:
     """A producer inside a transaction that is its own.
 
     Leaving the block lets go of the transaction and commits nothing: flush first. Leaving it by an error aborts it, as
@@ -35,6 +37,7 @@ def open_transaction(config: Mapping[str, str], transactional_id: str, topic: st
         config: librdkafka's, with ``transaction.timeout.ms``.
         transactional_id: a producer that still has it is fenced, and its transaction aborted.
         topic: where records without a topic of their own go.
+        table: its name, for errors.
 
     Raises:
         TransactionError: the brokers refuse the transaction.
@@ -43,7 +46,7 @@ def open_transaction(config: Mapping[str, str], transactional_id: str, topic: st
     mine = {**_SWIFT, **config, "transactional.id": transactional_id, "enable.idempotence": "true"}
     # librdkafka takes no longer wait for a record than for its transaction
     mine[DELIVERY_TIMEOUT] = str(min(int(mine[DELIVERY_TIMEOUT]), int(mine[TRANSACTION_TIMEOUT])))
-    with open_producer(mine, topic) as producer:
+    with open_producer(mine, topic, table) as producer:
         handle = producer._handle
         wait = int(patience(config) * 1000)
         _await_broker(handle.pointer, wait)

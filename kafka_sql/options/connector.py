@@ -33,6 +33,7 @@ from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every
     FLUSH_ROWS,
     PARTITIONER,
     PARTITIONERS,
+    POOLING,
     ROUND_ROBIN,
     SINK_PARALLELISM,
     TOPIC_CONFIG_PREFIX,

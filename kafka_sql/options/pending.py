@@ -13,7 +13,6 @@ from kafka_sql.options.option import Option, Options
 
 # the option, and those of its values that are built
 PENDING: Final[tuple[tuple[Option[Any], tuple[str | int, ...]], ...]] = (
-    (opt.DELIVERY_GUARANTEE, (opt.AT_LEAST_ONCE, "none")),
 )
 
 

@@ -11,20 +11,27 @@ EXACTLY_ONCE: Final = "exactly-once"
 DELIVERY_GUARANTEE: Final = enum(
     "sink.delivery-guarantee",
     "What a write promises: 'at-least-once' reports rows as written when all in-sync replicas have acknowledged them; "
-    "a retried task may write rows again. 'none' promises nothing, and is carried out as 'at-least-once'.",
+    "a retried task may write rows again. 'exactly-once' writes each batch of a query, and each INSERT, once and as a "
+    "whole, for readers with 'isolation.level' = 'read_committed'. 'none' promises nothing, and is carried out as "
+    "'at-least-once'.",
     allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
     default=AT_LEAST_ONCE,
     deprecated=("sink.semantic",),
 )
 TRANSACTIONAL_ID_PREFIX: Final = string(
     "sink.transactional-id-prefix",
-    "Beginning of the names of all transactions of the table's writers; required by 'exactly-once'.",
+    "Beginning of the names of all transactions of the table's writers; required by 'exactly-once'. Each query needs "
+    "one of its own: of two that have the same, the newer one ends the older one.",
 )
+INCREMENTING: Final = "INCREMENTING"
+POOLING: Final = "POOLING"
 TRANSACTION_NAMING: Final = enum(
     "sink.transaction-naming-strategy",
-    "How transactions are named: 'INCREMENTING' gives each a name of its own, 'POOLING' uses names again.",
-    allowed=("INCREMENTING", "POOLING"),
-    default="INCREMENTING",
+    "How transactions are named under 'exactly-once': 'INCREMENTING' gives each a name of its own, which the brokers "
+    "remember for a week; 'POOLING' lets a Python worker use its names again in the batches that follow, which is "
+    "easier on brokers where batches are many.",
+    allowed=(INCREMENTING, POOLING),
+    default=INCREMENTING,
 )
 DEFAULT: Final = "default"
 FIXED: Final = "fixed"

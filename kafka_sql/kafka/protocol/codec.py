@@ -84,7 +84,7 @@ class Reader:
         """UNSIGNED_VARINT."""
         value = shift = 0
         while True:
-            byte = self.number("B")
+            byte: int = self.number("B")
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:

@@ -114,7 +114,9 @@ class Connection:
         try:
             return tls_context(config).wrap_socket(self._socket, server_hostname=address[0])
         except ssl.SSLCertVerificationError as e:
-            raise BrokerError(f"{address[0]}:{address[1]}: the broker's certificate is refused: {e.verify_message}.") from e
+            raise BrokerError(
+                f"{address[0]}:{address[1]}: the broker's certificate is refused: {e.verify_message}."
+            ) from e
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)

@@ -71,11 +71,11 @@ def _from_endpoint(config: Mapping[str, str]) -> str:
     }
     if not url.lower().startswith(("https://", "http://")):
         raise BrokerError("Option 'properties.sasl.oauthbearer.token.endpoint.url' is no http(s) address.")
-    request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), headers)  # noqa: S310  checked above
+    request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), headers)
     authorities = config.get("https.ca.location"), config.get("https.ca.pem")
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:
             found: dict[str, Any] = json.load(answer)
         return str(found["access_token"])
     except urllib.error.HTTPError as e:

@@ -146,9 +146,7 @@ class Transactions:
             groups.setdefault(leaders[position], []).append(position)
         found: dict[Position, list[requests.Producing]] = {}
         for address, group in groups.items():
-            answer = requests.read_describe_producers(
-                self._connection(address).ask(requests.describe_producers(group))
-            )
+            answer = requests.read_describe_producers(self._connection(address).ask(requests.describe_producers(group)))
             for position, (code, producers) in answer.items():
                 if code in _PASSING:
                     raise _Passing(code)
@@ -252,8 +250,8 @@ class _Passing(Exception):
 def _fine(what: str, code: int, found: Any) -> Any:
     if code in _FORBIDDEN:
         raise TransactionError(
-            f"{what}: {library.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin "
-            "with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
+            f"{what}: {library.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
+            "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
         )
     if code:
         raise TransactionError(f"{what}: {library.reason(code)} ({code}).")

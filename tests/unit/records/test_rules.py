@@ -268,7 +268,6 @@ NOT_YET: dict[Option[object], dict[str, str | None]] = {
     opt.TOPIC_PATTERN: {"topic-pattern": "t.*", "topic": None},
     opt.STARTUP_MODE: {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": "1"},
     opt.BOUNDED_MODE: {"scan.bounded.mode": "latest-offset"},
-    opt.DELIVERY_GUARANTEE: {"sink.delivery-guarantee": ONCE, "sink.transactional-id-prefix": "p"},
 }
 
 

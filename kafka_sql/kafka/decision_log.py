@@ -1,0 +1,203 @@
+"""A compacted topic of records by key that nobody writes who has been fenced.
+
+A writer's ``fence`` ends all older writers of the same transactional id for good: what ``read_log`` then gives is what
+they have written, and nothing comes after it but one's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from kafka_sql.errors import BrokerError, TransactionError, WriterFencedError
+from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.cluster import _ADMIN_KEYS, Cluster
+from kafka_sql.kafka.properties import API_TIMEOUT, resolved
+from kafka_sql.options.references import masked
+
+LOG_TOPIC: Final = "__kafka_sql_transactions"
+
+_LOG = logging.getLogger("kafka_sql.kafka")
+_QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
+_FENCED: Final = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+_TIMEOUT_MS: Final = 20_000  # of a writer's transaction: a dead one holds readers up no longer
+_VISIBLE_SECONDS: Final = 60.0  # the brokers look for transactions that have timed out every 10 s
+# small segments, cleaned early: the log is read as a whole
+_SETTINGS: Final = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "4194304",
+    "min.cleanable.dirty.ratio": "0.1",
+    "unclean.leader.election.enable": "false",
+}
+
+
+class LogWriter:
+    """A writer of the log under one transactional id."""
+
+    def __init__(self, config: Mapping[str, str], transactional_id: str) -> None:
+        """Make the client; nothing is asked yet.
+
+        Args:
+            config: librdkafka's, with references to secrets, which are resolved here.
+        """
+        self._config, self._id, self._wait = config, transactional_id, patience(config)
+        self._producer = _client(
+            Producer,
+            config,
+            {
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": _TIMEOUT_MS,
+                "delivery.timeout.ms": _TIMEOUT_MS,
+                "linger.ms": 0,
+                "compression.type": "none",
+                "retry.backoff.ms": 10,
+                "reconnect.backoff.ms": 1,
+            },
+        )
+
+    def fence(self) -> None:
+        """End all older writers, whose open transactions are aborted.
+
+        Raises:
+            BrokerError: the brokers refuse or do not answer.
+        """
+        try:
+            self._producer.list_topics(timeout=self._wait)  # with a broker at hand it takes 17 ms, else half a second
+            self._producer.init_transactions(max(self._wait, _TIMEOUT_MS / 1000))
+        except KafkaException as e:
+            raise self._error("could not be begun", e) from None
+
+    def write(self, records: Mapping[str, bytes | None]) -> None:
+        """All of the records or none, durably; None deletes a key.
+
+        Raises:
+            WriterFencedError: a newer writer has fenced this one; nothing was written.
+            BrokerError: whether they were written is known to ``read_log`` alone, and only after ``fence``.
+        """
+        try:
+            self._producer.begin_transaction()
+            for key, value in records.items():
+                self._producer.produce(LOG_TOPIC, value, key=key, partition=0)
+            self._commit()
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            if error.code() in _FENCED:
+                raise WriterFencedError(f"The writer '{self._id}' was fenced by a newer one.") from None
+            raise self._error("could not be written", e) from None
+
+    def _commit(self) -> None:
+        deadline = time.monotonic() + _TIMEOUT_MS / 1000
+        while True:
+            try:
+                self._producer.commit_transaction(_TIMEOUT_MS / 1000)
+                return
+            except KafkaException as e:
+                if not e.args[0].retriable() or time.monotonic() > deadline:
+                    raise
+
+    def _error(self, what: str, e: KafkaException) -> BrokerError:
+        error: KafkaError = e.args[0]
+        why = masked(str(error.str()), self._config, resolved(self._config))
+        return TransactionError(
+            f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {why} "
+            f"({error.name()}). Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin with "
+            f"'sink.transactional-id-prefix', and READ, WRITE and DESCRIBE on the topic."
+        )
+
+
+def read_log(config: Mapping[str, str]) -> dict[str, bytes]:
+    """The log's latest value of each key; empty where there is no log.
+
+    Waits until all that was written before the call has been committed or aborted: another writer's open transaction
+    hides what lies behind it.
+
+    Raises:
+        BrokerError: it cannot be read, or a transaction stays open.
+    """
+    plain = {**config, "isolation.level": "read_uncommitted"}
+    try:
+        end = Cluster(plain).latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
+    except BrokerError as e:
+        if "UNKNOWN_TOPIC_OR_PART" in str(e):
+            return {}
+        raise
+    consumer = _client(
+        Consumer,
+        config,
+        {
+            "group.id": "kafka_sql",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 50,
+        },
+    )
+    try:
+        return _read(consumer, end)
+    finally:
+        consumer.close()
+
+
+def _read(consumer: Any, end: int) -> dict[str, bytes]:
+    place, found = TopicPartition(LOG_TOPIC, 0, 0), dict[str, bytes]()
+    consumer.assign([place])
+    deadline, at = time.monotonic() + _VISIBLE_SECONDS, 0
+    while at < end:
+        message = consumer.poll(0.2)
+        if message is not None:
+            error = message.error()
+            if error is None:
+                key = message.key().decode()
+                if message.value() is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = message.value()
+            elif error.code() != KafkaError._PARTITION_EOF:
+                raise BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {error.str()}.")
+            at = consumer.position([place])[0].offset
+        if time.monotonic() > deadline:
+            raise BrokerError(
+                f"{LOG_TOPIC}[0]@{at}: a transaction of the log has been open for {_VISIBLE_SECONDS:g} s. Check the "
+                "brokers."
+            )
+    return found
+
+
+def make_log(config: Mapping[str, str]) -> None:
+    """Create the log where it is not there: three replicas where there are three brokers.
+
+    Raises:
+        BrokerError: the brokers refuse.
+    """
+    admin = _client(AdminClient, {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, {})
+    try:
+        known = admin.list_topics(timeout=patience(config))
+        if LOG_TOPIC in known.topics:
+            return
+        many = len(known.brokers) >= 3
+        settings = {**_SETTINGS, **({"min.insync.replicas": "2"} if many else {})}
+        new = NewTopic(LOG_TOPIC, 1, 3 if many else -1, config=settings)
+        admin.create_topics([new])[LOG_TOPIC].result(patience(config))
+    except KafkaException as e:
+        error: KafkaError = e.args[0]
+        if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise BrokerError(
+                f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, could not be created: "
+                f"{error.str()} ({error.name()}). Let the user create it, or create it once: one partition, "
+                "'cleanup.policy' = 'compact'."
+            ) from e
+
+
+def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
+    given = resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
+    try:
+        return kind({**given, **own, "logger": _QUIET})
+    except KafkaException as e:
+        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, given)}.") from None

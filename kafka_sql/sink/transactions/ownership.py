@@ -1,0 +1,105 @@
+"""Who may decide under a prefix: the newest run, for good."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Final
+
+from kafka_sql.errors import WriterFencedError
+from kafka_sql.kafka.decision_log import LogWriter, make_log, read_log
+from kafka_sql.sink.transactions.failures import overtaken, superseded
+from kafka_sql.sink.transactions.names import driver_id
+from kafka_sql.sink.transactions.records import Claim, Decision, Writer, claims, decisions
+
+_REMEMBERED: Final = 64  # runs that must not come back
+
+
+@dataclass
+class Owned:
+    """A prefix that is one's own, until a newer run claims it.
+
+    Attributes:
+        log: by which decisions are written.
+        prefixes: this one, and those under which the query wrote before.
+        known: decisions of this prefix, and of this query under others that it had before.
+    """
+
+    writer: Writer
+    log: LogWriter
+    prefixes: tuple[str, ...]
+    known: list[Decision] = field(default_factory=list)
+
+    def record(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:
+        """Write decisions down, in place of those that they replace, and delete others.
+
+        Raises:
+            WriterFencedError: a newer writer has fenced this one; nothing was written.
+        """
+        gone = {d.key for d in without} - {d.key for d in new}
+        self.log.write({**dict.fromkeys(gone), **{d.key: d.encoded() for d in new}})
+        replaced = gone | {d.key for d in new}
+        self.known = [d for d in self.known if d.key not in replaced] + list(new)
+
+
+def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
+    """Fence all older drivers of the prefix, and read what they have decided.
+
+    The log is read before, too: a driver that was superseded and wakes up must not throw the new one out.
+
+    Args:
+        batch: that is to be decided.
+
+    Raises:
+        WriterFencedError: a newer run writes under this prefix, or is further.
+        BrokerError: the brokers do not answer or refuse.
+    """
+    make_log(config)
+    found = read_log(config)
+    _refuse_superseded(found, writer, batch)
+    log = LogWriter(config, driver_id(writer.prefix))
+    log.fence()
+    others = _others(found, writer)
+    for other in others:
+        LogWriter(config, driver_id(other)).fence()
+    found = read_log(config)
+    _refuse_superseded(found, writer, batch)
+    before = claims(found).get(writer.prefix)
+    if before is None or before.run != writer.run:
+        older = (*before.superseded, before.run)[-_REMEMBERED:] if before is not None else ()
+        topics = writer.topics if writer.query is not None else None
+        mine = Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
+        log.write({mine.key: mine.encoded()})
+    known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
+    return Owned(writer, log, (writer.prefix, *others), known)
+
+
+def fenced(config: Mapping[str, str], writer: Writer) -> WriterFencedError | None:
+    """Why this writer was fenced; None where nobody has claimed the prefix, so that it may go on."""
+    now = claims(read_log(config)).get(writer.prefix)
+    return None if now is None or now.run == writer.run else superseded(writer, now)
+
+
+def _others(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
+    """Prefixes that the same query had before, and nobody has claimed since."""
+    mine = (writer.query, writer.topics)
+    found = [c.prefix for c in claims(log).values() if c.query is not None and (c.query, c.topics) == mine]
+    return tuple(prefix for prefix in found if prefix != writer.prefix)
+
+
+def _refuse_superseded(log: dict[str, bytes], writer: Writer, batch: int | None) -> None:
+    now = claims(log).get(writer.prefix)
+    if now is not None and writer.run in now.superseded:
+        raise superseded(writer, now)
+    for decision in decisions(log):
+        if writer.wrote(decision) and decision.run != writer.run and (decision.batch or 0) > (batch or 0):
+            raise overtaken(writer, batch, decision)
+
+
+def _who(writer: Writer) -> str:
+    kind = f"query {writer.query}" if writer.query else "a statement"
+    now = datetime.now(timezone.utc).isoformat(" ", "seconds")
+    return f"{kind} into '{writer.name}' on {socket.gethostname()}, process {os.getpid()}, at {now}"

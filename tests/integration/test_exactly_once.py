@@ -1,0 +1,63 @@
+"""Exactly-once through Spark: what a reader of committed records sees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+COMMITTED = {"isolation.level": "read_committed"}
+
+
+def exactly_once(topics: Topics, topic: str, prefix: str, **more: str) -> str:
+    delivery = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": prefix}
+    return topics.with_options(topic, **delivery, **more)
+
+
+def committed(topics: Topics, topic: str, expected: int, partitions: int = 1) -> list[int]:
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected, partitions, **COMMITTED))
+
+
+@pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
+def test_an_insert(sql: Any, topics: Topics, naming: str) -> None:
+    topic = topics.create(2)
+    options = exactly_once(topics, topic, f"insert-{naming}", **{"sink.transaction-naming-strategy": naming})
+    sql(f"CREATE TABLE t (a INT) {options}")
+    sql("INSERT INTO t VALUES (1), (2), (3)")
+    sql("INSERT INTO t SELECT id FROM range(4, 1000)")
+    assert committed(topics, topic, 999, 2) == list(range(1, 1000))
+
+
+@pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
+def test_a_stream_over_restarts(spark: Any, sql: Any, topics: Topics, tmp_path: Path, naming: str) -> None:
+    source, target = topics.create(3), topics.create(2)
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    options = exactly_once(topics, target, f"stream-{naming}", **{"sink.transaction-naming-strategy": naming})
+    sql(f"CREATE TABLE tgt (a INT) {options}")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    for start in (0, 100):
+        (row,) = sql("INSERT INTO tgt SELECT a FROM src").collect()
+        query = spark.streams.get(row[0])
+        for batch in range(2):
+            for p in range(3):
+                first = start + batch * 30 + p * 10
+                topics.put(source, *(b'{"a": %d}' % n for n in range(first, first + 10)), partition=p)
+            query.processAllAvailable()
+        query.stop()
+    assert committed(topics, target, 120, 2) == [*range(60), *range(100, 160)]
+
+
+def test_a_failing_insert_is_not_seen(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    sql(f"CREATE TABLE t (a INT NOT NULL, b INT) {exactly_once(topics, topic, 'failing')}")
+    with pytest.raises(Exception, match=r"DIVIDE_BY_ZERO"):
+        sql("INSERT INTO t SELECT id, 1 / (id - 900) FROM range(0, 1000, 1, 2)")
+    assert topics.take(topic, 0, **COMMITTED) == []
+    sql("INSERT INTO t VALUES (1, 1)")
+    assert committed(topics, topic, 1) == [1]

@@ -1,0 +1,145 @@
+"""Many lives of a query, each of which ends at a point; then the readers are asked."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from tests.kills import oracle
+from tests.kills.engine import ROWS, Engine, table
+from tests.kills.points import POINTS, Doom
+
+PARTITIONS = 3
+# forked off a process that has imported everything and made no client: a life begins in milliseconds
+_FORK = multiprocessing.get_context("fork")
+Log = Callable[[str], None]
+
+
+def campaign(
+    bootstrap: str, kills: int, seed: int = 1, naming: str = "INCREMENTING", log: Log = print
+) -> dict[str, Any]:
+    """Kill the driver so many times; what was seen.
+
+    Must run in a process that has no Kafka client and no threads, as it forks.
+
+    Raises:
+        AssertionError: a life made no progress, or ended otherwise than it should.
+    """
+    chance, topic, prefix = random.Random(seed), f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
+    _in_child(_make_topic, bootstrap, topic)
+    ours, theirs = _FORK.Pipe()
+    along = _FORK.Process(target=_read_along, args=(bootstrap, topic, theirs))
+    along.start()
+    died: Counter[str] = Counter()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for life in range(kills):
+            point = "anywhere" if chance.random() < 0.2 else POINTS[life % len(POINTS)]
+            before = _done(folder)
+            child = _FORK.Process(
+                target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-{life}", point, chance.random())
+            )
+            child.start()
+            child.join(300)
+            assert child.exitcode == -signal.SIGKILL, f"life {life}, '{point}': ended with {child.exitcode}"
+            after = _done(folder)
+            assert after > before, f"life {life}, '{point}': no progress"
+            died[point] += 1
+            log(f"{life + 1:4} killed {point:10} batches done: {after + 1}")
+        child = _FORK.Process(
+            target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", chance.random())
+        )
+        child.start()
+        child.join(300)
+        assert child.exitcode == 0, f"the last life ended with {child.exitcode}"
+        produced = (_done(folder) + 1) * ROWS
+    seconds = time.monotonic() - began
+    ours.send(produced)
+    seen = ours.recv()
+    along.join()
+    final = _in_child(_read_all, bootstrap, topic, produced)
+    return {
+        "kills": dict(died),
+        "seconds": round(seconds, 1),
+        "concurrent": seen.verdict(produced),
+        "final": final.verdict(produced),
+    }
+
+
+def _live(
+    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, luck: float
+) -> None:
+    """One life: two batches at least, then the point; without a point, three batches and the end."""
+    chance = random.Random(luck)
+    engine = Engine(table(bootstrap, topic, prefix, naming), folder, run)
+    doom = Doom(point)
+    if point == "claimed":
+        engine.batch()
+        _claim_and_die(engine, doom)
+    for _ in range(chance.randint(1, 3) if point else 3):
+        engine.batch()
+    doom.armed = True
+    if point == "anywhere":
+        signal.signal(signal.SIGALRM, lambda *_: doom.end())
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.4))
+    while point:
+        engine.batch(doom)
+
+
+def _claim_and_die(engine: Engine, doom: Doom) -> None:
+    """A life that dies when it has fenced the one before, and its own batch is prepared."""
+    from kafka_sql.sink.transactions import committer
+
+    owning = committer.own
+
+    def own(*arguments: Any) -> Any:
+        owning(*arguments)
+        doom.end()
+
+    committer.own = own
+    engine.committer._owned = None
+    engine.batch()
+
+
+def _done(folder: Path) -> int:
+    return max((int(p.name) for p in (folder / "done").iterdir()), default=-1) if (folder / "done").exists() else -1
+
+
+def _in_child(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it in a forked process."""
+    ours, theirs = _FORK.Pipe()
+
+    def call(pipe: Connection) -> None:
+        pipe.send(function(*arguments))
+
+    child = _FORK.Process(target=call, args=(theirs,))
+    child.start()
+    theirs.close()
+    try:
+        return ours.recv()
+    finally:
+        child.join()
+
+
+def _make_topic(bootstrap: str, topic: str) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, PARTITIONS, -1)])[topic].result(30)
+
+
+def _read_along(bootstrap: str, topic: str, pipe: Connection) -> None:
+    pipe.send(oracle.read(bootstrap, topic, PARTITIONS, None, 60, pipe))
+
+
+def _read_all(bootstrap: str, topic: str, produced: int) -> oracle.Seen:
+    return oracle.read(bootstrap, topic, PARTITIONS, produced, 60, None)

@@ -1,0 +1,108 @@
+"""A continuous query without Spark: batches of numbers, cut into tasks, prepared and committed by the sink's own code.
+
+It keeps a checkpoint as Spark does: a batch is planned, then written, then noted as done; after a crash, the last one
+that was planned and not done is done again, cut into another number of tasks.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.options import connector as opt
+from kafka_sql.sink.transactions import names
+from kafka_sql.sink.transactions.committer import Committer
+from kafka_sql.sink.transactions.prepare import Task, prepare
+from kafka_sql.sink.transactions.records import Prepared, Writer
+from kafka_sql.table import Column, Table
+
+ROWS, KEYS = 40, 7
+
+Point = Callable[[str], None]
+
+
+def table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **more: str) -> Definition:
+    """The sink: a number and its key."""
+    options = {
+        "connector": "kafka",
+        "topic": topic,
+        "properties.bootstrap.servers": bootstrap,
+        "value.format": "json",
+        "key.format": "json",
+        "key.fields": "k",
+        "sink.delivery-guarantee": "exactly-once",
+        "sink.transactional-id-prefix": prefix,
+        "sink.transaction-naming-strategy": naming,
+        **more,
+    }
+    columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
+    return define(Table(("numbers",), columns, options))
+
+
+class Engine:
+    """One life of the query."""
+
+    def __init__(self, sink: Definition, folder: Path, run: str, query: str = "q", timeout: int = 60_000) -> None:
+        """
+        Args:
+            folder: the checkpoint.
+            run: a name that no life before had.
+            timeout: of a transaction, in milliseconds.
+        """
+        self.sink, self.folder, self.query, self.timeout = sink, folder, query, timeout
+        self.run = names.short(run)
+        self.random = random.Random(run)
+        prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
+        self.committer = Committer(sink.client, Writer("numbers", prefix, "t", self.run, query))
+        self._attempts = 0
+        for kind in ("planned", "done"):
+            (folder / kind).mkdir(parents=True, exist_ok=True)
+
+    def batch(self, point: Point = lambda _: None, tasks: int | None = None) -> int:
+        """Do the next batch, or the one again that was not done; its number."""
+        number = self.last("planned")
+        if number == self.last("done"):
+            number += 1
+            plan = {"start": number * ROWS, "end": (number + 1) * ROWS}
+            new = self.folder / f"{number}.new"
+            new.write_text(json.dumps(plan))
+            new.rename(self.folder / "planned" / str(number))
+        point("planned")
+        prepared = self.prepare(number, tasks or self.random.randint(1, 4), point)
+        point("prepared")
+        self.committer.commit(number, prepared)
+        point("ended")
+        (self.folder / "done" / str(number)).touch()
+        point("between")
+        return number
+
+    def prepare(self, number: int, tasks: int, point: Point = lambda _: None) -> list[Prepared]:
+        """All tasks of a planned batch; all rows of a key are in one of them."""
+        plan = json.loads((self.folder / "planned" / str(number)).read_text())
+        rows = [(a, a % KEYS) for a in range(plan["start"], plan["end"])]
+        prepared = []
+        for i in range(tasks):
+            mine = [(a, k) for a, k in rows if k % tasks == i]
+            prepared.append(self.task(number, i, mine))
+            if i == 0:
+                point("preparing")
+        return prepared
+
+    def task(self, number: int | None, partition: int, rows: list[tuple[int, int]]) -> Prepared:
+        """One task."""
+        self._attempts += 1
+        task = Task(partition, self._attempts, self.run, self.query if number is not None else None, number)
+        batch = pa.record_batch({"a": [a for a, _ in rows], "k": [k for _, k in rows]}, _SCHEMA)
+        return prepare(self.sink, task, iter([batch]), self.timeout)
+
+    def last(self, kind: str) -> int:
+        """The last batch that was planned, or done; -1 where there is none."""
+        return max((int(p.name) for p in (self.folder / kind).iterdir()), default=-1)
+
+
+_SCHEMA = pa.schema([("a", pa.int64()), ("k", pa.int64())])

@@ -1,0 +1,86 @@
+"""What readers of committed records saw, against what was written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+
+@dataclass
+class Seen:
+    """What one reader saw.
+
+    Attributes:
+        numbers: in the order of reading.
+        disorder: keys whose numbers were not ascending.
+    """
+
+    numbers: list[int] = field(default_factory=list)
+    disorder: set[int] = field(default_factory=set)
+    last: dict[int, int] = field(default_factory=dict)
+
+    def add(self, value: bytes) -> None:
+        """A record."""
+        row = json.loads(value)
+        self.numbers.append(row["a"])
+        if self.last.get(row["k"], -1) >= row["a"]:
+            self.disorder.add(row["k"])
+        self.last[row["k"]] = row["a"]
+
+    def verdict(self, produced: int) -> dict[str, Any]:
+        """What is wrong with it, and the counts."""
+        counts = Counter(self.numbers)
+        return {
+            "produced": produced,
+            "count": len(self.numbers),
+            "distinct": len(counts),
+            "missing": sorted(set(range(produced)) - set(counts))[:20],
+            "unexpected": sorted(n for n in counts if n >= produced)[:20],
+            "twice": sorted(n for n, c in counts.items() if c > 1)[:20],
+            "disorder": sorted(self.disorder),
+        }
+
+
+def right(verdict: dict[str, Any]) -> bool:
+    """produced == count == distinct, in order."""
+    wrong = verdict["missing"] or verdict["unexpected"] or verdict["twice"] or verdict["disorder"]
+    return not wrong and verdict["produced"] == verdict["count"] == verdict["distinct"]
+
+
+def read(bootstrap: str, topic: str, partitions: int, until: int | None, wait: float, stop: Connection | None) -> Seen:
+    """Read committed records until so many were seen and a second more, or until told how many are to come.
+
+    Args:
+        until: how many there should be.
+        wait: seconds to wait for them at most.
+        stop: gives the number later on, for a reader that reads along.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "oracle",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+    seen, deadline, quiet = Seen(), time.monotonic() + wait, 0.0
+    while True:
+        for message in consumer.consume(500, 0.2):
+            if message.error() is None:
+                seen.add(message.value() or b"")
+                quiet = time.monotonic()
+        if until is None and stop is not None and stop.poll():
+            until = stop.recv()
+            deadline = time.monotonic() + wait
+        now = time.monotonic()
+        if until is not None and (now > deadline or (len(seen.numbers) >= until and now - quiet > 1)):
+            consumer.close()
+            return seen

@@ -1,0 +1,88 @@
+"""Where a driver dies: between steps of the engine, and inside of the sink's own code, which is patched for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from kafka_sql.kafka.decision_log import LogWriter
+from kafka_sql.kafka.protocol.transactions import Transactions
+from kafka_sql.sink.transactions.ownership import Owned
+
+# in the order in which a batch passes them
+POINTS = (
+    "planned",  # before prepare
+    "preparing",  # one task has, the others have not
+    "prepared",
+    "claimed",  # older drivers are fenced, nothing else
+    "deciding",  # the decision is produced, and not committed
+    "decided",  # and not one transaction is ended
+    "ending",  # one transaction is ended
+    "ended",  # all are, and the checkpoint does not know
+    "between",
+)
+
+
+def die() -> None:
+    """kill -9."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Doom:
+    """Dies at a point, once it is armed.
+
+    Attributes:
+        armed: whether the point is deadly yet.
+    """
+
+    def __init__(self, point: str, end: Callable[[], None] = die) -> None:
+        """
+        Args:
+            end: what to do there.
+        """
+        self.point, self.end, self.armed = point, end, False
+        inside: dict[str, Callable[[], None]] = {
+            "deciding": self._deciding,
+            "decided": self._decided,
+            "ending": self._ending,
+        }
+        inside.get(point, lambda: None)()
+
+    def __call__(self, point: str) -> None:
+        if self.armed and point == self.point:
+            self.end()
+
+    def _deciding(self) -> None:
+        commit = LogWriter._commit
+
+        def patched(writer: Any) -> None:
+            if self.armed:
+                writer._producer.flush(30)
+                self.end()
+            commit(writer)
+
+        LogWriter._commit = patched  # type: ignore[method-assign]
+
+    def _decided(self) -> None:
+        record = Owned.record
+
+        def patched(owned: Any, *new: Any, **more: Any) -> None:
+            record(owned, *new, **more)
+            if new:
+                self("decided")
+
+        Owned.record = patched  # type: ignore[method-assign]
+
+    def _ending(self) -> None:
+        end = Transactions.end
+
+        def patched(transactions: Any, endings: Any, commit: bool) -> dict[str, int]:
+            wanted = list(endings)
+            if self.armed and commit and wanted:
+                end(transactions, wanted[:1], commit)
+                self.end()
+            return end(transactions, wanted, commit)
+
+        Transactions.end = patched  # type: ignore[method-assign]
