@@ -15,7 +15,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import BrokerError, TransactionError, WriterFencedError
+from kafka_sql.errors import BrokerError, TransactionError
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import _ADMIN_KEYS, Cluster
 from kafka_sql.kafka.properties import API_TIMEOUT, resolved
@@ -35,6 +35,10 @@ _SETTINGS: Final = {
     "min.cleanable.dirty.ratio": "0.1",
     "unclean.leader.election.enable": "false",
 }
+
+
+class Fenced(Exception):
+    """A newer writer has ended this one."""
 
 
 class LogWriter:
@@ -77,8 +81,8 @@ class LogWriter:
         """All of the records or none, durably; None deletes a key.
 
         Raises:
-            WriterFencedError: a newer writer has fenced this one; nothing was written.
-            BrokerError: whether they were written is known to ``read_log`` alone, and only after ``fence``.
+            Fenced: a newer writer has fenced this one.
+            BrokerError: as with Fenced, whether they were written is known to ``read_log`` alone, after a ``fence``.
         """
         try:
             self._producer.begin_transaction()
@@ -88,7 +92,7 @@ class LogWriter:
         except KafkaException as e:
             error: KafkaError = e.args[0]
             if error.code() in _FENCED:
-                raise WriterFencedError(f"The writer '{self._id}' was fenced by a newer one.") from None
+                raise Fenced(self._id) from e
             raise self._error("could not be written", e) from None
 
     def _commit(self) -> None:

@@ -36,7 +36,7 @@ def campaign(
     chance, topic, prefix = random.Random(seed), f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
     _in_child(_make_topic, bootstrap, topic)
     ours, theirs = _FORK.Pipe()
-    along = _FORK.Process(target=_read_along, args=(bootstrap, topic, theirs))
+    along = _FORK.Process(target=_read_along, args=(bootstrap, topic, theirs), daemon=True)
     along.start()
     died: Counter[str] = Counter()
     began = time.monotonic()
@@ -80,7 +80,7 @@ def _live(
 ) -> None:
     """One life: two batches at least, then the point; without a point, three batches and the end."""
     chance = random.Random(luck)
-    engine = Engine(table(bootstrap, topic, prefix, naming), folder, run)
+    engine = Engine(table(bootstrap, topic, prefix, naming), folder, run, prefix)
     doom = Doom(point)
     if point == "claimed":
         engine.batch()

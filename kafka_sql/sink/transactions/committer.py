@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kafka_sql.errors import BrokerError, WriterFencedError
-from kafka_sql.kafka.decision_log import read_log
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.decision_log import Fenced, read_log
 from kafka_sql.kafka.protocol.requests import ONGOING, Described
 from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.sink.transactions.failures import (
@@ -57,7 +57,7 @@ class Committer:
         for _ in range(_ATTEMPTS):
             try:
                 return self._commit(batch, messages)
-            except WriterFencedError:
+            except Fenced:
                 self._owned = None
                 why = fenced(self._config, self.writer)
                 if why is not None:
@@ -66,21 +66,18 @@ class Committer:
         raise contested(self.writer)
 
     def _commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
-        self._owned = self._owned or own(self._config, self.writer, batch)
-        todo = [m for m in messages if m.transaction is not None]
         try:
+            self._owned = self._owned or own(self._config, self.writer, batch)
+            todo = [m for m in messages if m.transaction is not None]
+            settled: tuple[Decided, ...] = ()
             earlier = self._finish_earlier(batch, messages)
             if earlier is not None:
                 settled, missing = earlier
                 todo = [m for m in todo if m.partition in missing]
-            else:
-                settled = ()
             self._sweep(keep={str(m.transaction) for m in todo})
             if not todo:
                 return  # all of it is there, however the replay was cut; or there are no rows
             decided = self._decided(todo)
-        except WriterFencedError:
-            raise
         except BrokerError:
             self._abort(messages)
             raise

@@ -37,7 +37,7 @@ class Owned:
         """Write decisions down, in place of those that they replace, and delete others.
 
         Raises:
-            WriterFencedError: a newer writer has fenced this one; nothing was written.
+            Fenced: a newer writer has fenced this one.
         """
         gone = {d.key for d in without} - {d.key for d in new}
         self.log.write({**dict.fromkeys(gone), **{d.key: d.encoded() for d in new}})
@@ -55,6 +55,7 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
 
     Raises:
         WriterFencedError: a newer run writes under this prefix, or is further.
+        Fenced: a newer writer came in between.
         BrokerError: the brokers do not answer or refuse.
     """
     make_log(config)
