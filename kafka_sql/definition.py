@@ -20,7 +20,6 @@ from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.check import refuse_unknown
 from kafka_sql.options.fields import check_key_fields, key_fields, value_fields
-from kafka_sql.options.pending import refuse_pending
 from kafka_sql.options.rules import check_kafka, check_topic_config, check_upsert
 from kafka_sql.options.uncarried import refuse_uncarried
 from kafka_sql.table import Table
@@ -85,7 +84,6 @@ def define(table: Table) -> Definition:
         fields = check_key_fields(options, table.primary_key, physical)
     check_topic_config(options, given)
     values = value_fields(options, physical, fields)
-    refuse_pending(options)
     refuse_uncarried(options)
     ours = {k for o in known for k in o.also}  # of the connector, although Flink lets them stand among Kafka's
     properties = {

@@ -15,7 +15,6 @@ same facts are attributes of the same names.
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
     │   ├── UnsupportedOptionError known, and Spark or Kafka's client cannot carry it
-    │   ├── OptionNotSupportedYetError  known, spelled rightly, and not built yet
     │   ├── SecretReferenceError   ${provider:path:key} in a value names nothing
     │   └── ConflictingOptionsError
     ├── SchemaError              a column declared wrongly, or one that the format or Spark cannot carry
@@ -117,10 +116,6 @@ class InvalidOptionError(OptionError):
 
 class UnsupportedOptionError(OptionError):
     """An option that Flink's connector has and Spark, or this version of it, cannot carry."""
-
-
-class OptionNotSupportedYetError(OptionError):
-    """An option that Flink's connector has and this one does not have yet."""
 
 
 class SecretReferenceError(OptionError):

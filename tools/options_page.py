@@ -10,7 +10,6 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.properties import DEFAULTS, IGNORED, REFUSED, RENAMED
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.pending import PENDING
 from kafka_sql.options.uncarried import UNCARRIED
 from kafka_sql.sql.settings import SETTINGS
 
@@ -35,14 +34,6 @@ def page() -> str:
             "What differs or is its own:",
             "",
             *table(o for o in UPSERT_OPTIONS if o not in KAFKA_OPTIONS),
-            "## Not supported yet",
-            "",
-            "These are known, and refused with an error that says so:",
-            "",
-            "| option | supported |",
-            "|---|---|",
-            *(f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} |" for o, built in PENDING),
-            "",
             "## Not supported on Spark",
             "",
             "These are refused for good:",

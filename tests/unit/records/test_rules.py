@@ -13,7 +13,6 @@ from kafka_sql.errors import (
     InvalidOptionError,
     KafkaSqlError,
     MissingOptionError,
-    OptionNotSupportedYetError,
     SchemaError,
     UnknownOptionError,
 )
@@ -24,7 +23,6 @@ from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import specific_offsets
 from kafka_sql.options.option import Option
-from kafka_sql.options.pending import PENDING
 from kafka_sql.sink.topics import topic_settings
 from kafka_sql.table import Column, Table
 
@@ -261,21 +259,6 @@ def test_upsert_kafka_needs_a_primary_key() -> None:
         "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY specifies which"
         in refused(SchemaError, UPSERT, {})
     )
-
-
-# a right value of each option whose ability is not built yet, with its companions
-NOT_YET: dict[Option[object], dict[str, str | None]] = {
-    opt.TOPIC_PATTERN: {"topic-pattern": "t.*", "topic": None},
-    opt.STARTUP_MODE: {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": "1"},
-    opt.BOUNDED_MODE: {"scan.bounded.mode": "latest-offset"},
-}
-
-
-@pytest.mark.parametrize("option", [o for o, _ in PENDING if o in opt.KAFKA_OPTIONS and o is not opt.CONNECTOR])
-def test_what_is_not_built_yet_is_refused_by_name(option: Option[object]) -> None:
-    message = refused(OptionNotSupportedYetError, KAFKA, NOT_YET[option])
-    assert message.startswith(f"[OPTION_NOT_SUPPORTED_YET] Option '{option.key}' = ")
-    assert "is not supported yet." in message
 
 
 def test_the_defaults_may_be_said() -> None:
