@@ -1,12 +1,19 @@
-"""Loops that numba compiles: at first use, and the result is kept in its cache."""
+"""Loops that numba compiles, at first use (the result is kept in its cache), and what they are made of: loads, stores
+and copies by address.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
+_BYTE: Final = ir.IntType(8).as_pointer()
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -16,3 +23,38 @@ def compiled(function: F) -> F:
         return cast(F, numba.njit(nogil=True, cache=True)(function))
     except RuntimeError:  # "cannot cache function: no locator available"
         return cast(F, numba.njit(nogil=True)(function))
+
+
+@intrinsic
+def load(typing: Any, address: Any, kind: Any) -> Any:
+    """The value of type ``kind`` at ``address``."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], context.get_value_type(kind.dtype).as_pointer())
+        return builder.load(pointer)
+
+    return kind.dtype(address, kind), code
+
+
+@intrinsic
+def store(typing: Any, address: Any, value: Any) -> Any:
+    """Write ``value`` at ``address``."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], context.get_value_type(value).as_pointer())
+        builder.store(arguments[1], pointer)
+        return context.get_dummy_value()
+
+    return types.void(address, value), code
+
+
+@intrinsic
+def copy(typing: Any, target: Any, source: Any, size: Any) -> Any:
+    """memcpy between addresses."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        to, of = (builder.inttoptr(a, _BYTE) for a in arguments[:2])
+        cgutils.raw_memcpy(builder, to, of, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(target, source, size), code

@@ -93,11 +93,12 @@ def define(table: Table) -> Definition:
     }
     _tell_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
+    declared = {c.name: c.declared for c in table.physical}
     return Definition(
         table,
         options,
-        value.of(values, topics),
-        key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or ""),
+        value.of(values, topics, declared=declared),
+        key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
         to_librdkafka(properties),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from kafka_sql.formats.declared import KEY
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.registry import find
 from kafka_sql.options import Options
@@ -23,6 +24,7 @@ class Payload:
         given: the format's options as text, under the format's own keys.
         columns: names of the table's columns that it has, in its own order.
         fields: their names inside the payload, without 'key.fields-prefix'.
+        declared: their types as the statement spells them, for what Arrow's types do not tell.
     """
 
     format: Format
@@ -31,16 +33,20 @@ class Payload:
     options: Options
     columns: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[str]:
         """Every option that the format has here, as it is typed in WITH."""
         return [self.prefix + key for option in self.format.options for key in option.keys]
 
-    def of(self, columns: Sequence[str], topics: Sequence[str], prefix: str = "") -> Payload:
+    def of(
+        self, columns: Sequence[str], topics: Sequence[str], prefix: str = "", declared: Mapping[str, str] | None = None
+    ) -> Payload:
         """The payload with its columns, for a table on these topics."""
         fields = tuple(name.removeprefix(prefix) for name in columns)
-        return replace(self, columns=tuple(columns), fields=fields, options=self._with_subject(topics))
+        types = {name: (declared or {}).get(name, "") for name in columns}
+        return replace(self, columns=tuple(columns), fields=fields, declared=types, options=self._with_subject(topics))
 
     def _with_subject(self, topics: Sequence[str]) -> Options:
         """A schema registry's subject is ``<topic>-key`` or ``<topic>-value`` where the table has one topic and says
@@ -81,7 +87,12 @@ class Payload:
 
     def _schema(self, stored: pa.Schema) -> pa.Schema:
         pairs = zip(self.columns, self.fields, strict=True)
-        return pa.schema([stored.field(column).with_name(name) for column, name in pairs])
+        return pa.schema(
+            [
+                stored.field(column).with_name(name).with_metadata({KEY: self.declared.get(column, "")})
+                for column, name in pairs
+            ]
+        )
 
 
 def payload(option: str, prefix: str, given: Mapping[str, str]) -> Payload:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, did_you_mean
+from kafka_sql.formats.avro import AVRO
 from kafka_sql.formats.csv import CSV
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.json import JSON
@@ -13,6 +14,7 @@ from kafka_sql.formats.raw import RAW
 FORMATS: Final[dict[str, Format]] = {
     f.identifier: f
     for f in (
+        AVRO,
         CSV,
         JSON,
         RAW,

@@ -1,55 +1,19 @@
-"""What compiled loops are made of: loads, stores, copies and calls by address.
+"""Calls by address from compiled loops, besides the loads, stores and copies of kafka_sql.compiled.
 
 The C functions are given as addresses, because a kernel that holds a ctypes function as a constant cannot be cached.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kafka_sql.compiled import compiled as compiled  # for the modules of kernels here
+from kafka_sql.compiled import compiled, copy, load, store
 
-_BYTE: Final = ir.IntType(8).as_pointer()
-
-
-@intrinsic
-def load(typing: Any, address: Any, kind: Any) -> Any:
-    """The value of type ``kind`` at ``address``."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], context.get_value_type(kind.dtype).as_pointer())
-        return builder.load(pointer)
-
-    return kind.dtype(address, kind), code
-
-
-@intrinsic
-def store(typing: Any, address: Any, value: Any) -> Any:
-    """Write ``value`` at ``address``."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], context.get_value_type(value).as_pointer())
-        builder.store(arguments[1], pointer)
-        return context.get_dummy_value()
-
-    return types.void(address, value), code
-
-
-@intrinsic
-def copy(typing: Any, target: Any, source: Any, size: Any) -> Any:
-    """memcpy between addresses."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        to, of = (builder.inttoptr(a, _BYTE) for a in arguments[:2])
-        cgutils.raw_memcpy(builder, to, of, arguments[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(target, source, size), code
+__all__ = ["call", "call5", "compiled", "copy", "load", "store"]
 
 
 @intrinsic

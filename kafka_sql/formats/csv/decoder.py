@@ -17,6 +17,7 @@ from kafka_sql.formats.csv.options import Dialect, dialect
 from kafka_sql.formats.csv.record import row_reader
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.options import Options
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -49,7 +50,7 @@ class CsvDecoder:
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         if payloads.null_count:
             payloads = payloads.drop_null()
-        data, offsets = _memory(payloads)
+        data, offsets = bytes_and_offsets(payloads)
         plain, arrays = self._fast(payloads, data, offsets)
         if len(plain) < len(payloads):
             left = np.ones(len(payloads), bool)
@@ -118,15 +119,6 @@ class CsvDecoder:
 def _marks(dialect: Dialect) -> tuple[int, int, int]:
     quote, escape = (ord(mark) if mark else -1 for mark in (dialect.quote, dialect.escape))
     return ord(dialect.separator), quote, escape
-
-
-def _memory(payloads: pa.BinaryArray) -> tuple[Bytes, Offsets]:
-    _, offsets, data = payloads.buffers()
-    positions = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
-    return (
-        np.frombuffer(data if data is not None else b"", np.uint8),
-        positions[payloads.offset : payloads.offset + len(payloads) + 1],
-    )
 
 
 def _not_utf8(payloads: pa.BinaryArray, data: Bytes, offsets: Offsets) -> list[int]:

@@ -33,7 +33,7 @@ def compact(value: Any, decimals: bool = False) -> str:
     if isinstance(value, Integral):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Fractional):
-        return big_decimal(Decimal(value)) if decimals else _double(float(value))
+        return big_decimal(Decimal(value)) if decimals else double_text(float(value))
     if isinstance(value, str):
         return quoted(value)
     return {None: "null", True: "true", False: "false"}[value]
@@ -44,7 +44,10 @@ def quoted(text: str) -> str:
     return '"' + _ESCAPED.sub(lambda m: _SHORT.get(m[0]) or f"\\u{ord(m[0]):04X}", text) + '"'
 
 
-def _double(value: float) -> str:
+def double_text(value: float) -> str:
+    """Double.toString; what is no number stands in quotes."""
+    if math.isnan(value):
+        return '"NaN"'
     if math.isinf(value):
         return '"-Infinity"' if value < 0 else '"Infinity"'
     sign, digits, exponent = Decimal(repr(value)).as_tuple()

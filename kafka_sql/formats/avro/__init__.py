@@ -1,0 +1,27 @@
+"""The avro format: a table's columns as an Avro record, a whole buffer of them at a time.
+
+A schema becomes a program (plan.py, encoder.py) that compiled loops carry out (reading.py, writing.py).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_sql.formats.avro.binary import BinaryDecoder, BinaryEncoder
+from kafka_sql.formats.avro.options import AVRO_OPTIONS, BINARY, ENCODING
+from kafka_sql.formats.avro.text import TextDecoder, TextEncoder
+from kafka_sql.formats.format import Decoder, Encoder, Format
+from kafka_sql.options import Options
+
+
+def _decoder(schema: pa.Schema, options: Options) -> Decoder:
+    return (BinaryDecoder if options[ENCODING] == BINARY else TextDecoder)(schema, options)
+
+
+def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    return (BinaryEncoder if options[ENCODING] == BINARY else TextEncoder)(schema, options)
+
+
+AVRO = Format("avro", AVRO_OPTIONS, _decoder, _encoder)
+
+__all__ = ["AVRO"]

@@ -1,0 +1,59 @@
+"""The two directions of the binary encoding, with the schema that the columns give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_sql.formats.avro.decoder import Reader
+from kafka_sql.formats.avro.derive import derive
+from kafka_sql.formats.avro.encoder import Writer
+from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.plan import plan
+from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.memory import bytes_and_offsets
+from kafka_sql.options import Options
+
+
+class BinaryDecoder:
+    """Decodes payloads whose writer had the table's own schema; a null payload is no row."""
+
+    terminator = b""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: a column has no form in Avro.
+        """
+        own = parse(derive(schema, options[LEGACY_TIMESTAMPS]))
+        self._reader = Reader(plan(own, own, schema))
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode a buffer of payloads.
+
+        Raises:
+            DecodeError: the first payload in error.
+        """
+        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        columns = self._reader.read(*bytes_and_offsets(payloads), kept)
+        return Decoded(columns, pa.array(kept, pa.int64()) if payloads.null_count else None)
+
+
+class BinaryEncoder:
+    """Encodes rows with the table's own schema."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: a column has no form in Avro.
+        """
+        self._writer = Writer(schema, parse(derive(schema, options[LEGACY_TIMESTAMPS])))
+
+    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """One payload a row.
+
+        Raises:
+            EncodeError: a value has no form in the schema.
+        """
+        return self._writer.write(batch)

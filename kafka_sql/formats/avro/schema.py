@@ -1,0 +1,141 @@
+"""Avro schemas as trees of plain data (Avro 1.12 specification, "Schema Declaration")."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+MISSING: Final = object()  # no default
+
+
+@dataclass(frozen=True)
+class Type:
+    """A schema.
+
+    Attributes:
+        kind: Avro's word: ``int``, ``record``, ``union`` ...
+        name: full name of a record, enum or fixed.
+        logical: logicalType, where there is one.
+        precision, scale: of a decimal.
+        size: of a fixed.
+        symbols, default: of an enum.
+        fields: of a record.
+        items: the branches of a union; of an array or map, its element.
+    """
+
+    kind: str
+    name: str = ""
+    logical: str = ""
+    precision: int = 0
+    scale: int = 0
+    size: int = 0
+    symbols: tuple[str, ...] = ()
+    default: str | None = None
+    fields: tuple[Field, ...] = ()
+    items: tuple[Type, ...] = ()
+
+    @property
+    def item(self) -> Type:
+        """The element of an array or map."""
+        return self.items[0]
+
+    def __str__(self) -> str:
+        if self.kind == "union":
+            return "[" + ", ".join(map(str, self.items)) + "]"
+        return f"{self.kind} {self.name}".strip() + (f" ({self.logical})" if self.logical else "")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record; ``default`` is MISSING where there is none."""
+
+    name: str
+    type: Type
+    default: Any = MISSING
+    aliases: tuple[str, ...] = field(default=())
+
+
+def parse(text: str) -> Type:
+    """A schema of its JSON text.
+
+    Raises:
+        ValueError: it is no Avro schema, or one that contains itself; says where.
+    """
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as e:
+        if _NAME.fullmatch(text.strip()):
+            document = text.strip()
+        else:
+            raise ValueError(f"is no JSON: {e}") from e
+    return _Parser().type(document, "")
+
+
+class _Parser:
+    def __init__(self) -> None:
+        self._named: dict[str, Type | None] = {}  # None while it is being read
+
+    def type(self, document: Any, namespace: str) -> Type:
+        if isinstance(document, str):
+            return self._reference(document, namespace)
+        if isinstance(document, list):
+            return Type("union", items=tuple(self.type(branch, namespace) for branch in document))
+        if not isinstance(document, Mapping) or "type" not in document:
+            raise ValueError(f"has no type at {json.dumps(document)[:60]}")
+        kind = document["type"]
+        if not isinstance(kind, str):
+            return self.type(kind, namespace)
+        if kind in ("record", "error", "enum", "fixed"):
+            return self._named_type(kind, document, namespace)
+        if kind in ("array", "map"):
+            return Type(kind, items=(self.type(document["items" if kind == "array" else "values"], namespace),))
+        found = self._reference(kind, namespace)
+        return _logical(found, document)
+
+    def _reference(self, name: str, namespace: str) -> Type:
+        if name in PRIMITIVES:
+            return Type(name)
+        for full in (name, f"{namespace}.{name}"):
+            if full in self._named:
+                found = self._named[full]
+                if found is None:
+                    raise ValueError(f"contains itself: the recursive type '{full}' has no columns in a table")
+                return found
+        raise ValueError(f"names the unknown type '{name}'")
+
+    def _named_type(self, kind: str, document: Mapping[str, Any], namespace: str) -> Type:
+        name = str(document.get("name", ""))
+        if "." not in name:
+            space = document.get("namespace", namespace)
+            name = f"{space}.{name}" if space else name
+        space = name.rpartition(".")[0]
+        if not all(_NAME.fullmatch(part) for part in name.split(".")):
+            raise ValueError(f"has the illegal name '{name}'")
+        self._named[name] = None
+        if kind == "enum":
+            found = Type("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
+        elif kind == "fixed":
+            found = _logical(Type("fixed", name, size=int(document["size"])), document)
+        else:
+            found = Type("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
+        self._named[name] = found
+        return found
+
+    def _field(self, document: Mapping[str, Any], namespace: str) -> Field:
+        default = document.get("default", MISSING)
+        return Field(
+            document["name"], self.type(document["type"], namespace), default, tuple(document.get("aliases", ()))
+        )
+
+
+def _logical(found: Type, document: Mapping[str, Any]) -> Type:
+    logical = document.get("logicalType")
+    if not isinstance(logical, str):
+        return found
+    precision, scale = int(document.get("precision", 0)), int(document.get("scale", 0))
+    return Type(found.kind, found.name, logical, precision, scale, found.size)

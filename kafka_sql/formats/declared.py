@@ -1,0 +1,77 @@
+"""The precision of a type as it is declared, which Arrow's types do not have: a little of Flink's type grammar."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+KEY: Final = b"declared"  # of an Arrow field's metadata: the type as the statement spells it
+_TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|\w+|[<>(),:]|.)", re.DOTALL)
+_COLLECTIONS: Final = ("ARRAY", "MULTISET")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A type: its first word, its first number in brackets, and the types in it."""
+
+    word: str = ""
+    precision: int | None = None
+    children: tuple[Declared, ...] = ()
+
+    def child(self, index: int) -> Declared:
+        """The type of a field or element; one that says nothing where there is none."""
+        return self.children[index] if index < len(self.children) else Declared()
+
+
+def declared(field: pa.Field) -> Declared:
+    """What is known of a column's type; nothing where the column was not declared in Flink's words."""
+    text = (field.metadata or {}).get(KEY, b"").decode()
+    try:
+        return _Parser(text).type()
+    except (IndexError, ValueError):
+        return Declared()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._tokens = _TOKEN.findall(text)
+        self._at = 0
+
+    def _peek(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def _next(self) -> str:
+        self._at += 1
+        found: str = self._tokens[self._at - 1]
+        return found
+
+    def type(self) -> Declared:
+        word, precision, children = self._next().upper(), None, []
+        opening = self._peek()
+        if opening == "<" or (opening == "(" and word == "ROW"):
+            self._next()
+            while self._peek() not in (">", ")"):
+                if word == "ROW":
+                    self._next()  # the field's name
+                children.append(self.type())
+                if self._peek().startswith("'"):
+                    self._next()  # its comment
+                if self._peek() == ",":
+                    self._next()
+            self._next()
+        found = Declared(word, None, tuple(children))
+        while self._peek() not in ("", ",", ">", ")") and not self._peek().startswith("'"):
+            token = self._next()
+            if token == "(":
+                precision = int(self._next())
+                while self._next() != ")":
+                    pass
+                found = Declared(found.word, precision, found.children)
+            elif token.upper() in _COLLECTIONS:
+                found = Declared(token.upper(), None, (found,))
+            elif not token.isalnum():
+                raise ValueError(f"not a type of Flink's: {token}")
+        return found

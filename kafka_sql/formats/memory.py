@@ -1,0 +1,17 @@
+"""The memory of an array of payloads, as compiled loops want it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """All bytes of the array's buffer, and where its payloads begin and end in them."""
+    _, offsets, data = payloads.buffers()
+    positions = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
+    return (
+        np.frombuffer(data if data is not None else b"", np.uint8),
+        positions[payloads.offset : payloads.offset + len(payloads) + 1],
+    )
