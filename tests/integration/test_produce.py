@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.errors import DeliveryError
+from kafka_sql.errors import AuthorizationError, DeliveryError, TopicNotFoundError
 from kafka_sql.kafka.producer import open_producer
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.support import Topics
@@ -134,3 +137,85 @@ def test_nothing_counts_as_written_before_it_is_acknowledged() -> None:
             with pytest.raises(DeliveryError, match=rf"{topic}\[0\]: .*[Tt]imed out.* do not count as written"):
                 producer.flush()
             assert time.monotonic() - began < 20
+
+
+def test_nothing_is_lost_when_the_broker_is_killed_while_it_is_written_to(tmp_path: Path) -> None:
+    with EmbeddedKafka(data=tmp_path) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create(2)
+        again = Thread(target=kafka.nodes[0].restart)
+        with open_producer(config(kafka.bootstrap_servers, queue_buffering_max_messages="500"), topic) as producer:
+            for chunk in range(20):
+                producer.produce(pa.array([b"%d" % (chunk * 1000 + i) for i in range(1000)], pa.binary()))
+                if chunk == 5:
+                    kafka.nodes[0].kill()
+                    again.start()
+            producer.flush()
+            assert producer.sent == 20_000
+            assert producer.errors > 0
+        again.join()
+        found = topics.take(topic, 20_000, 2)  # idempotent: nothing is doubled, either
+    numbers = [(m.partition(), int(m.value() or b"")) for m in found]
+    assert sorted(n for _, n in numbers) == list(range(20_000))
+    for partition in (0, 1):
+        own = [n for p, n in numbers if p == partition]
+        assert own == sorted(own)
+
+
+def test_partitions_of_ones_own(topics: Topics) -> None:
+    topic, other = topics.create(3), topics.create(2)
+    mine = np.array([2, 0, -1, 2], np.int32)
+    with open_producer(config(topics.bootstrap), topic) as producer:
+        assert (producer.partitions(topic), producer.partitions(other)) == (3, 2)
+        producer.produce(pa.array([b"a", b"b", b"c", b"d"]), pa.array([b"k"] * 4), partitions=mine)
+        producer.produce(pa.array([b"e", b"f"]), topics=pa.array([topic, other]), partitions=np.array([1, 1], np.int32))
+        producer.flush()
+    murmur2 = {m.value(): m.partition() for m in topics.take(topic, 5, 3)}
+    assert {murmur2.pop(b"c")} <= {0, 1, 2}
+    assert murmur2 == {b"a": 2, b"b": 0, b"d": 2, b"e": 1}
+    assert [(m.partition(), m.value()) for m in topics.take(other, 1, 2)] == [(1, b"f")]
+
+
+def test_a_partition_that_does_not_exist(topics: Topics) -> None:
+    topic = topics.create(2)
+    with open_producer(config(topics.bootstrap), topic, "t") as producer:
+        assert producer.partitions(topic) == 2
+        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*'sink.partitioner' must choose one"):
+            producer.produce(pa.array([b"a"]), partitions=np.array([2], np.int32))
+            producer.flush()
+
+
+def test_a_topic_that_does_not_exist_is_not_made(topics: Topics) -> None:
+    with open_producer(config(topics.bootstrap, topic_metadata_propagation_max_ms="500"), "absent", "t") as producer:
+        producer.produce(pa.array([b"a"]))
+        with pytest.raises(TopicNotFoundError, match=r"Table 't': absent.*'sink.topic.create' = 'true'"):
+            producer.flush()
+    with (
+        open_producer(config(topics.bootstrap)) as producer,
+        pytest.raises(TopicNotFoundError, match="topic 'absent'"),
+    ):
+        producer.partitions("absent")
+    assert "absent" not in topics.admin.list_topics(timeout=30).topics
+
+
+def test_a_user_who_may_not_write() -> None:
+    rules = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    with EmbeddedKafka(properties={**rules, "allow.everyone.if.no.acl.found": "true"}) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create()
+        deny = AclBinding(
+            ResourceType.TOPIC,
+            topic,
+            ResourcePatternType.LITERAL,
+            "User:ANONYMOUS",
+            "*",
+            AclOperation.WRITE,
+            AclPermissionType.DENY,
+        )
+        topics.admin.create_acls([deny])[deny].result(30)
+        with open_producer(config(kafka.bootstrap_servers), topic, "t") as producer:
+            producer.produce(pa.array([b"a"]))
+            with pytest.raises(
+                AuthorizationError, match=rf"Table 't': {topic}\[.*Grant the user .* WRITE on the topic"
+            ):
+                producer.flush()
