@@ -77,6 +77,8 @@ class RowWriter:
         keys, values = self._payloads(batch)
         if topics is not None:
             topics = check_topics(self._definition, topics)
+            for topic in pc.unique(topics).to_pylist():
+                producer.partitions(topic)  # one that does not exist is told at once, not after many retries
         partitions = None
         if self._partitioner is not None:
             target = topics if topics is not None else producer.topic

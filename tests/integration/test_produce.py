@@ -182,7 +182,6 @@ def test_a_partition_that_does_not_exist(topics: Topics) -> None:
         assert producer.partitions(topic) == 2
         with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*'sink.partitioner' must choose one"):
             producer.produce(pa.array([b"a"]), partitions=np.array([2], np.int32))
-            producer.flush()
 
 
 def test_a_topic_that_does_not_exist_is_not_made(topics: Topics) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,13 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from kafka_sql.errors import EncodeError, InvalidOptionError, RecordRejectedError, RecordTooLargeError
+from kafka_sql.errors import (
+    EncodeError,
+    InvalidOptionError,
+    RecordRejectedError,
+    RecordTooLargeError,
+    TopicNotFoundError,
+)
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
@@ -175,3 +182,19 @@ def test_a_compacted_topic_takes_no_records_without_a_key(sql: Sql, topics: Topi
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topics.create(cleanup_policy='compact'))}")
     with pytest.raises(RecordRejectedError, match=r"'cleanup.policy' = 'compact'.*'key.fields'"):
         sql("INSERT INTO t VALUES (1)")
+
+
+def test_topics_of_a_pattern(sql: Sql, topics: Topics) -> None:
+    """A row says its topic, which must match as a whole and exist."""
+    one, two = topics.create(), topics.create()
+    options = topics.with_options("x", **{"topic-pattern": "topic-[0-9]+"}).replace("'topic' = 'x', ", "")
+    sql(f"CREATE TABLE t (a INT, place STRING METADATA FROM 'topic') {options}")
+    sql(f"INSERT INTO t VALUES (1, '{one}'), (2, '{two}'), (3, '{one}')")
+    assert sorted(m.value() or b"" for m in topics.take(one, 2)) == [b'{"a":1}', b'{"a":3}']
+    assert [m.value() for m in topics.take(two, 1)] == [b'{"a":2}']
+    expected = re.escape("Expected topic to match: topic-[0-9]+ but was: xtopic-1.")
+    with pytest.raises(EncodeError, match=expected):
+        sql("INSERT INTO t VALUES (1, 'xtopic-1')")
+    with pytest.raises(TopicNotFoundError, match=r"'topic-99999'.*'sink.topic.create'"):
+        sql("INSERT INTO t VALUES (1, 'topic-99999')")
+    assert "topic-99999" not in topics.admin.list_topics(timeout=30).topics
