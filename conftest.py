@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 from tests.support import Topics
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kafka_sql.embedded import EmbeddedKafka
+
+
+# how long an example takes says how busy the machine is, and nothing about the code
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,16 @@ class Definition:
         """Whether a record replaces the one before it of the same key, and a tombstone deletes it."""
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
 
+    @property
+    def changes(self) -> bool:
+        """Whether a record's value tells what happened to a row, instead of being one."""
+        return not self.value.format.insert_only
+
+    @property
+    def current(self) -> bool:
+        """Whether a batch read gives the latest row of each key."""
+        return self.upsert or (self.changes and bool(self.table.primary_key))
+
 
 def define(table: Table) -> Definition:
     """Check a table's options in the order of Flink's factories: formats, missing and ill-typed options, unknown ones,

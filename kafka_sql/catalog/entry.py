@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 
 from pyspark.sql.types import StructType
 
@@ -60,12 +61,12 @@ def make_entry(name: Name, definition: Definition, place: Name, known_as: Name) 
     """
     # two tables of one name in two databases are two providers
     format_name = ".".join(["kafka", *([] if known_as[0] == "default" else [known_as[0]]), known_as[1]])
-    return Entry(name, definition, place, provider(format_name, definition, spark_schema(definition.table)))
+    return Entry(name, definition, place, provider(format_name, definition, spark_schema(definition)))
 
 
 def create_source(entry: Entry, owner: str) -> str:
     """The statement that makes the data source a table of Spark's. With its columns: Spark asks no worker then."""
-    columns = ", ".join(map(_column, entry.table.stored))
+    columns = ", ".join(map(_column, _stored(entry.definition)))
     return (
         f"CREATE TABLE {entry.source} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)} "
         f"TBLPROPERTIES ({string(OWNER)} = {string(owner)})"
@@ -88,9 +89,9 @@ def select(entry: Entry, stream: bool = False) -> str:
     return f"SELECT {items} FROM {'STREAM ' if stream else ''}{entry.source}"
 
 
-def spark_schema(table: Table) -> StructType:
+def spark_schema(definition: Definition) -> StructType:
     """The stored columns in Spark's types. A read-only column is nullable, as an INSERT leaves it out."""
-    schema = StructType.fromDDL(", ".join(_column(c) for c in table.stored))
+    schema = StructType.fromDDL(", ".join(map(_column, _stored(definition))))
     assert isinstance(schema, StructType)
     return schema
 
@@ -98,6 +99,11 @@ def spark_schema(table: Table) -> StructType:
 def dotted(name: Name) -> str:
     """A name in SQL; of a lasting table with Spark's own catalog, as another one may be the current one."""
     return path(part for part in ("spark_catalog" if name[0] else "", *name) if part)
+
+
+def _stored(definition: Definition) -> list[Column]:
+    """The stored columns; of a deleted row, a record may tell the key only."""
+    return [with_fields(c, nullable=True) if definition.changes else c for c in definition.table.stored]
 
 
 def _column(column: Column) -> str:

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
-from kafka_sql.source.latest import check_key
+from kafka_sql.source.changes import check_batch, check_key, check_stream
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.readers import BatchReader, StreamReader
 from kafka_sql.zone import SESSION_ZONE
@@ -35,16 +35,12 @@ class KafkaTable(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
+        check_batch(self.definition)
         return BatchReader(self.definition, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
-        if self.definition.upsert:
-            raise UnsupportedSqlError(
-                f"Table '{self.definition.name}': a stream of an 'upsert-kafka' table is a stream of changes, and "
-                "Spark's streams have new rows only: an aggregate would count a row and never take it back. Read it as "
-                "a batch, or declare the topic as a 'kafka' table to have all its records."
-            )
+        check_stream(self.definition)
         return StreamReader(self.definition, arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
@@ -103,8 +99,9 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
     if definition.key is not None:
         definition.key.decoder(schema)
         definition.key.encoder(schema)
-        if definition.upsert:
-            check_key(schema, definition.key.columns)
+    if definition.current:
+        key = definition.table.primary_key if definition.changes or definition.key is None else definition.key.columns
+        check_key(schema, key)
     if any(c.zoned for c in metadata):
         _hand_zone_over()
     return type(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from kafka_sql.options import Option, Options
+
+ROW_KIND_COLUMN: Final = "\0row-kind"  # where an encoder of changes finds each row's kind; no user's has this name
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, did_you_mean
 from kafka_sql.formats.avro import AVRO
+from kafka_sql.formats.cdc import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON
 from kafka_sql.formats.csv import CSV
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.json import JSON
@@ -18,6 +19,10 @@ FORMATS: Final[dict[str, Format]] = {
         CSV,
         JSON,
         RAW,
+        DEBEZIUM_JSON,
+        CANAL_JSON,
+        MAXWELL_JSON,
+        OGG_JSON,
     )
 }
 

@@ -1,7 +1,7 @@
 """A record's metadata as Flink's keys: types, and which of them may be written.
 
 Keys and types: KafkaDynamicSource.ReadableMetadata and KafkaDynamicSink.WritableMetadata of Flink's connector. One more
-says what kind of change a row of an upsert table is, which Flink's rows carry by themselves and Spark's do not.
+says what kind of change a row is, which Flink's rows carry by themselves and Spark's do not.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_sql.kafka.headers import LIST, MAP
+from kafka_sql.row_kind import ROW_KIND
 
-ROW_KIND: Final = "row-kind"
 TIMESTAMP: Final = pa.timestamp("ms", "UTC")
 
 
@@ -43,13 +43,13 @@ METADATA: Final[dict[str, Metadata]] = {
     "timestamp-type": Metadata(pa.string(), "STRING NOT NULL"),
 }
 
-_UPSERT: Final = {**METADATA, ROW_KIND: Metadata(pa.string(), "STRING NOT NULL", writable=True)}
+_WITH_KINDS: Final = {**METADATA, ROW_KIND: Metadata(pa.string(), "STRING NOT NULL", writable=True)}
 
 
-def metadata_keys(upsert: bool) -> dict[str, Metadata]:
+def metadata_keys(kinds: bool) -> dict[str, Metadata]:
     """The keys that a table may declare.
 
     Args:
-        upsert: whether it is an 'upsert-kafka' table.
+        kinds: whether its records are changes of rows.
     """
-    return _UPSERT if upsert else METADATA
+    return _WITH_KINDS if kinds else METADATA

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
-from kafka_sql.kafka.metadata import ROW_KIND
+from kafka_sql.formats.format import ROW_KIND_COLUMN
 from kafka_sql.kafka.producer import Producer, open_producer
 from kafka_sql.options import connector as opt
+from kafka_sql.row_kind import ROW_KIND, taken_back
 from kafka_sql.sink.figures import Figures
 from kafka_sql.sink.metadata import check_topics, converted, milliseconds, single_topic, written_columns
 from kafka_sql.sink.partitioner import choose, open_partitioner
-from kafka_sql.sink.upsert import deletes, reduced, tombstones
+from kafka_sql.sink.upsert import reduced, tombstones
 from kafka_sql.zone import session_zone
 
 
@@ -96,11 +98,19 @@ class RowWriter:
     def _payloads(self, batch: pa.RecordBatch) -> tuple[pa.BinaryArray | None, pa.BinaryArray]:
         """The records' keys and values."""
         definition = self._definition
-        deleted = deletes(definition, self._column(batch, ROW_KIND))
-        _check_nulls(definition, batch, pa.array(~deleted) if deleted is not None else None)
+        kinds = self._column(batch, ROW_KIND)
         try:
+            deleted = np.asarray(taken_back(kinds)) if kinds is not None else None
+            if deleted is not None and not deleted.any():
+                deleted = None
+            _check_nulls(definition, batch, pa.array(~deleted) if deleted is not None else None)
             rows = definition.value.batch(batch)
-            values = tombstones(self._value, rows, deleted) if deleted is not None else self._value.encode(rows)
+            if deleted is None:
+                values = self._value.encode(rows)
+            elif definition.upsert:
+                values = tombstones(self._value, rows, deleted)
+            else:  # the format says it
+                values = self._value.encode(rows.append_column(ROW_KIND_COLUMN, kinds))
             key = definition.key
             keys = self._key.encode(key.batch(batch)) if self._key is not None and key is not None else None
         except EncodeError as e:
@@ -135,6 +145,4 @@ def _check_nulls(definition: Definition, batch: pa.RecordBatch, kept: pa.Boolean
             not column.nullable
             and pc.any(nulls if kept is None or column.name in keys else pc.and_(nulls, kept)).as_py()
         ):
-            raise EncodeError(
-                f"Table '{definition.name}': column '{column.name}' is declared NOT NULL, and a row holds NULL for it."
-            )
+            raise EncodeError(f"column '{column.name}' is declared NOT NULL, and a row holds NULL for it.")

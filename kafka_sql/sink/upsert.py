@@ -8,35 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import EncodeError
 from kafka_sql.formats.format import Encoder
 from kafka_sql.options import connector as opt
 
-# RowKind.shortString of Flink: an insert, both halves of an update, a delete
-_UPSERTS, _DELETES = ("+I", "+U"), ("-U", "-D")
 _PLACE = "\0place"  # no column has this name
-
-
-def deletes(definition: Definition, kinds: pa.StringArray | None) -> npt.NDArray[np.bool_] | None:
-    """Which rows delete their key; None where none does. A row without a kind is an upsert.
-
-    Raises:
-        EncodeError: a kind that does not exist.
-    """
-    if kinds is None or kinds.null_count == len(kinds):
-        return None
-    known = pa.array([*_UPSERTS, *_DELETES])
-    wrong = kinds.filter(pc.invert(pc.is_in(pc.fill_null(kinds, "+I"), known)))
-    if len(wrong):
-        raise EncodeError(
-            f"Table '{definition.name}': '{wrong[0].as_py()}' is no row kind (METADATA FROM 'row-kind'). Write '+I' or "
-            "'+U' (or NULL) to insert or update the row, '-D' or '-U' to delete its key."
-        )
-    found = np.asarray(pc.is_in(kinds, pa.array(_DELETES)))
-    return found if found.any() else None
 
 
 def tombstones(encoder: Encoder, rows: pa.RecordBatch, deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:

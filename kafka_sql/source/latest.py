@@ -1,4 +1,4 @@
-"""The rows of an upsert table: of each key the latest, unless a tombstone came after it.
+"""The rows of a table of changes: of each key the latest, unless it was deleted after that.
 
 What Flink's ChangelogNormalize makes of the source's changes at the end of a batch, partition by partition: Kafka
 promises an order within a partition only, and records of one key belong into one. A task holds the latest rows of its
@@ -7,44 +7,35 @@ partition in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.errors import SchemaError
 from kafka_sql.kafka.record import Records
+from kafka_sql.row_kind import taken_back
 
 if TYPE_CHECKING:
     from kafka_sql.source.rows import RowDecoder
+
+ChangesOf: TypeAlias = "Callable[[RowDecoder, Records, int], tuple[pa.Table, pa.Table]]"
 
 _PLACE: Final = "\0place"  # a row's place in the order of the changes; no column has this name
 _ENOUGH: Final = 1_000_000  # changes that are worth putting together
 _BATCH: Final = 20_000
 
 
-def check_key(schema: pa.Schema, key: Sequence[str]) -> None:
-    """Check that keys can be compared.
-
-    Raises:
-        SchemaError: a key column is nested.
-    """
-    for name in key:
-        kind = schema.field(name).type
-        if pa.types.is_nested(kind):
-            raise SchemaError(
-                f"PRIMARY KEY column '{name}' cannot be of type {kind}: keys are compared, and nested values are not."
-            )
-
-
-def latest(rows: RowDecoder, batches: Iterator[Records], enough: int = _ENOUGH) -> Iterator[pa.RecordBatch]:
+def latest(
+    rows: RowDecoder, batches: Iterator[Records], changes_of: ChangesOf, enough: int = _ENOUGH
+) -> Iterator[pa.RecordBatch]:
     """The latest rows of one partition, in the order of their records.
 
     Args:
+        changes_of: ``upserts`` or ``changelog``.
         enough: how many changes to collect before the replaced ones are dropped.
 
     Raises:
@@ -54,9 +45,9 @@ def latest(rows: RowDecoder, batches: Iterator[Records], enough: int = _ENOUGH) 
     deleted: list[pa.Table] = []
     changes, held, start = 0, 0, 0
     for records in batches:
-        upserts, deletes = _changes(rows, records, start)
-        kept, deleted = [*kept, upserts], [*deleted, deletes]
-        added = len(upserts) + len(deletes)
+        set_, taken = changes_of(rows, records, start)
+        kept, deleted = [*kept, set_], [*deleted, taken]
+        added = len(set_) + len(taken)
         changes, start = changes + added, start + added
         if changes > max(enough, held):  # as often as the state doubles
             kept, deleted, changes = [_last(kept, deleted, rows.key_columns)], [], 0
@@ -66,15 +57,20 @@ def latest(rows: RowDecoder, batches: Iterator[Records], enough: int = _ENOUGH) 
             yield pa.RecordBatch.from_arrays(batch.columns, schema=rows.schema)
 
 
-def _changes(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
-    """The rows that are set, and the keys that are deleted, each with its place from ``start`` on."""
+def upserts(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
+    """A record sets the row of its key, and one without a value deletes it.
+
+    Returns:
+        the rows that are set, and the keys that are deleted, each with its place from ``start`` on.
+    """
     present = np.asarray(records.values.is_valid())
-    upserts, tombstones = _chosen(records, present), _chosen(records, ~present)
-    batch, pairs = rows.decode(upserts)
+    set_, tombstones = _chosen(records, present), _chosen(records, ~present)
+    made = rows.decode(set_)
+    batch = made.batch
     keys = rows.keys(tombstones)
     deletes = np.arange(len(tombstones.offsets)) if keys.rows is None else np.asarray(keys.rows)
     offsets = np.concatenate(
-        (np.asarray(pairs.records(pa.array(upserts.offsets))), tombstones.offsets[deletes.astype(np.int64)])
+        (np.asarray(made.pairs.records(pa.array(set_.offsets))), tombstones.offsets[deletes.astype(np.int64)])
     )
     places = np.empty(len(offsets), np.int64)
     places[np.argsort(offsets, kind="stable")] = np.arange(start, start + len(offsets))
@@ -83,6 +79,20 @@ def _changes(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, 
         pa.table([*batch.columns, pa.array(places[: batch.num_rows])], names=list(names)),
         pa.table([*keys.columns, pa.array(places[batch.num_rows :])], names=[*rows.key_columns, _PLACE]),
     )
+
+
+def changelog(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
+    """A record says itself what happened to rows; where an update changes a key, its old row is one that goes.
+
+    Returns:
+        the rows that are set, and the keys that are deleted, each with its place from ``start`` on.
+    """
+    made = rows.decode(records)
+    names = [*rows.schema.names, _PLACE]
+    places = pa.array(np.arange(start, start + made.batch.num_rows))
+    table = pa.table([*made.batch.columns, places], names=names)
+    gone = taken_back(made.kinds)
+    return table.filter(pc.invert(gone)), table.filter(gone).select([*rows.key_columns, _PLACE])
 
 
 def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:

@@ -14,9 +14,10 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.casts import Cast, needs_zone, reading, refusal
 from kafka_sql.kafka.headers import last_values
-from kafka_sql.kafka.metadata import ROW_KIND, TIMESTAMP, Metadata, metadata_keys
+from kafka_sql.kafka.metadata import TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
+from kafka_sql.row_kind import ROW_KIND
 from kafka_sql.table import Column
 
 FORMAT_PREFIX: Final = "value."
@@ -30,17 +31,14 @@ class MetadataColumn:
         name: the column's.
         key: Flink's key.
         zoned: whether its value depends on the session's time zone.
+        of_format: whether the format gives it, and not the record.
     """
 
     name: str
     key: str
     cast: Cast
     zoned: bool
-
-    @property
-    def of_format(self) -> bool:
-        """Whether the format gives it, and not the record."""
-        return self.key.startswith(FORMAT_PREFIX)
+    of_format: bool
 
 
 def metadata_columns(definition: Definition, schema: pa.Schema) -> list[MetadataColumn]:
@@ -52,9 +50,10 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Metadata
     Raises:
         SchemaError: a key that does not exist, or a type that it cannot have.
     """
-    formats = {FORMAT_PREFIX + key: kind for key, kind in definition.value.format.metadata.items()}
+    known = definition.value.format.metadata.items()
+    formats = {key if key == ROW_KIND else FORMAT_PREFIX + key: kind for key, kind in known}
     columns = [c for c in definition.table.stored if c.metadata is not None]
-    keys = metadata_keys(definition.upsert)
+    keys = metadata_keys(definition.upsert or definition.changes)
     return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
 
 
@@ -75,7 +74,7 @@ def _column(
     convert = reading(kind, target, column.declared)
     if convert is None:
         raise refusal(table, column.name, key, column.declared, shown, reading=True)
-    return MetadataColumn(column.name, key, convert, needs_zone(kind, target))
+    return MetadataColumn(column.name, key, convert, needs_zone(kind, target), key in formats)
 
 
 def wanted(columns: list[MetadataColumn], key_terminator: bytes | None) -> Wanted:

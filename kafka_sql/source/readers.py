@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -43,8 +43,12 @@ class BatchReader(DataSourceReader):
         return _planned(self._definition, snapshot(self._definition))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
-        return _rows(self._definition, self._schema, partition)
+        """The rows of one task; of a table of changes that has a key, what they leave."""
+        from kafka_sql.source import rows  # here: it loads the compiled loops, which planning does not need
+
+        read = rows.read_content if self._definition.current else rows.read_split
+        for split, config in _splits(self._definition, partition):
+            yield from read(self._definition, self._schema, split, config)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -99,7 +103,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
-        return _rows(self._definition, self._schema, partition)
+        from kafka_sql.source.rows import read_split  # here, as above
+
+        for split, config in _splits(self._definition, partition):
+            yield from read_split(self._definition, self._schema, split, config)
 
     def commit(self, end: Json) -> None:
         """Spark's checkpoint holds the offsets; Kafka is told them, too."""
@@ -113,17 +120,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _planned(definition: Definition, splits: Sequence[Split]) -> list[InputPartition]:
     parallelism = definition.options.get(opt.SCAN_PARALLELISM)
     # the latest row of a key is looked for in the whole partition
-    return [TaskPartition(task) for task in tasks(splits, parallelism, cuttable=not definition.upsert)]
+    return [TaskPartition(task) for task in tasks(splits, parallelism, cuttable=not definition.current)]
 
 
-def _rows(definition: Definition, schema: pa.Schema, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-    if not isinstance(
-        partition, TaskPartition
-    ):  # where there is no split at all, Spark runs one task with no partition
-        return
-    from kafka_sql.source.rows import read_split  # here: it loads the compiled loops, which planning does not need
-
-    context = TaskContext.get()
-    config = reading_config(definition, str(context.partitionId() if context is not None else 0))
-    for split in partition.splits:
-        yield from read_split(definition, schema, split, config)
+def _splits(definition: Definition, partition: InputPartition | None) -> Iterator[tuple[Split, Mapping[str, str]]]:
+    """The splits of a task, and how its client is configured."""
+    if isinstance(partition, TaskPartition):  # where there is no split at all, Spark runs one task with no partition
+        context = TaskContext.get()
+        config = reading_config(definition, str(context.partitionId() if context is not None else 0))
+        for split in partition.splits:
+            yield split, config

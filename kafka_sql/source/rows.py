@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -13,7 +14,8 @@ from kafka_sql.kafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.latest import latest
+from kafka_sql.row_kind import ROW_KIND
+from kafka_sql.source.latest import changelog, latest, upserts
 from kafka_sql.source.loss import lost_in_task
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
 from kafka_sql.source.pairs import Pairs, pair
@@ -23,7 +25,7 @@ from kafka_sql.zone import session_zone
 def read_split(
     definition: Definition, schema: pa.Schema, split: Split, config: Mapping[str, str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Read a split; of an upsert table, the latest row of each key.
+    """Read the rows of a split.
 
     Args:
         schema: the stored columns, as Spark wants them.
@@ -34,15 +36,41 @@ def read_split(
         BrokerError: the records cannot be had.
     """
     rows = RowDecoder(definition, schema, split)
+    for records in _records(definition, rows, split, config):
+        yield rows.decode(records).batch
+
+
+def read_content(
+    definition: Definition, schema: pa.Schema, split: Split, config: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read what the changes in a split leave: the latest row of each key. Otherwise as ``read_split``."""
+    rows = RowDecoder(definition, schema, split)
+    records = _records(definition, rows, split, config)
+    yield from latest(rows, records, upserts if definition.upsert else changelog)
+
+
+def _records(
+    definition: Definition, rows: RowDecoder, split: Split, config: Mapping[str, str] | None
+) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    records = fetch(
+    return fetch(
         config or definition.client, split, rows.value.terminator, rows.wanted, size, lost_in_task(definition)
     )
-    if definition.upsert:
-        yield from latest(rows, records)
-    else:
-        for batch in records:
-            yield rows.decode(batch)[0]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a run of records.
+
+    Attributes:
+        batch: the stored columns.
+        pairs: which of the records each row is from.
+        kinds: what each row says happened (``+I``, ``-U``, ``+U``, ``-D``); None where all are inserted.
+    """
+
+    batch: pa.RecordBatch
+    pairs: Pairs
+    kinds: pa.StringArray | None
 
 
 class RowDecoder:
@@ -50,7 +78,7 @@ class RowDecoder:
 
     Attributes:
         schema: the stored columns.
-        key_columns: the names of those that are in the key.
+        key_columns: the names of those that tell rows apart: of the record's key, or of the changes' primary key.
         wanted: what must be read of the records.
     """
 
@@ -62,15 +90,18 @@ class RowDecoder:
         self.schema, self._split = schema, split
         self._metadata = metadata_columns(definition, schema)
         self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self._metadata if c.of_format]
+        if definition.changes and ROW_KIND not in self._asked:
+            self._asked.append(ROW_KIND)
         self.value = definition.value.decoder(schema, tuple(self._asked))
         self._value_columns = definition.value.columns
         self._key = definition.key.decoder(schema) if definition.key is not None else None
-        self.key_columns = definition.key.columns if definition.key is not None else ()
+        self._key_names = definition.key.columns if definition.key is not None else ()
+        self.key_columns = definition.table.primary_key if definition.changes else self._key_names
         self._zone = session_zone() if any(c.zoned for c in self._metadata) else ""
         self.wanted = wanted(self._metadata, self._key.terminator if self._key is not None else None)
 
-    def decode(self, records: Records) -> tuple[pa.RecordBatch, Pairs]:
-        """The rows of a run of records, and which of them each is from.
+    def decode(self, records: Records) -> Rows:
+        """The rows of a run of records.
 
         Raises:
             DecodeError: a payload is not what the table declares.
@@ -81,7 +112,7 @@ class RowDecoder:
         pairs = pair(len(records.offsets), keys, values)
         columns = dict(zip(self._value_columns, pairs.values(values.columns), strict=True))
         if keys is not None:
-            columns = {**dict(zip(self.key_columns, pairs.keys(keys.columns), strict=True)), **columns}
+            columns = {**dict(zip(self._key_names, pairs.keys(keys.columns), strict=True)), **columns}
         formats = dict(zip(self._asked, pairs.values(values.metadata), strict=True))
         for c in self._metadata:
             if c.of_format:
@@ -90,7 +121,7 @@ class RowDecoder:
                 array = pairs.records(read_metadata(c.key, records, self._split))
             columns[c.name] = c.cast(array, self._zone).cast(self.schema.field(c.name).type)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-        return rows, pairs
+        return Rows(rows, pairs, formats.get(ROW_KIND))
 
     def keys(self, records: Records) -> Decoded:
         """The keys of records.

@@ -167,7 +167,7 @@ def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
 
 def _check_types(entry: Entry, named: DataFrame) -> None:
     """Refuse what a batch INSERT refuses: Spark checks the types of a batch only."""
-    types = {f.name: f.dataType for f in spark_schema(entry.table)}
+    types = {f.name: f.dataType for f in spark_schema(entry.definition)}
     for given in named.schema:
         if not assignable(given.dataType, types[given.name]):
             raise StatementError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,8 @@ from kafka_sql.definition import define
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.latest import check_key, latest
+from kafka_sql.source.changes import check_key
+from kafka_sql.source.latest import changelog, latest, upserts
 from kafka_sql.source.rows import RowDecoder
 from kafka_sql.table import Column, Table
 
@@ -90,5 +92,65 @@ def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], e
 
     definition = define(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
     rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
-    found = [row for b in latest(rows, run(), enough) for row in b.to_pylist()]
+    found = [row for b in latest(rows, run(), upserts, enough) for row in b.to_pylist()]
     assert found == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
+
+
+CHANGELOG = {
+    "connector": "kafka",
+    "topic": "t",
+    "properties.bootstrap.servers": "h:1",
+    "scan.startup.mode": "earliest-offset",
+    "format": "debezium-json",
+}
+# a key, and the value and key that it gets; None deletes it
+EVENTS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.none() | st.tuples(st.integers(0, 99), st.sampled_from("abcd"))), max_size=12
+)
+
+
+@given(st.lists(EVENTS, max_size=4), st.integers(0, 20))
+def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: int) -> None:
+    content: dict[str, tuple[int, int]] = {}
+    runs: list[Records] = []
+    offset = 0
+    for batch in batches:
+        payloads: list[bytes | None] = []
+        for key, change in batch:
+            before = {"k": key, "v": content[key][0]} if key in content else None
+            if change is None:
+                content.pop(key, None)
+                event = {"op": "d", "before": before} if before is not None else None  # a tombstone says nothing
+            else:
+                value, moved = change
+                if before is not None:
+                    del content[key]
+                content[moved] = (value, offset)
+                event = {"op": "u" if before else "c", "before": before, "after": {"k": moved, "v": value}}
+            payloads.append(None if event is None else json.dumps(event).encode())
+            offset += 1
+        if payloads:
+            offsets = np.arange(offset - len(payloads), offset)
+            runs.append(Records(pa.array(payloads, pa.binary()), offsets, None))
+    definition = define(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
+    rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
+    found = [row for b in latest(rows, iter(runs), changelog, enough) for row in b.to_pylist()]
+    assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
+
+
+def test_changes_are_read_as_content_or_with_their_kind_and_not_as_rows() -> None:
+    stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
+    without_key = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
+    with pytest.raises(
+        UnsupportedSqlError, match=r"Table 'db.t': the format 'debezium-json' has changes of rows. Decl"
+    ):
+        without_key.reader(stored)
+    for key in ((), ("k",)):
+        plain = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored)({})
+        with pytest.raises(UnsupportedSqlError, match=r"a stream of the format 'debezium-json' is a stream of changes"):
+            plain.streamReader(stored)
+        kinds = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
+        with_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
+        log = provider("kafka.t", define(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind)({})
+        assert log.reader(with_kind)
+        assert log.streamReader(with_kind)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.errors import EncodeError
-from kafka_sql.sink.upsert import deletes, reduced, tombstones
+from kafka_sql.row_kind import taken_back
+from kafka_sql.sink.upsert import reduced, tombstones
 from kafka_sql.table import Column, Table
 
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
@@ -88,25 +90,19 @@ def test_no_last_row_is_lost_and_no_order_of_a_key_changed(batches: list[list[tu
 
 def test_kinds() -> None:
     kinds = pa.array(["+I", "-U", "+U", "-D", None])
-    found = deletes(table(), kinds)
-    assert found is not None
-    assert found.tolist() == [False, True, False, True, False]
-    assert deletes(table(), None) is None
-    assert deletes(table(), pa.array([None, None], pa.string())) is None
-    assert deletes(table(), pa.array(["+I", None])) is None
+    assert taken_back(kinds).to_pylist() == [False, True, False, True, False]
+    assert taken_back(pa.array([None, None], pa.string())).to_pylist() == [False, False]
 
 
 def test_a_kind_that_does_not_exist() -> None:
-    with pytest.raises(EncodeError, match=r"Table 't': 'D' is no row kind .* '-D' or '-U' to delete its key"):
-        deletes(table(), pa.array(["+I", "D"]))
+    with pytest.raises(EncodeError, match=r"'D' is no row kind .* '-D' or '-U' to delete it"):
+        taken_back(pa.array(["+I", "D"]))
 
 
 def test_tombstones_between_values() -> None:
     definition, rows = table(), batch([("a", 1), ("b", 2), ("c", 3)])
-    found = deletes(definition, pa.array(["-D", "+I", "-D"]))
-    assert found is not None
+    found = np.array([True, False, True])
     values = tombstones(definition.value.encoder(SCHEMA), rows, found)
     assert values.to_pylist() == [None, b'{"k":"b","v":2}', None]
-    all_of_them = deletes(definition, pa.array(["-D"] * 3))
-    assert all_of_them is not None
+    all_of_them = np.array([True] * 3)
     assert tombstones(definition.value.encoder(SCHEMA), rows, all_of_them).to_pylist() == [None] * 3

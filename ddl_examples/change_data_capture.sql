@@ -1,0 +1,59 @@
+-- The changes of a database's table, as Debezium writes them into a topic.
+-- With a PRIMARY KEY, SELECT gives the rows that the database has now.
+CREATE TABLE products (
+  id INT,
+  name STRING,
+  weight DECIMAL(10, 3),
+  changed TIMESTAMP_LTZ(3) METADATA FROM 'value.source.timestamp' VIRTUAL,
+  PRIMARY KEY (id) NOT ENFORCED
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'inventory.products',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'debezium-json'
+);
+
+-- What Debezium would write, here by hand.
+CREATE TABLE debezium (document STRING) WITH (
+  'connector' = 'kafka',
+  'topic' = 'inventory.products',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'format' = 'raw'
+);
+
+INSERT INTO debezium VALUES
+('{"op": "c", "before": null, "after": {"id": 1, "name": "scooter", "weight": 5.15}, "source": {"ts_ms": 1000}}');
+
+INSERT INTO debezium VALUES
+('{"op": "c", "before": null, "after": {"id": 2, "name": "hammer", "weight": 0.75}, "source": {"ts_ms": 2000}}');
+
+INSERT INTO debezium VALUES
+('{"op": "u", "before": {"id": 1, "name": "scooter", "weight": 5.15}, "after": {"id": 1, "name": "scooter", "weight": 5.17}, "source": {"ts_ms": 3000}}');
+
+INSERT INTO debezium VALUES
+('{"op": "d", "before": {"id": 2, "name": "hammer", "weight": 0.75}, "after": null, "source": {"ts_ms": 4000}}');
+
+SELECT id, name, weight, changed FROM products;
+--> 1 | scooter | 5.170 | 1970-01-01 00:00:03
+
+-- With a column of row-kind and without a key: every change, in a batch and in a stream.
+CREATE TABLE product_changes (
+  kind STRING METADATA FROM 'row-kind' VIRTUAL,
+  id INT,
+  weight DECIMAL(10, 3),
+  `offset` BIGINT METADATA VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'inventory.products',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'debezium-json'
+);
+
+SELECT kind, id, weight FROM product_changes ORDER BY `offset`, kind DESC;
+--> +I | 1 | 5.150
+--> +I | 2 | 0.750
+--> -U | 1 | 5.150
+--> +U | 1 | 5.170
+--> -D | 2 | 0.750

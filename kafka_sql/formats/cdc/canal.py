@@ -1,0 +1,72 @@
+"""canal-json: what Canal writes of MySQL. Facts: flink-json's CanalJsonDecodingFormat and its schemas."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
+from kafka_sql.formats.cdc.json import Keep, change_format
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
+from kafka_sql.options import Options, string
+
+DATABASE_INCLUDE: Final = string(
+    "canal-json.database.include",
+    "Regular expression (Java's): only records whose whole `database` it matches are read.",
+)
+TABLE_INCLUDE: Final = string(
+    "canal-json.table.include", "Regular expression (Java's): only records whose whole `table` it matches are read."
+)
+
+_IGNORE: Final = {IGNORE_PARSE_ERRORS.key: "true"}
+_SQL_TYPES: Final = pa.map_(pa.string(), pa.int32())
+
+CANAL: Final = Dialect(
+    name="Canal",
+    new="data",
+    old="old",
+    operation="type",
+    inserts=("INSERT",),
+    updates=("UPDATE",),
+    deletes=("DELETE",),
+    skipped=("CREATE",),
+    partial_old=True,
+    many=True,
+    metadata={
+        "database": Metadata(pa.string(), "database", pa.string()),
+        "table": Metadata(pa.string(), "table", pa.string()),
+        "sql-type": Metadata(_SQL_TYPES, "sqlType", _SQL_TYPES),
+        "pk-names": Metadata(pa.list_(pa.string()), "pkNames", pa.list_(pa.string())),
+        "ingestion-timestamp": Metadata(MILLIS, "ts", pa.int64(), from_millis),
+        "event-timestamp": Metadata(MILLIS, "es", pa.int64(), from_millis),
+    },
+)
+
+
+def _keep(options: Options) -> Keep | None:
+    """Which payloads are read: those of the databases and tables that are included, before their rows are looked at."""
+    patterns = {"database": options.get(DATABASE_INCLUDE), "table": options.get(TABLE_INCLUDE)}
+    wanted = {field: re.compile(pattern) for field, pattern in patterns.items() if pattern is not None}
+    if not wanted:
+        return None
+    decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in wanted]), Options(JSON_OPTIONS, _IGNORE))
+
+    def keep(payloads: pa.BinaryArray) -> pa.BooleanArray:
+        made = decoder.decode(payloads)
+        rows = np.arange(len(payloads)) if made.rows is None else np.asarray(made.rows)
+        left_out = np.zeros(len(payloads), np.bool_)
+        for pattern, column in zip(wanted.values(), made.columns, strict=True):
+            values = column.dictionary_encode()  # few names, many records
+            fits = [name is not None and pattern.fullmatch(name) is not None for name in values.dictionary.to_pylist()]
+            matches = pa.array(fits, pa.bool_()).take(values.indices).fill_null(False)
+            left_out[rows[~np.asarray(matches)]] = True
+        return pa.array(~left_out)  # what is no JSON stays, for its error to be told
+
+    return keep
+
+
+CANAL_JSON: Final = change_format("canal-json", CANAL, (DATABASE_INCLUDE, TABLE_INCLUDE), keep=_keep)

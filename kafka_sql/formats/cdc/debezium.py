@@ -1,0 +1,63 @@
+"""debezium-json: what Debezium's connectors write. Facts: flink-json's DebeziumJsonDecodingFormat and its schemas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Dialect, Metadata, from_millis, of_source
+from kafka_sql.formats.cdc.json import change_format
+from kafka_sql.options import Options, boolean
+
+SCHEMA_INCLUDE: Final = boolean(
+    "debezium-json.schema-include",
+    "Whether the records hold their schema, too: Kafka Connect writes it with 'value.converter.schemas.enable'. Such "
+    "a topic can only be read.",
+    default="false",
+)
+
+
+def _source(key: str) -> Metadata:
+    return Metadata(pa.string(), "source", pa.struct([(key, pa.string())]), of_source(key))
+
+
+def _source_time(sources: pa.Array) -> pa.Array:
+    return from_millis(of_source("ts_ms")(sources))
+
+
+DEBEZIUM: Final = Dialect(
+    name="Debezium",
+    new="after",
+    old="before",
+    operation="op",
+    inserts=("c", "r"),
+    updates=("u",),
+    deletes=("d",),
+    old_when_deleted=True,
+    metadata={
+        "schema": Metadata(pa.string(), "schema", pa.string(), outside=True),
+        "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
+        "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), _source_time),
+        "source.database": _source("db"),
+        "source.schema": _source("schema"),
+        "source.table": _source("table"),
+        "source.properties": Metadata(SOURCE, "source", SOURCE),
+    },
+)
+
+
+def _wrapped(options: Options) -> bool:
+    return options[SCHEMA_INCLUDE]
+
+
+def _check_writing(options: Options) -> None:
+    if options[SCHEMA_INCLUDE]:
+        raise InvalidOptionError(
+            "Debezium JSON serialization doesn't support 'debezium-json.schema-include' option been set to true. Set "
+            "it to 'false' or leave it out, or write through another table."
+        )
+
+
+DEBEZIUM_JSON: Final = change_format("debezium-json", DEBEZIUM, (SCHEMA_INCLUDE,), _wrapped, _check_writing)

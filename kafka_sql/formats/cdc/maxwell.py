@@ -1,0 +1,29 @@
+"""maxwell-json: what Maxwell writes of MySQL. Facts: flink-json's MaxwellJsonDecodingFormat and its schemas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_seconds
+from kafka_sql.formats.cdc.json import change_format
+
+MAXWELL: Final = Dialect(
+    name="Maxwell",
+    new="data",
+    old="old",
+    operation="type",
+    inserts=("insert",),
+    updates=("update",),
+    deletes=("delete",),
+    partial_old=True,
+    metadata={
+        "database": Metadata(pa.string(), "database", pa.string()),
+        "table": Metadata(pa.string(), "table", pa.string()),
+        "primary-key-columns": Metadata(pa.list_(pa.string()), "primary_key_columns", pa.list_(pa.string())),
+        "ingestion-timestamp": Metadata(MILLIS, "ts", pa.int64(), from_seconds),
+    },
+)
+
+MAXWELL_JSON: Final = change_format("maxwell-json", MAXWELL)

@@ -1,0 +1,80 @@
+-- Formats of changes: what a batch reads, what is refused, and the way there and back by row-kind.
+CREATE TABLE stock (
+  id INT NOT NULL,
+  name STRING,
+  kind STRING METADATA FROM 'row-kind',
+  PRIMARY KEY (id) NOT ENFORCED
+) WITH (
+  ${kafka}, 'topic' = 'changes', 'format' = 'ogg-json'
+);
+
+INSERT INTO stock VALUES (1, 'a', '+I');
+
+INSERT INTO stock VALUES (2, 'b', NULL);
+
+INSERT INTO stock VALUES (1, 'a', '-U');
+
+INSERT INTO stock VALUES (1, 'A', '+U');
+
+INSERT INTO stock VALUES (3, 'c', '+I');
+
+INSERT INTO stock (id, name, kind) SELECT id, name, '-D' FROM stock WHERE id = 2;
+
+SELECT * FROM stock ORDER BY id;
+--> 1 | A | +I
+--> 3 | c | +I
+
+INSERT INTO stock VALUES (9, 'x', 'D');
+--! 'D' is no row kind
+
+INSERT INTO stock VALUES (NULL, 'x', '+I');
+--! column 'id' is declared NOT NULL
+
+CREATE TABLE documents (v STRING) WITH (
+  ${kafka}, 'topic' = 'changes', 'format' = 'raw'
+);
+
+SELECT v FROM documents;
+--> {"before":null,"after":{"id":1,"name":"a"},"op_type":"I"}
+--> {"before":null,"after":{"id":2,"name":"b"},"op_type":"I"}
+--> {"before":{"id":1,"name":"a"},"after":null,"op_type":"D"}
+--> {"before":null,"after":{"id":1,"name":"A"},"op_type":"I"}
+--> {"before":null,"after":{"id":3,"name":"c"},"op_type":"I"}
+--> {"before":{"id":2,"name":"b"},"after":null,"op_type":"D"}
+
+-- Without a key and without kinds there is no telling what a row is.
+CREATE TABLE neither (id INT) WITH (
+  ${kafka}, 'topic' = 'changes', 'format' = 'ogg-json'
+);
+
+SELECT * FROM neither;
+--! Declare PRIMARY KEY (...) NOT ENFORCED to read the current content
+
+SELECT * FROM STREAM neither;
+--! a stream of the format 'ogg-json' is a stream of changes
+
+-- What the formats tell besides the row.
+CREATE TABLE canal (
+  id INT,
+  kind STRING METADATA FROM 'row-kind' VIRTUAL,
+  `database` STRING METADATA FROM 'value.database' VIRTUAL,
+  keys ARRAY<STRING> METADATA FROM 'value.pk-names' VIRTUAL,
+  at TIMESTAMP_LTZ(3) METADATA FROM 'value.event-timestamp' VIRTUAL
+) WITH (
+  ${kafka}, 'topic' = 'canal', 'format' = 'canal-json', 'canal-json.table.include' = 'or.*'
+);
+
+CREATE TABLE canal_documents (v STRING) WITH (
+  ${kafka}, 'topic' = 'canal', 'format' = 'raw'
+);
+
+INSERT INTO canal_documents VALUES
+('{"database":"shop","table":"orders","type":"UPDATE","data":[{"id":1},{"id":2}],"old":[{},{"id":3}],"pkNames":["id"],"es":1500}');
+
+INSERT INTO canal_documents VALUES ('{"database":"shop","table":"users","type":"INSERT","data":[{"id":"no number"}]}');
+
+SELECT * FROM canal;
+--> 1 | -U | shop | ['id'] | 1970-01-01 00:00:01.500
+--> 1 | +U | shop | ['id'] | 1970-01-01 00:00:01.500
+--> 3 | -U | shop | ['id'] | 1970-01-01 00:00:01.500
+--> 2 | +U | shop | ['id'] | 1970-01-01 00:00:01.500
