@@ -102,10 +102,17 @@ def test_two_runs_with_records_in_between(project: Path, topics: Topics) -> None
     by_run = [sorted((str(r["country"]), r["revenue"]) for r in run) for run in (written[:2], written[2:])]
     assert by_run == [[("DE", 32.97), ("FR", 120.0)], [("DE", 32.97), ("FR", 120.0), ("US", 100.5)]]
 
-    dbt(project, topics.bootstrap, "docs", "generate")
-    catalog = json.loads((project / "target/catalog.json").read_text())
-    assert set(catalog["nodes"]) >= {"model.shop.order_log", "model.shop.revenue", "model.shop.stg_orders"}
-
     files = [path for path in project.rglob("*") if path.is_file()]
     assert any(b"${env:KAFKA_PASSWORD}" in path.read_bytes() for path in files)
     assert [path for path in files if b"planted-secret" in path.read_bytes()] == []
+
+
+@pytest.mark.long
+def test_documentation(project: Path, topics: Topics) -> None:
+    for topic in ("orders", "revenue", "large-orders"):
+        topics.create_named(topic)
+    topics.put("orders", *FIRST)
+    for command in (["deps"], ["build"], ["docs", "generate"]):
+        dbt(project, topics.bootstrap, *command)
+    catalog = json.loads((project / "target/catalog.json").read_text())
+    assert set(catalog["nodes"]) >= {"model.shop.order_log", "model.shop.revenue", "model.shop.stg_orders"}

@@ -43,6 +43,7 @@ def test_every_figure_is_checked_and_right() -> None:
         assert file.read_text().splitlines()[0] in done.stdout  # every statement is shown
 
 
+@pytest.mark.long
 def test_a_wrong_figure_fails_the_demo() -> None:
     done = run("-c", FORGED)
     assert done.returncode == 1, done.stdout + done.stderr

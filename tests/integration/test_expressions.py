@@ -176,7 +176,9 @@ def translated() -> dict[tuple[str, str], Typed]:
     return {(case.table, case.expression): typed(case.table, case.expression) for case in CASES}
 
 
-@pytest.mark.parametrize(("zone", "ansi"), [("UTC", "true"), ("America/New_York", "false")])
+@pytest.mark.parametrize(
+    ("zone", "ansi"), [("UTC", "true"), pytest.param("America/New_York", "false", marks=pytest.mark.long)]
+)
 def test_values_are_flinks(session: Any, translated: dict[tuple[str, str], Typed], zone: str, ansi: str) -> None:
     session.conf.set("spark.sql.session.timeZone", zone)
     session.conf.set("spark.sql.ansi.enabled", ansi)

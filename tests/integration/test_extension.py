@@ -161,6 +161,7 @@ def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_pat
     assert [path.name for path in tables.rglob("*.sql")] == ["default.sums.sql"]
 
 
+@pytest.mark.long
 def test_without_a_python_that_has_kafka_sql(conf: list[str], tmp_path: Path) -> None:
     out, err = spark_sql(
         tmp_path,
@@ -228,6 +229,7 @@ def printed(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
     return rows, re.findall(r"^Error: \S+ Error running query: (\[\S+\] .{24})", err, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int], tmp_path: Path) -> None:
     url, pid = server
     topic = topics.create()
