@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import numpy as np
@@ -12,14 +11,20 @@ from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
 from kafka_sql.formats.cdc.json import Keep, change_format
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
-from kafka_sql.options import Options, string
+from kafka_sql.options import Option, Options
+from kafka_sql.options.java_pattern import java_pattern
 
-DATABASE_INCLUDE: Final = string(
+DATABASE_INCLUDE: Final = Option(
     "canal-json.database.include",
+    java_pattern,
+    "String",
     "Regular expression (Java's): only records whose whole `database` it matches are read.",
 )
-TABLE_INCLUDE: Final = string(
-    "canal-json.table.include", "Regular expression (Java's): only records whose whole `table` it matches are read."
+TABLE_INCLUDE: Final = Option(
+    "canal-json.table.include",
+    java_pattern,
+    "String",
+    "Regular expression (Java's): only records whose whole `table` it matches are read.",
 )
 
 _IGNORE: Final = {IGNORE_PARSE_ERRORS.key: "true"}
@@ -50,7 +55,7 @@ CANAL: Final = Dialect(
 def _keep(options: Options) -> Keep | None:
     """Which payloads are read: those of the databases and tables that are included, before their rows are looked at."""
     patterns = {"database": options.get(DATABASE_INCLUDE), "table": options.get(TABLE_INCLUDE)}
-    wanted = {field: re.compile(pattern) for field, pattern in patterns.items() if pattern is not None}
+    wanted = {field: pattern for field, pattern in patterns.items() if pattern is not None}
     if not wanted:
         return None
     decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in wanted]), Options(JSON_OPTIONS, _IGNORE))
