@@ -50,9 +50,6 @@ CREATE TABLE neither (id INT) WITH (
 SELECT * FROM neither;
 --! Declare PRIMARY KEY (...) NOT ENFORCED to read the current content
 
-SELECT * FROM STREAM neither;
---! a stream of the format 'ogg-json' is a stream of changes
-
 -- What the formats tell besides the row.
 CREATE TABLE canal (
   id INT,
@@ -69,12 +66,12 @@ CREATE TABLE canal_documents (v STRING) WITH (
 );
 
 INSERT INTO canal_documents VALUES
-('{"database":"shop","table":"orders","type":"UPDATE","data":[{"id":1},{"id":2}],"old":[{},{"id":3}],"pkNames":["id"],"es":1500}');
+('{"database":"shop","table":"orders","type":"UPDATE","data":[{"id":1},{"id":2}],"old":[{"id":7},{"id":3}],"pkNames":["id"],"es":1500}');
 
 INSERT INTO canal_documents VALUES ('{"database":"shop","table":"users","type":"INSERT","data":[{"id":"no number"}]}');
 
 SELECT * FROM canal;
---> 1 | -U | shop | ['id'] | 1970-01-01 00:00:01.500
---> 1 | +U | shop | ['id'] | 1970-01-01 00:00:01.500
---> 3 | -U | shop | ['id'] | 1970-01-01 00:00:01.500
---> 2 | +U | shop | ['id'] | 1970-01-01 00:00:01.500
+--> 7 | -U | shop | [id] | 1970-01-01 00:00:01.500000
+--> 1 | +U | shop | [id] | 1970-01-01 00:00:01.500000
+--> 3 | -U | shop | [id] | 1970-01-01 00:00:01.500000
+--> 2 | +U | shop | [id] | 1970-01-01 00:00:01.500000
