@@ -67,6 +67,7 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
         "execution.checkpointing.dir",
         "execution.checkpointing.interval",
         "pipeline.name",
+        "metrics.reporter.prom.port",
     ):
         spark.sql(f"RESET '{key}'")
     for row in spark.sql("SHOW TABLES").collect():
