@@ -20,6 +20,7 @@ from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.changes import check_batch, check_key, check_stream
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.readers import BatchReader, StreamReader
+from kafka_sql.source.triggers import check_triggers
 from kafka_sql.zone import SESSION_ZONE
 
 
@@ -90,7 +91,9 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
 
     Raises:
         SchemaError: a column that the format or Kafka's metadata cannot carry.
+        UnsupportedOptionError: an option that this version of Spark cannot carry.
     """
+    check_triggers(definition)
     schema = arrow_schema(stored)
     metadata = metadata_columns(definition, schema)
     asked = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.of_format)

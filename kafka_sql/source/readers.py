@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -17,7 +17,10 @@ from kafka_sql.source.clients import reading_config
 from kafka_sql.source.enumerate import snapshot
 from kafka_sql.source.splits import Task, tasks
 from kafka_sql.source.stream import Stream
-from kafka_sql.source.triggers import ReadLimit, SupportsTriggerAvailableNow, check_triggers, default_limit, is_limited
+from kafka_sql.source.triggers import SupportsTriggerAvailableNow, check_triggers, default_limit, is_limited
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit
 
 Json = dict[str, Any]
 

@@ -24,7 +24,6 @@ else:
     try:
         from pyspark.sql.streaming.datasource import (
             ReadAllAvailable,
-            ReadLimit,
             ReadMaxBytes,
             ReadMaxRows,
             ReadMinRows,
@@ -39,7 +38,7 @@ else:
             """Nothing to implement: this Spark ends such a query after one batch, by itself."""
 
 
-__all__ = ["AVAILABLE", "ReadLimit", "SupportsTriggerAvailableNow", "check_triggers", "default_limit", "is_limited"]
+__all__ = ["AVAILABLE", "SupportsTriggerAvailableNow", "check_triggers", "default_limit", "is_limited"]
 
 
 def check_triggers(definition: Definition) -> None:

@@ -1,0 +1,42 @@
+"""Admission control, and a Spark that has none."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import UnsupportedOptionError
+from kafka_sql.source import triggers
+from kafka_sql.source.admission import limits
+from kafka_sql.table import Column, Table
+
+
+def declared(**options: str) -> Definition:
+    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
+    return define(Table(("orders",), (Column("a", "INT", "INT"),), given))
+
+
+@pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])
+def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = declared(**{option: "1"})
+    triggers.check_triggers(table)
+    monkeypatch.setattr(triggers, "AVAILABLE", False)
+    triggers.check_triggers(declared())
+    with pytest.raises(UnsupportedOptionError, match=f"Table 'orders': option '{option}' needs PySpark 4.2 or later"):
+        triggers.check_triggers(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ReadAllAvailable()),
+        ({"scan.max-offsets-per-trigger": "7", "scan.max-bytes-per-trigger": "1 kb"}, ReadMaxRows(7)),
+        ({"scan.max-bytes-per-trigger": "1 kb", "scan.min-offsets-per-trigger": "2"}, ReadMaxBytes(1024)),
+        ({"scan.min-offsets-per-trigger": "2"}, ReadMinRows(2)),
+    ],
+)
+def test_the_limit_that_spark_hands_back(options: dict[str, str], expected: object) -> None:
+    limit = triggers.default_limit(limits(declared(**options).options))
+    assert limit == expected
+    assert triggers.is_limited(limit) is (not isinstance(expected, ReadAllAvailable))
