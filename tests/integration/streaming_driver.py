@@ -20,8 +20,9 @@ DECLARATION = """CREATE TABLE src (a INT, `partition` INT METADATA VIRTUAL, `off
 def main(broker: str, topic: str, folder: str) -> None:
     """Stream in batches of few records."""
     spark = kafka_sql.enable(
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it does not live long
         .config("spark.sql.warehouse.dir", str(Path(folder) / "warehouse"))
         .getOrCreate()
     )
