@@ -71,7 +71,7 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
         port: where to serve Prometheus text (``http://<host>:<port>/metrics``); 0 takes a free one.
 
     Raises:
-        OSError: the port is taken.
+        InvalidOptionError: the port is taken.
     """
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from kafka_sql.errors import InvalidOptionError
 from kafka_sql.observability.listener import Observer
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
 from kafka_sql.source.checkpoint import Offsets
@@ -74,11 +75,17 @@ def serve(observer: Observer, port: int) -> int:
     """Serve an observer's metrics; the port. A second call for the same observer gives the first one's.
 
     Raises:
-        OSError: the port is taken.
+        InvalidOptionError: the port is taken, or not this user's.
     """
     if id(observer) not in _served:
         registry = CollectorRegistry()
         registry.register(_Metrics(observer))
-        server, _ = start_http_server(port, registry=registry)
+        try:
+            server, _ = start_http_server(port, registry=registry)
+        except OSError as e:
+            raise InvalidOptionError(
+                f"Invalid value '{port}' for option 'metrics.reporter.prom.port': metrics cannot be served there "
+                f"({e.strerror}). Choose another port, or '0' for a free one."
+            ) from e
         _served[id(observer)] = server.server_port
     return _served[id(observer)]

@@ -1,0 +1,50 @@
+"""Prometheus text on a port."""
+
+from __future__ import annotations
+
+import socket
+import urllib.request
+
+import pytest
+
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
+from kafka_sql.observability.prometheus import serve
+
+
+class Observed:
+    """An observer of one query."""
+
+    def jobs(self) -> dict[str, JobMetrics]:
+        table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)
+        return {"id-1": JobMetrics("copy", [table], num_records_in=5, last_read=0), "id-2": JobMetrics()}
+
+
+def test_every_metric_with_its_labels() -> None:
+    observer = Observed()
+    port = serve(observer, 0)  # type: ignore[arg-type]
+    assert serve(observer, 0) == port  # type: ignore[arg-type]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    shown = [line for line in lines if "sourceIdleTime" not in line]
+    assert shown == [
+        'kafka_sql_numRecordsIn{job_id="id-1",job_name="copy"} 5.0',
+        'kafka_sql_numRecordsIn{job_id="id-2",job_name=""} 0.0',
+        'kafka_sql_numRecordsInPerSecond{job_id="id-1",job_name="copy"} 0.0',
+        'kafka_sql_numRecordsInPerSecond{job_id="id-2",job_name=""} 0.0',
+        'kafka_sql_pendingRecords{job_id="id-1",job_name="copy",table="default.src"} 2.0',
+        'kafka_sql_commitsSucceeded{job_id="id-1",job_name="copy",table="default.src"} 3.0',
+        'kafka_sql_commitsFailed{job_id="id-1",job_name="copy",table="default.src"} 1.0',
+        'kafka_sql_currentOffset{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 5.0',
+        'kafka_sql_records_lag{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 2.0',
+    ]
+    assert len(lines) == len(shown) + 2
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidOptionError, match=f"'{port}' for option 'metrics.reporter.prom.port': .*'0' for a"):
+            serve(Observed(), port)  # type: ignore[arg-type]
