@@ -21,6 +21,7 @@ _SMALL: Final = {
     "max.partition.fetch.bytes": "262144",
     "queued.max.messages.kbytes": "16384",
     "enable.auto.commit": "false",
+    "enable.partition.eof": "true",
     "auto.offset.reset": "error",
 }
 
@@ -51,21 +52,20 @@ def _sample(consumer: Consumer, starts: Mapping[Position, int]) -> dict[Position
     totals: dict[Position, int] = dict.fromkeys(starts, 0)
     counts: dict[Position, int] = dict.fromkeys(starts, 0)
     lasts: dict[Position, int] = {}
+    wanted = set(starts)
     deadline = time.monotonic() + _SECONDS
-    while (left := deadline - time.monotonic()) > 0 and any(n < RECORDS for n in counts.values()):
-        message = consumer.poll(min(left, 1.0))
+    while wanted and (left := deadline - time.monotonic()) > 0:
+        message = consumer.poll(left)
         if message is None:
-            if lasts:  # a second without more: the partitions end here
-                break
-            continue
-        if message.error() is not None:
-            continue
+            break
         place = (str(message.topic()), int(message.partition() or 0))
-        if counts[place] == RECORDS:
-            continue
-        totals[place] += len(message.value() or b"") + len(message.key() or b"")
-        counts[place] += 1
-        lasts[place] = int(message.offset() or 0)
-        if counts[place] == RECORDS:
-            consumer.pause([TopicPartition(*place)])
+        if message.error() is not None:  # its end, or what the reader will name when it comes here
+            wanted.discard(place)
+        elif place in wanted:
+            totals[place] += len(message.value() or b"") + len(message.key() or b"")
+            counts[place] += 1
+            lasts[place] = int(message.offset() or 0)
+            if counts[place] == RECORDS:
+                wanted.discard(place)
+                consumer.pause([TopicPartition(*place)])
     return {p: totals[p] / (last + 1 - starts[p]) for p, last in lasts.items()}
