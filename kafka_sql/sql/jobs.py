@@ -33,6 +33,7 @@ class Job:
         name: its 'pipeline.name'.
         started: seconds since the epoch.
         stopped: whether it was asked to stop.
+        writer: cluster and transactional id prefix of an exactly-once sink.
     """
 
     query: StreamingQuery
@@ -40,6 +41,7 @@ class Job:
     name: str | None
     started: float = field(default_factory=time.time)
     stopped: bool = False
+    writer: tuple[str, str] | None = None
 
     @property
     def status(self) -> str:

@@ -12,6 +12,7 @@ from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.observability import observe
 from kafka_sql.sql import checkpoints, settings
+from kafka_sql.sql.exactly_once import check_writer
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.jobs import Job, remember
 from kafka_sql.sql.output import begin
@@ -48,8 +49,9 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
     folder = checkpoints.local_folder(spark, location) if chosen is None else None
     if folder is not None:
         checkpoints.check(folder, entry.definition.name, name, text)
-    writer = query.writeStream.queryName(name).option("checkpointLocation", location)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
+    identity = check_writer(spark, entry.definition, interval)
+    writer = query.writeStream.queryName(name).option("checkpointLocation", location)
     if interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     port = settings.read(spark, settings.METRICS_PORT)
@@ -57,6 +59,7 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
         observe(spark, port)
     with active(spark):
         job = remember(spark, begin(writer, entry))
+    job.writer = identity
     if folder is not None:
         checkpoints.keep(folder, text)
     return job

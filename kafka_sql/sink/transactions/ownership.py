@@ -70,12 +70,18 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
     _refuse_superseded(found, writer, batch)
     before = claims(found).get(writer.prefix)
     if before is None or before.run != writer.run:
-        older = (*before.superseded, before.run)[-_REMEMBERED:] if before is not None else ()
-        topics = writer.topics if writer.query is not None else None
-        mine = Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
+        mine = next_claim(found, writer)
         log.write({mine.key: mine.encoded()})
     known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
     return Owned(writer, log, (writer.prefix, *others), known)
+
+
+def next_claim(log: dict[str, bytes], writer: Writer) -> Claim:
+    """The claim with which a writer takes the place of the one before it."""
+    before = claims(log).get(writer.prefix)
+    older = (*before.superseded, before.run)[-_REMEMBERED:] if before is not None else ()
+    topics = writer.topics if writer.query is not None else None
+    return Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
 
 
 def fenced(config: Mapping[str, str], writer: Writer) -> WriterFencedError | None:

@@ -1,0 +1,88 @@
+"""``kafka-sql transactions``: what a crash of an exactly-once writer left open. Needs no Spark."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import javaproperties
+
+from kafka_sql.errors import KafkaSqlError
+
+COMMAND = "transactions"
+
+
+def run(argv: Sequence[str]) -> int:
+    """Carry out the command; its exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        properties = _properties(arguments)
+        for line in _lines(arguments, properties):
+            print(line)
+    except (KafkaSqlError, OSError) as e:
+        print(e, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    add = shared.add_argument
+    add("--bootstrap-server", required=True, metavar="HOST:PORT", help="brokers to start from")
+    add("--prefix", required=True, help="the table's 'sink.transactional-id-prefix'")
+    add("--command-config", metavar="FILE", help="a properties file for the client, as Kafka's own tools take it")
+    add(
+        "--property",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property of the client; ${env:NAME} and ${file:PATH:KEY} are references",
+    )
+    parser = argparse.ArgumentParser(f"kafka-sql {COMMAND}", description=__doc__, allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", parents=[shared], help="open transactions, and whether they were decided")
+    commit = commands.add_parser("commit", parents=[shared], help="commit those that were decided")
+    commit.add_argument(
+        "--accept-missing", action="store_true", help="batches that lost a part after the decision count as written"
+    )
+    abort = commands.add_parser(
+        "abort", parents=[shared], help="abort those that were not; ends who writes by the prefix"
+    )
+    abort.add_argument("--rewrite", action="store_true", help="forget the last decision: its batch is written again")
+    return parser
+
+
+def _properties(arguments: argparse.Namespace) -> dict[str, str]:
+    given: dict[str, str] = {}
+    if arguments.command_config is not None:
+        given.update(javaproperties.loads(Path(arguments.command_config).read_text(encoding="utf-8")))
+    for pair in arguments.property:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            _parser().error("--property expects KEY=VALUE")
+        given[key.strip()] = value
+    return {**given, "bootstrap.servers": arguments.bootstrap_server}
+
+
+def _lines(arguments: argparse.Namespace, properties: dict[str, str]) -> list[str]:
+    from kafka_sql.sink.transactions.tools import abort_transactions, commit_transactions, list_transactions
+
+    prefix = arguments.prefix
+    if arguments.command == "commit":
+        return [f"committed\t{t}" for t in commit_transactions(properties, prefix, arguments.accept_missing)]
+    if arguments.command == "abort":
+        return [f"aborted\t{t}" for t in abort_transactions(properties, prefix, arguments.rewrite)]
+    return [
+        "\t".join(
+            (
+                t.id,
+                "decided" if t.decided else "undecided",
+                ",".join(t.topics),
+                t.started.isoformat(" ", "seconds"),
+                f"aborted by the brokers at {t.aborts.isoformat(' ', 'seconds')}",
+            )
+        )
+        for t in list_transactions(properties, prefix)
+    ]

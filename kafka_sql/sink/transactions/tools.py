@@ -1,0 +1,140 @@
+"""What a crash left open, by hand: list it, commit what was decided, abort the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Final
+
+from kafka_sql.kafka.decision_log import LogWriter, read_log
+from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.protocol.requests import Described
+from kafka_sql.kafka.protocol.transactions import Transactions
+from kafka_sql.sink.transactions.failures import statement_lost
+from kafka_sql.sink.transactions.names import driver_id, run_of, short, task_prefix
+from kafka_sql.sink.transactions.ownership import next_claim
+from kafka_sql.sink.transactions.records import Decision, Writer, decisions
+from kafka_sql.sink.transactions.settle import abort_all, commit_all
+
+_HAND: Final = "transactions"
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """A transaction that a task left open, or has just prepared.
+
+    Attributes:
+        id: the transactional id.
+        decided: whether it is to be committed.
+        topics: that it has written to.
+        started: when it was begun.
+        aborts: when the brokers abort it.
+    """
+
+    id: str
+    decided: bool
+    topics: tuple[str, ...]
+    started: datetime
+    aborts: datetime
+
+
+def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTransaction]:
+    """The open transactions under a prefix; those of a query that runs are among them while it writes.
+
+    Args:
+        properties: Kafka's client properties, as 'properties.*' of a table without that prefix.
+
+    Raises:
+        OptionError: a property is none.
+        BrokerError: the brokers do not answer.
+    """
+    config = to_librdkafka(properties)
+    transactions = Transactions(config)
+    decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
+    found = transactions.describe(_ids(transactions, prefix))
+    transactions.close()
+    return [_shown(key, d, key in decided) for key, d in sorted(found.items()) if d is not None]
+
+
+def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missing: bool = False) -> list[str]:
+    """Commit what was decided under a prefix and is still open; disturbs no query that runs.
+
+    Args:
+        accept_missing: batches and statements that lost a part after they were decided count as written.
+
+    Returns:
+        the ids of the transactions that were committed.
+
+    Raises:
+        DecidedTransactionLostError: the brokers have aborted a part of a statement.
+        BrokerError: the brokers do not answer.
+    """
+    config = to_librdkafka(properties)
+    transactions = Transactions(config)
+    known = _of(config, prefix)
+    open_ = set(_ids(transactions, prefix))
+    late = [d for decision in known for d in decision.transactions if d.id in open_]
+    committed, _ = commit_all(transactions, config, late)
+    if accept_missing:
+        _write(config, prefix, accepted=known)
+    else:
+        for statement in [d for d in known if d.query is None]:
+            _, lost = commit_all(transactions, config, statement.transactions)
+            if lost:
+                raise statement_lost(statement, lost)
+    transactions.close()
+    return [d.id for d in committed]
+
+
+def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool = False) -> list[str]:
+    """Abort what was not decided under a prefix. A query that runs under it is ended, so that it cannot decide meanwhile.
+
+    Args:
+        rewrite: also forget the last decision, so that a query writes its last batch again as a whole. What of it was
+            committed is then there twice.
+
+    Returns:
+        the ids of the transactions that were aborted.
+
+    Raises:
+        BrokerError: the brokers do not answer.
+    """
+    config = to_librdkafka(properties)
+    transactions = Transactions(config)
+    if not rewrite and not _ids(transactions, prefix):
+        return []
+    forgotten = tuple(_of(config, prefix)) if rewrite else ()
+    _write(config, prefix, forgotten=forgotten)
+    decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
+    aborted = abort_all(transactions, [t for t in _ids(transactions, prefix) if t not in decided])
+    transactions.close()
+    return aborted
+
+
+def _write(
+    config: Mapping[str, str], prefix: str, accepted: list[Decision] | None = None, forgotten: tuple[Decision, ...] = ()
+) -> None:
+    """Claim the prefix, which ends whoever writes under it, and change what was decided."""
+    log = LogWriter(config, driver_id(prefix))
+    log.fence()
+    hand = Writer(_HAND, prefix, "", short(str(datetime.now(timezone.utc).timestamp())), None)
+    mine = next_claim(read_log(config), hand)
+    changed: dict[str, bytes | None] = {d.key: replace(d, accepted=True).encoded() for d in accepted or ()}
+    log.write({mine.key: mine.encoded(), **changed, **dict.fromkeys(d.key for d in forgotten)})
+
+
+def _of(config: Mapping[str, str], prefix: str) -> list[Decision]:
+    return [d for d in decisions(read_log(config)) if d.prefix == prefix]
+
+
+def _ids(transactions: Transactions, prefix: str) -> list[str]:
+    return [t for t in transactions.ongoing(task_prefix(prefix)) if run_of(prefix, t)]
+
+
+def _shown(key: str, found: Described, decided: bool) -> OpenTransaction:
+    topics = tuple(sorted({topic for topic, _ in found.partitions}))
+    started, aborts = (
+        datetime.fromtimestamp(ms / 1000, timezone.utc) for ms in (found.started, found.started + found.timeout)
+    )
+    return OpenTransaction(key, decided, topics, started, aborts)
