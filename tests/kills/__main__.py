@@ -18,12 +18,19 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--naming", default="INCREMENTING", choices=["INCREMENTING", "POOLING"])
-    parser.add_argument("--bootstrap", help="host:port of a broker; by default one is started")
+    parser.add_argument("--bootstrap", help="host:port of a broker; by default one is started, and killed, too")
+    parser.add_argument("--nodes", type=int, default=1, choices=[1, 3], help="of the cluster that is started")
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        bootstrap = arguments.bootstrap or stack.enter_context(EmbeddedKafka()).bootstrap_servers
+        own = None if arguments.bootstrap else stack.enter_context(EmbeddedKafka(arguments.nodes))
+        bootstrap = arguments.bootstrap if own is None else own.bootstrap_servers
         found = campaign(
-            bootstrap, arguments.kills, arguments.seed, arguments.naming, lambda line: print(line, file=sys.stderr)
+            bootstrap,
+            arguments.kills,
+            arguments.seed,
+            arguments.naming,
+            lambda line: print(line, file=sys.stderr),
+            own.nodes if own is not None else (),
         )
     print(json.dumps(found))
     return 0 if right(found["concurrent"]) and right(found["final"]) else 1

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from kafka_sql.embedded import Node
 from tests.kills import oracle
 from tests.kills.engine import ROWS, Engine, table
 from tests.kills.points import POINTS, Doom
@@ -24,9 +26,17 @@ Log = Callable[[str], None]
 
 
 def campaign(
-    bootstrap: str, kills: int, seed: int = 1, naming: str = "INCREMENTING", log: Log = print
+    bootstrap: str,
+    kills: int,
+    seed: int = 1,
+    naming: str = "INCREMENTING",
+    log: Log = print,
+    nodes: Sequence[Node] = (),
 ) -> dict[str, Any]:
     """Kill the driver so many times; what was seen.
+
+    Args:
+        nodes: brokers, one of which is killed and started again in every tenth life.
 
     Must run in a process that has no Kafka client and no threads, as it forks.
 
@@ -44,11 +54,15 @@ def campaign(
         folder = Path(name)
         for life in range(kills):
             point = "anywhere" if chance.random() < 0.2 else POINTS[life % len(POINTS)]
+            point = "outliving" if nodes and life % 10 == 5 else point
             before = _done(folder)
             child = _FORK.Process(
                 target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-{life}", point, chance.random())
             )
             child.start()
+            if nodes and life % 10 == 5:
+                _kill_broker(chance.choice(nodes), folder, child)
+                died["broker"] += 1
             child.join(300)
             assert child.exitcode == -signal.SIGKILL, f"life {life}, '{point}': ended with {child.exitcode}"
             after = _done(folder)
@@ -73,6 +87,23 @@ def campaign(
         "concurrent": seen.verdict(produced),
         "final": final.verdict(produced),
     }
+
+
+def _kill_broker(node: Node, folder: Path, child: Any) -> None:
+    """Kill a broker while the driver writes, start it again, and kill the driver when it has gone on."""
+    _await_progress(folder, child)
+    node.kill()
+    node.restart()
+    _await_progress(folder, child)
+    os.kill(child.pid, signal.SIGKILL)
+
+
+def _await_progress(folder: Path, child: Any) -> None:
+    before, deadline = _done(folder), time.monotonic() + 120
+    while _done(folder) <= before:
+        assert child.is_alive(), f"the driver ended with {child.exitcode}"
+        assert time.monotonic() < deadline, "no progress in 120 s"
+        child.join(0.05)
 
 
 def _live(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from kafka_sql.kafka.decision_log import LogWriter, read_log
@@ -88,7 +88,7 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
 
 
 def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool = False) -> list[str]:
-    """Abort what was not decided under a prefix. A query that runs under it is ended, so that it cannot decide meanwhile.
+    """Abort what was not decided under a prefix; ends a query that runs under it, so that it cannot decide meanwhile.
 
     Args:
         rewrite: also forget the last decision, so that a query writes its last batch again as a whole. What of it was
@@ -134,7 +134,5 @@ def _ids(transactions: Transactions, prefix: str) -> list[str]:
 
 def _shown(key: str, found: Described, decided: bool) -> OpenTransaction:
     topics = tuple(sorted({topic for topic, _ in found.partitions}))
-    started, aborts = (
-        datetime.fromtimestamp(ms / 1000, timezone.utc) for ms in (found.started, found.started + found.timeout)
-    )
-    return OpenTransaction(key, decided, topics, started, aborts)
+    started = datetime.fromtimestamp(found.started / 1000, timezone.utc)
+    return OpenTransaction(key, decided, topics, started, started + timedelta(milliseconds=found.timeout))
