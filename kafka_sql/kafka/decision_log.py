@@ -26,8 +26,8 @@ LOG_TOPIC: Final = "__kafka_sql_transactions"
 _LOG = logging.getLogger("kafka_sql.kafka")
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 _FENCED: Final = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
-_TIMEOUT_MS: Final = 20_000  # of a writer's transaction: a dead one holds readers up no longer
-_VISIBLE_SECONDS: Final = 60.0  # the brokers look for transactions that have timed out every 10 s
+_TIMEOUT_MS: Final = 60_000  # of a writer's transaction: a dead one holds readers of the log up no longer
+_VISIBLE_SECONDS: Final = 120.0  # the brokers look for transactions that have timed out every 10 s
 # small segments, cleaned early: the log is read as a whole
 _SETTINGS: Final = {
     "cleanup.policy": "compact",
@@ -61,7 +61,7 @@ class LogWriter:
                 "linger.ms": 0,
                 "compression.type": "none",
                 "retry.backoff.ms": 10,
-                "reconnect.backoff.ms": 1,
+                "reconnect.backoff.ms": 10,
             },
         )
 

@@ -13,13 +13,12 @@ from typing import Final
 
 from kafka_sql.errors import BrokerError, TransactionError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.producer import Producer, open_producer
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 
 _ABORT_MS: Final = 5000
 # librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
-_SWIFT: Final = {"reconnect.backoff.ms": "1", "retry.backoff.ms": "10"}
+_SWIFT: Final = {"reconnect.backoff.ms": "10", "retry.backoff.ms": "10"}
 _TIMEOUT_TOO_LARGE: Final = 50
 _FORBIDDEN: Final = 53
 
@@ -48,7 +47,7 @@ def open_transaction(
     mine[DELIVERY_TIMEOUT] = str(min(int(mine[DELIVERY_TIMEOUT]), int(mine[TRANSACTION_TIMEOUT])))
     with open_producer(mine, topic, table) as producer:
         handle = producer._handle
-        wait = int(patience(config) * 1000)
+        wait = int(mine[DELIVERY_TIMEOUT])  # brokers that are away may come back, as while records are sent
         _await_broker(handle.pointer, wait)
         _check(library.init_transactions(handle.pointer, wait), producer, transactional_id, mine)
         _check(library.begin_transaction(handle.pointer), producer, transactional_id, mine)

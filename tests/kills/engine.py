@@ -100,6 +100,10 @@ class Engine:
         batch = pa.record_batch({"a": [a for a, _ in rows], "k": [k for _, k in rows]}, _SCHEMA)
         return prepare(self.sink, task, iter([batch]), self.timeout)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self.committer.close()
+
     def last(self, kind: str) -> int:
         """The last batch that was planned, or done; -1 where there is none."""
         return max((int(p.name) for p in (self.folder / kind).iterdir()), default=-1)

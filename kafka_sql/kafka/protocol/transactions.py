@@ -10,11 +10,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, resolved
-from kafka_sql.kafka.protocol import requests
+from kafka_sql.kafka.protocol import requests, witness
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.requests import Described, Position
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
+from kafka_sql.kafka.protocol.witness import Outcome
 from kafka_sql.options.references import masked
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -26,6 +27,7 @@ _FORBIDDEN: Final = frozenset({29, 31, 53})
 _PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
 _LONGEST_PAUSE: Final = 1.0
 UNKNOWN_ID: Final = 105
+_OUT_OF_RANGE: Final = 1
 _OLDEST: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
 
 
@@ -125,6 +127,32 @@ class Transactions:
                 if producing.producer == described[key].producer and producing.first_offset >= 0:
                     found[key] = (*position, producing.first_offset)
         return found
+
+    def outcome(self, place: tuple[str, int, int], producer: int) -> Outcome:
+        """What became of a producer's transaction, by its first record in a partition.
+
+        Args:
+            place: topic, partition and offset of the record.
+
+        Raises:
+            BrokerError: the partition's leader does not answer.
+        """
+        topic, partition, offset = place
+
+        def ask() -> Outcome:
+            leaders = requests.read_leaders(self._any().ask(requests.leaders([topic])))
+            if (topic, partition) not in leaders:
+                raise _Passing(5)
+            answer = self._connection(leaders[topic, partition]).ask(witness.fetch(*place))
+            code, found = witness.read_fetch(answer, offset, producer)
+            if code == _OUT_OF_RANGE:
+                return Outcome.GONE
+            if code in _PASSING:
+                raise _Passing(code)
+            outcome: Outcome = _fine(f"{topic}[{partition}]@{offset}", code, found)
+            return outcome
+
+        return self._patiently(ask)
 
     def _ongoing(self) -> list[str]:
         found: list[str] = []

@@ -8,6 +8,7 @@ from typing import Final
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.decision_log import Fenced, read_log
+from kafka_sql.kafka.properties import API_TIMEOUT, DELIVERY_TIMEOUT
 from kafka_sql.kafka.protocol.requests import ONGOING, Described
 from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.sink.transactions.failures import (
@@ -40,9 +41,14 @@ class Committer:
             InvalidOptionError: a security setting that the protocol's client does not know.
         """
         self.writer = writer
-        self._config = config
+        # brokers that are away may come back: wait as long as for a record
+        self._config = {**config, API_TIMEOUT: config[DELIVERY_TIMEOUT]}
         self._transactions = Transactions(config)
         self._owned: Owned | None = None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transactions.close()
 
     def commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
         """Commit what the tasks have prepared, once and for all; a batch that was decided before is only completed.
@@ -59,7 +65,7 @@ class Committer:
                 return self._commit(batch, messages)
             except Fenced:
                 self._owned = None
-                why = fenced(self._config, self.writer)
+                why = fenced(self._config, self.writer, batch)
                 if why is not None:
                     self._abort(messages)
                     raise why from None
@@ -77,12 +83,12 @@ class Committer:
             self._sweep(keep={str(m.transaction) for m in todo})
             if not todo:
                 return  # all of it is there, however the replay was cut; or there are no rows
-            decided = self._decided(todo)
+            decided = self._decided(batch, todo)
         except BrokerError:
             self._abort(messages)
             raise
         self._decide(batch, (*settled, *decided))
-        _, lost = commit_all(self._transactions, self._config, decided)
+        _, lost = commit_all(self._transactions, decided)
         if lost:
             raise decided_lost(self.writer, batch, lost)
         if batch is None:
@@ -108,7 +114,7 @@ class Committer:
             return last.transactions, set()
         if last.run == self.writer.run and self._is_complete(last):
             raise written_twice(self.writer, batch)
-        committed, lost = commit_all(self._transactions, self._config, last.transactions)
+        committed, lost = commit_all(self._transactions, last.transactions)
         if not lost:
             return tuple(committed), set()
         if not committed:
@@ -121,7 +127,7 @@ class Committer:
     def _finish_statement(self, statement: Decision) -> None:
         assert self._owned is not None
         if not statement.accepted:
-            _, lost = commit_all(self._transactions, self._config, statement.transactions)
+            _, lost = commit_all(self._transactions, statement.transactions)
             if lost:
                 raise statement_lost(statement, lost)
         self._owned.record(without=(statement,))
@@ -138,18 +144,21 @@ class Committer:
             ids = [t for t in self._transactions.ongoing(task_prefix(prefix)) if run_of(prefix, t) and t not in keep]
             late = [decided[t] for t in ids if t in decided]
             if late:
-                commit_all(self._transactions, self._config, late)
+                commit_all(self._transactions, late)
             aborted = abort_all(self._transactions, [t for t in ids if t not in decided])
             if aborted:
                 _LOG.info("aborted what was left open: %s", ", ".join(aborted))
 
-    def _decided(self, todo: Sequence[Prepared]) -> tuple[Decided, ...]:
+    def _decided(self, batch: int | None, todo: Sequence[Prepared]) -> tuple[Decided, ...]:
         """What is to be decided, after a look at the brokers that all of it is still there."""
         known = self._transactions.describe([str(m.transaction) for m in todo])
         gone = [m for m in todo if (found := known[str(m.transaction)]) is None or found.state != ONGOING]
         if gone:
             states = [(str(m.transaction), _state(known[str(m.transaction)])) for m in gone]
-            raise prepared_lost(self.writer, len(todo), states)
+            assert self._owned is not None
+            raise fenced(self._config, self.writer, batch) or prepared_lost(
+                self.writer, len(todo), states, self._owned.before
+            )
         open_ = {key: found for key, found in known.items() if found is not None}
         witnesses = self._transactions.first_offsets(open_)
         return tuple(

@@ -35,12 +35,16 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
     key = definition.client["bootstrap.servers"], writer.prefix
     committer = _committers.get(key)
     if committer is None or committer.writer != writer:
+        if committer is not None:
+            committer.close()
         committer = _committers[key] = Committer(definition.client, writer)
     try:
         committer.commit(first.batch, prepared)
     except BaseException:
-        del _committers[key]
+        _committers.pop(key).close()
         raise
+    if first.query is None:
+        _committers.pop(key).close()
 
 
 def abort(definition: Definition, messages: Sequence[Any]) -> None:

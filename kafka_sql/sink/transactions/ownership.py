@@ -25,12 +25,14 @@ class Owned:
     Attributes:
         log: by which decisions are written.
         prefixes: this one, and those under which the query wrote before.
+        before: whose the prefix was.
         known: decisions of this prefix, and of this query under others that it had before.
     """
 
     writer: Writer
     log: LogWriter
     prefixes: tuple[str, ...]
+    before: Claim | None
     known: list[Decision] = field(default_factory=list)
 
     def record(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:
@@ -73,7 +75,7 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
         mine = next_claim(found, writer)
         log.write({mine.key: mine.encoded()})
     known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
-    return Owned(writer, log, (writer.prefix, *others), known)
+    return Owned(writer, log, (writer.prefix, *others), before, known)
 
 
 def next_claim(log: dict[str, bytes], writer: Writer) -> Claim:
@@ -84,10 +86,14 @@ def next_claim(log: dict[str, bytes], writer: Writer) -> Claim:
     return Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
 
 
-def fenced(config: Mapping[str, str], writer: Writer) -> WriterFencedError | None:
-    """Why this writer was fenced; None where nobody has claimed the prefix, so that it may go on."""
-    now = claims(read_log(config)).get(writer.prefix)
-    return None if now is None or now.run == writer.run else superseded(writer, now)
+def fenced(config: Mapping[str, str], writer: Writer, batch: int | None) -> WriterFencedError | None:
+    """Who has taken this writer's place; None where nobody has, so that it may go on."""
+    log = read_log(config)
+    now = claims(log).get(writer.prefix)
+    if now is not None and now.run != writer.run:
+        return superseded(writer, now)
+    further = _further(log, writer, batch)
+    return overtaken(writer, batch, further) if further is not None else None
 
 
 def _others(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
@@ -101,9 +107,17 @@ def _refuse_superseded(log: dict[str, bytes], writer: Writer, batch: int | None)
     now = claims(log).get(writer.prefix)
     if now is not None and writer.run in now.superseded:
         raise superseded(writer, now)
+    further = _further(log, writer, batch)
+    if further is not None:
+        raise overtaken(writer, batch, further)
+
+
+def _further(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:
+    """A decision of another run of the query, of a batch that comes later."""
     for decision in decisions(log):
         if writer.wrote(decision) and decision.run != writer.run and (decision.batch or 0) > (batch or 0):
-            raise overtaken(writer, batch, decision)
+            return decision
+    return None
 
 
 def _who(writer: Writer) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.errors import TransactionError, TransactionInDoubtError
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
-from kafka_sql.kafka.witness import witnessed
+from kafka_sql.kafka.protocol.witness import Outcome
 from kafka_sql.sink.transactions.records import Decided
 
 # fenced, another state, another producer: it was ended before, by the brokers or by somebody, one way or the other
 _ENDED: Final = frozenset({47, 48, 49, 90, 105})
 
 
-def commit_all(
-    transactions: Transactions, config: Mapping[str, str], decided: Sequence[Decided]
-) -> tuple[list[Decided], list[Decided]]:
+def commit_all(transactions: Transactions, decided: Sequence[Decided]) -> tuple[list[Decided], list[Decided]]:
     """Commit what was decided; doing so again is no error.
 
     Returns:
@@ -27,25 +25,25 @@ def commit_all(
         BrokerError: the brokers do not answer.
     """
     codes = transactions.end([Ending(d.id, d.producer, d.epoch) for d in decided], commit=True)
-    committed = [one for one in decided if _is_committed(config, one, codes[one.id])]
+    committed = [one for one in decided if _is_committed(transactions, one, codes[one.id])]
     return committed, [one for one in decided if one not in committed]
 
 
-def _is_committed(config: Mapping[str, str], one: Decided, code: int) -> bool:
+def _is_committed(transactions: Transactions, one: Decided, code: int) -> bool:
     if code == 0:
         return True
     if code not in _ENDED:
         raise TransactionError(f"Transaction '{one.id}' could not be committed: error {code} of its coordinator.")
-    seen = witnessed(config, one.witness) if one.witness is not None else None
-    if seen is None:
-        where = "{}[{}]@{}".format(*one.witness) if one.witness is not None else "none"
-        raise TransactionInDoubtError(
-            f"Whether transaction '{one.id}' ({one.rows} rows) was committed cannot be told: its coordinator no longer "
-            f"knows it (error {code}), and its record {where} is not in the topic any more. If the rows were written: "
-            "kafka-sql transactions commit --accept-missing; to have the whole batch written again: kafka-sql "
-            "transactions abort --rewrite."
-        )
-    return seen
+    outcome = transactions.outcome(one.witness, one.producer) if one.witness is not None else Outcome.GONE
+    if outcome in (Outcome.COMMITTED, Outcome.ABORTED):
+        return outcome is Outcome.COMMITTED
+    where = "{}[{}]@{}".format(*one.witness) if one.witness is not None else "of which nothing is known"
+    raise TransactionInDoubtError(
+        f"Whether transaction '{one.id}' ({one.rows} rows) was committed cannot be told: its coordinator no longer "
+        f"knows it (error {code}), and its record {where} is {outcome.value}. If the rows were written: kafka-sql "
+        "transactions commit --accept-missing; to have the whole batch written again: kafka-sql transactions abort "
+        "--rewrite."
+    )
 
 
 def abort_all(transactions: Transactions, ids: Sequence[str]) -> list[str]:

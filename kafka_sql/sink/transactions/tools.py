@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Final
@@ -50,10 +52,9 @@ def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTr
         BrokerError: the brokers do not answer.
     """
     config = to_librdkafka(properties)
-    transactions = Transactions(config)
-    decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-    found = transactions.describe(_ids(transactions, prefix))
-    transactions.close()
+    with closing(Transactions(config)) as transactions:
+        decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
+        found = transactions.describe(_ids(transactions, prefix))
     return [_shown(key, d, key in decided) for key, d in sorted(found.items()) if d is not None]
 
 
@@ -71,19 +72,18 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
         BrokerError: the brokers do not answer.
     """
     config = to_librdkafka(properties)
-    transactions = Transactions(config)
-    known = _of(config, prefix)
-    open_ = set(_ids(transactions, prefix))
-    late = [d for decision in known for d in decision.transactions if d.id in open_]
-    committed, _ = commit_all(transactions, config, late)
-    if accept_missing:
-        _write(config, prefix, accepted=known)
-    else:
+    with closing(Transactions(config)) as transactions:
+        known = _of(config, prefix)
+        open_ = set(_ids(transactions, prefix))
+        late = [d for decision in known for d in decision.transactions if d.id in open_]
+        committed, _ = commit_all(transactions, late)
+        if accept_missing:
+            _take_over(config, prefix, lambda decision: replace(decision, accepted=True).encoded())
+            return [d.id for d in committed]
         for statement in [d for d in known if d.query is None]:
-            _, lost = commit_all(transactions, config, statement.transactions)
+            _, lost = commit_all(transactions, statement.transactions)
             if lost:
                 raise statement_lost(statement, lost)
-    transactions.close()
     return [d.id for d in committed]
 
 
@@ -101,27 +101,21 @@ def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool
         BrokerError: the brokers do not answer.
     """
     config = to_librdkafka(properties)
-    transactions = Transactions(config)
-    if not rewrite and not _ids(transactions, prefix):
-        return []
-    forgotten = tuple(_of(config, prefix)) if rewrite else ()
-    _write(config, prefix, forgotten=forgotten)
-    decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-    aborted = abort_all(transactions, [t for t in _ids(transactions, prefix) if t not in decided])
-    transactions.close()
-    return aborted
+    with closing(Transactions(config)) as transactions:
+        if not rewrite and not _ids(transactions, prefix):
+            return []
+        _take_over(config, prefix, (lambda _: None) if rewrite else Decision.encoded)
+        decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
+        return abort_all(transactions, [t for t in _ids(transactions, prefix) if t not in decided])
 
 
-def _write(
-    config: Mapping[str, str], prefix: str, accepted: list[Decision] | None = None, forgotten: tuple[Decision, ...] = ()
-) -> None:
-    """Claim the prefix, which ends whoever writes under it, and change what was decided."""
+def _take_over(config: Mapping[str, str], prefix: str, change: Callable[[Decision], bytes | None]) -> None:
+    """Claim the prefix, which ends whoever writes under it, and change what was decided until then."""
     log = LogWriter(config, driver_id(prefix))
     log.fence()
-    hand = Writer(_HAND, prefix, "", short(str(datetime.now(timezone.utc).timestamp())), None)
-    mine = next_claim(read_log(config), hand)
-    changed: dict[str, bytes | None] = {d.key: replace(d, accepted=True).encoded() for d in accepted or ()}
-    log.write({mine.key: mine.encoded(), **changed, **dict.fromkeys(d.key for d in forgotten)})
+    found = read_log(config)
+    mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None))
+    log.write({mine.key: mine.encoded(), **{d.key: change(d) for d in decisions(found) if d.prefix == prefix}})
 
 
 def _of(config: Mapping[str, str], prefix: str) -> list[Decision]:
