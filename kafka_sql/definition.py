@@ -15,6 +15,7 @@ from kafka_sql.errors import (
     nearest,
 )
 from kafka_sql.formats.payload import Payload, payload
+from kafka_sql.kafka.metadata import ERROR
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
@@ -62,6 +63,11 @@ class Definition:
         return not self.value.format.insert_only
 
     @property
+    def tells_errors(self) -> bool:
+        """Whether a record that cannot be read is a row that says why."""
+        return any(column.metadata == ERROR for column in self.table.stored)
+
+    @property
     def current(self) -> bool:
         """Whether a batch read gives the latest row of each key."""
         return self.upsert or (self.changes and bool(self.table.primary_key))
@@ -104,13 +110,26 @@ def define(table: Table) -> Definition:
     _tell_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
     declared = {c.name: c.declared for c in table.physical}
-    return Definition(
+    definition = Definition(
         table,
         options,
         value.of(values, topics, declared=declared),
         key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
         to_librdkafka(properties),
     )
+    _check_error_columns(definition)
+    return definition
+
+
+def _check_error_columns(definition: Definition) -> None:
+    """A record that cannot be read has no key of which it could be the latest row."""
+    names = [column.name for column in definition.table.stored if column.metadata == ERROR]
+    if names and definition.current:
+        raise SchemaError(
+            f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}': the table is the latest row "
+            f"of each key, and a record that cannot be read has none. Leave the column out and set "
+            f"'{opt.ERROR_HANDLING.key}', or read the topic by another table without a PRIMARY KEY."
+        )
 
 
 def _tell_overridden(options: Options, properties: Mapping[str, str]) -> None:

@@ -102,8 +102,9 @@ def dotted(name: Name) -> str:
 
 
 def _stored(definition: Definition) -> list[Column]:
-    """The stored columns; of a deleted row, a record may tell the key only."""
-    return [with_fields(c, nullable=True) if definition.changes else c for c in definition.table.stored]
+    """The stored columns. A row that was deleted may have its key only, and a record that cannot be read nothing."""
+    incomplete = definition.changes or definition.tells_errors
+    return [with_fields(c, nullable=True) if incomplete else c for c in definition.table.stored]
 
 
 def _column(column: Column) -> str:

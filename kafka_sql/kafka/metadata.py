@@ -43,6 +43,13 @@ METADATA: Final[dict[str, Metadata]] = {
     "timestamp-type": Metadata(pa.string(), "STRING NOT NULL"),
 }
 
+# what is read of records whatever is in them; of one that cannot be read, 'error' says why
+INLINE: Final[dict[str, Metadata]] = {
+    "error": Metadata(pa.string(), "STRING"),
+    "raw-key": Metadata(pa.binary(), "BYTES"),
+    "raw-value": Metadata(pa.binary(), "BYTES"),
+}
+ERROR: Final = "error"
 _WITH_KINDS: Final = {**METADATA, ROW_KIND: Metadata(pa.string(), "STRING NOT NULL", writable=True)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import numpy as np
@@ -48,3 +48,12 @@ class Records:
     timestamp_types: npt.NDArray[np.int32] | None = None
     headers: pa.ListArray | None = None
     leader_epochs: npt.NDArray[np.int32] | None = None
+
+    def take(self, indices: npt.NDArray[np.int64]) -> Records:
+        """Some of the records, in memory of their own."""
+        chosen = pa.array(indices, pa.int64())
+        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        taken = {
+            n: c[indices] if isinstance(c, np.ndarray) else c.take(chosen) for n, c in columns.items() if c is not None
+        }
+        return replace(self, **taken)

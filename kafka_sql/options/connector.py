@@ -186,6 +186,19 @@ MISSING_TOPICS: Final = enum(
     allowed=(FAIL, IGNORE),
     default=FAIL,
 )
+LOG: Final = "log"
+ERROR_HANDLING: Final = enum(
+    "error-handling.mode",
+    "What to do with a record that cannot be read: 'fail' the query, 'ignore' the record, or 'log' it, which is to "
+    "write it into the topic of 'error-handling.log.target', or without one into the log of the task.",
+    allowed=(FAIL, IGNORE, LOG),
+    default=FAIL,
+)
+ERROR_TARGET: Final = string(
+    "error-handling.log.target",
+    "Topic for the records that cannot be read: key, value, headers and timestamp as they are, and headers that say "
+    "where each was and why it could not be read. Needs 'error-handling.mode' = 'log'.",
+)
 FAIL_ON_DATA_LOSS: Final = boolean(
     "scan.fail-on-data-loss",
     "Whether a query fails where records were removed before it read them, or logs what is lost and continues with "
@@ -294,7 +307,7 @@ _BOUNDED: Final = (
     FAIL_ON_DATA_LOSS,
     SCAN_PARALLELISM,
 )
-_READING: Final = (BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX)
+_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (
     DELIVERY_GUARANTEE,

@@ -30,6 +30,7 @@ def check_kafka(options: Options) -> None:
     _check_initializer(options)
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_limits(options)
+    _check_error_handling(options)
     _check_partitioner(options)
     _check_creation(options)
     _check_guarantee(options)
@@ -43,6 +44,7 @@ def check_upsert(options: Options) -> None:
     """
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_topic(options)
+    _check_error_handling(options)
     rows, interval = opt.FLUSH_ROWS, opt.FLUSH_INTERVAL
     if (options[rows] > 0) != (options[interval] > 0):
         raise ConflictingOptionsError(
@@ -73,6 +75,20 @@ def _check_topic(options: Options) -> None:
     if foreign:
         raise ConflictingOptionsError(
             f"Option '{opt.SCAN_PARTITIONS.key}' names '{foreign[0]}', which option 'topic' does not name."
+        )
+
+
+def _check_error_handling(options: Options) -> None:
+    target = options.get(opt.ERROR_TARGET)
+    if target is None:
+        return
+    if options[opt.ERROR_HANDLING] != opt.LOG:
+        raise MissingOptionError(f"Option '{opt.ERROR_TARGET.key}' needs '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.")
+    pattern = options.get(opt.TOPIC_PATTERN)
+    if target in (opt.topics(options) or ()) or (pattern is not None and java_pattern(pattern).fullmatch(target)):
+        raise ConflictingOptionsError(
+            f"Option '{opt.ERROR_TARGET.key}' names '{target}', which the table itself reads: its dead letters would "
+            "come back. Name another topic."
         )
 
 

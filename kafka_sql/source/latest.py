@@ -8,7 +8,6 @@ partition in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ from kafka_sql.kafka.record import Records
 from kafka_sql.row_kind import taken_back
 
 if TYPE_CHECKING:
-    from kafka_sql.source.rows import RowDecoder
+    from kafka_sql.source.decoding import RowDecoder
 
 ChangesOf: TypeAlias = "Callable[[RowDecoder, Records, int], tuple[pa.Table, pa.Table]]"
 
@@ -97,12 +96,7 @@ def changelog(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table,
 
 def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
     """Some of the records."""
-    if mask.all():
-        return records
-    chosen = pa.array(mask)
-    columns = {f.name: getattr(records, f.name) for f in fields(records)}
-    taken = {n: c[mask] if isinstance(c, np.ndarray) else c.filter(chosen) for n, c in columns.items() if c is not None}
-    return replace(records, **taken)
+    return records if mask.all() else records.take(np.flatnonzero(mask))
 
 
 def _last(rows: Sequence[pa.Table], deletes: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:

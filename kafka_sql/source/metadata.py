@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.casts import Cast, needs_zone, reading, refusal
 from kafka_sql.kafka.headers import last_values
-from kafka_sql.kafka.metadata import TIMESTAMP, Metadata, metadata_keys
+from kafka_sql.kafka.metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
 from kafka_sql.row_kind import ROW_KIND
@@ -53,7 +53,7 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Metadata
     known = definition.value.format.metadata.items()
     formats = {key if key == ROW_KIND else FORMAT_PREFIX + key: kind for key, kind in known}
     columns = [c for c in definition.table.stored if c.metadata is not None]
-    keys = metadata_keys(definition.upsert or definition.changes)
+    keys = {**metadata_keys(definition.upsert or definition.changes), **INLINE}
     return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
 
 
@@ -81,7 +81,7 @@ def wanted(columns: list[MetadataColumn], key_terminator: bytes | None) -> Wante
     """What must be read of the records for these columns, and no more."""
     keys = {column.key for column in columns}
     return Wanted(
-        keys=key_terminator,
+        keys=b"" if key_terminator is None and "raw-key" in keys else key_terminator,
         timestamps=bool(keys & {"timestamp", "timestamp-type"}),
         headers=bool(keys & {"headers", "header-list"}),
         leader_epochs="leader-epoch" in keys,
@@ -133,5 +133,8 @@ _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     "offset": lambda r, _: _numbers(r.offsets, pa.int64()),
     "timestamp": _timestamps,
     "timestamp-type": _timestamp_types,
+    ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # what has been read has none
+    "raw-key": lambda r, _: r.keys,
+    "raw-value": lambda r, _: r.values,
     ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # what a batch reads are rows that there are
 }

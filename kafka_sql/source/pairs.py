@@ -25,6 +25,11 @@ class Pairs:
     _value: pa.Array | None
     _record: pa.Array | None
 
+    @property
+    def origins(self) -> pa.Array | None:
+        """The record of each row; None where each record is a row."""
+        return self._record
+
     def keys(self, columns: list[pa.Array]) -> list[pa.Array]:
         """Columns of the keys, a value a row."""
         return _taken(columns, self._key)
@@ -47,7 +52,7 @@ def pair(records: int, keys: Decoded | None, values: Decoded) -> Pairs:
     """
     if keys is None or (keys.rows is None and values.rows is None):
         return Pairs(None, None, values.rows)
-    of_key, of_value = _origins(keys, records), _origins(values, records)
+    of_key, of_value = origins_of(keys, records), origins_of(values, records)
     # how many rows each record's key is, and where they begin
     counts = np.bincount(of_key, minlength=records)
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
@@ -58,7 +63,8 @@ def pair(records: int, keys: Decoded | None, values: Decoded) -> Pairs:
     return Pairs(_array(starts[record] + within), _array(value), _array(record))
 
 
-def _origins(decoded: Decoded, records: int) -> Indices:
+def origins_of(decoded: Decoded, records: int) -> Indices:
+    """The payload of each row, of so many."""
     return np.arange(records) if decoded.rows is None else np.asarray(decoded.rows)
 
 

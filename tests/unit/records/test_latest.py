@@ -19,8 +19,8 @@ from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.changes import check_key
+from kafka_sql.source.decoding import RowDecoder
 from kafka_sql.source.latest import changelog, latest, upserts
-from kafka_sql.source.rows import RowDecoder
 from kafka_sql.table import Column, Table
 
 OPTIONS = {

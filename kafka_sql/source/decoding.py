@@ -1,0 +1,114 @@
+"""A run of records as rows: key and value decoded, the metadata put beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_sql.definition import Definition
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.format import Decoded, Decoder
+from kafka_sql.kafka.metadata import INLINE
+from kafka_sql.kafka.record import Records
+from kafka_sql.kafka.split import Split
+from kafka_sql.row_kind import ROW_KIND
+from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
+from kafka_sql.source.pairs import Pairs, pair
+from kafka_sql.zone import session_zone
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a run of records.
+
+    Attributes:
+        batch: the stored columns.
+        pairs: which of the records each row is from.
+        kinds: what each row says happened (``+I``, ``-U``, ``+U``, ``-D``); None where all are inserted.
+    """
+
+    batch: pa.RecordBatch
+    pairs: Pairs
+    kinds: pa.StringArray | None
+
+
+class RowDecoder:
+    """Makes rows of records. Where a column is in both key and value, the value's is read, as in Flink.
+
+    Attributes:
+        schema: the stored columns.
+        key_columns: the names of those that tell rows apart: of the record's key, or of the changes' primary key.
+        split: where the records are from.
+        metadata: the columns of metadata.
+        zone: the session's time zone, where one of them depends on it.
+        wanted: what must be read of the records.
+    """
+
+    def __init__(self, definition: Definition, schema: pa.Schema, split: Split) -> None:
+        """
+        Raises:
+            SchemaError: a column that the format or Kafka's metadata cannot carry.
+        """
+        self.schema, self.split = schema, split
+        self.metadata = metadata_columns(definition, schema)
+        self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.of_format]
+        if definition.changes and ROW_KIND not in self._asked:
+            self._asked.append(ROW_KIND)
+        self.value = definition.value.decoder(schema, tuple(self._asked))
+        self._value_columns = definition.value.columns
+        self._key = definition.key.decoder(schema) if definition.key is not None else None
+        self._key_names = definition.key.columns if definition.key is not None else ()
+        self.key_columns = definition.table.primary_key if definition.changes else self._key_names
+        self.zone = session_zone() if any(c.zoned for c in self.metadata) else ""
+        self.wanted = wanted(self.metadata, self._key.terminator if self._key is not None else None)
+        self._raw = any(c.key in INLINE for c in self.metadata)
+
+    def decode(self, records: Records) -> Rows:
+        """The rows of a run of records.
+
+        Raises:
+            DecodeError: a payload is not what the table declares.
+        """
+        # the key first, as in Flink: its error comes first, too
+        keys = RowDecoder.keys(self, records) if self._key is not None else None
+        values = self._decoded(self.value, records.values, records)
+        pairs = pair(len(records.offsets), keys, values)
+        columns = dict(zip(self._value_columns, pairs.values(values.columns), strict=True))
+        if keys is not None:
+            columns = {**dict(zip(self._key_names, pairs.keys(keys.columns), strict=True)), **columns}
+        formats = dict(zip(self._asked, pairs.values(values.metadata), strict=True))
+        raw = self.raw(records) if self._raw else records
+        for c in self.metadata:
+            if c.of_format:
+                array = formats[c.key.removeprefix(FORMAT_PREFIX)]
+            else:
+                array = pairs.records(read_metadata(c.key, raw if c.key in INLINE else records, self.split))
+            columns[c.name] = c.cast(array, self.zone).cast(self.schema.field(c.name).type)
+        rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+        return Rows(rows, pairs, formats.get(ROW_KIND))
+
+    def keys(self, records: Records) -> Decoded:
+        """The keys of records.
+
+        Raises:
+            DecodeError: a key is not what the table declares.
+        """
+        assert self._key is not None
+        return self._decoded(self._key, records.keys, records, " (key)")
+
+    def raw(self, records: Records) -> Records:
+        """The records with their payloads as they are in Kafka, without what was put after each."""
+        keys = _without_end(records.keys, self.wanted.keys or b"") if records.keys is not None else None
+        return replace(records, values=_without_end(records.values, self.value.terminator), keys=keys)
+
+    def _decoded(self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, part: str = "") -> Decoded:
+        try:
+            return decoder.decode(payloads)
+        except DecodeError as e:
+            raise e.at(self.split.at(int(records.offsets[e.row])) + part) from e
+
+
+def _without_end(payloads: pa.BinaryArray, end: bytes) -> pa.BinaryArray:
+    return pc.binary_slice(payloads, 0, -len(end)) if end else payloads

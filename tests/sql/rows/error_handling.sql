@@ -1,0 +1,37 @@
+-- Records that cannot be read: left out, or rows that say why.
+CREATE TABLE documents (v STRING) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'raw');
+
+INSERT INTO documents VALUES ('{"n": 1}');
+
+INSERT INTO documents VALUES ('{"n": "one"}');
+
+INSERT INTO documents VALUES ('{');
+
+INSERT INTO documents VALUES ('{"n": 2}');
+
+CREATE TABLE strict (n INT) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'json');
+
+SELECT * FROM strict;
+--! field 'n'
+
+CREATE TABLE lenient (n INT) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'json', 'error-handling.mode' = 'ignore');
+
+SELECT * FROM lenient;
+--> 1
+--> 2
+
+CREATE TABLE telling (
+  n INT NOT NULL,
+  `offset` BIGINT METADATA VIRTUAL,
+  why STRING METADATA FROM 'error' VIRTUAL,
+  bytes BYTES METADATA FROM 'raw-value' VIRTUAL
+) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'json');
+
+SELECT n, `offset`, why IS NULL, CAST(bytes AS STRING) FROM telling ORDER BY `offset`;
+--> 1 | 0 | True | {"n": 1}
+--> NULL | 1 | False | {"n": "one"}
+--> NULL | 2 | False | {
+--> 2 | 3 | True | {"n": 2}
+
+SELECT count(*) FROM telling WHERE why LIKE '%field ''n''%' OR why LIKE '%no JSON%';
+--> 2
