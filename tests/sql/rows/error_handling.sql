@@ -28,10 +28,10 @@ CREATE TABLE telling (
 ) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'json');
 
 SELECT n, `offset`, why IS NULL, CAST(bytes AS STRING) FROM telling ORDER BY `offset`;
---> 1 | 0 | True | {"n": 1}
---> NULL | 1 | False | {"n": "one"}
---> NULL | 2 | False | {
---> 2 | 3 | True | {"n": 2}
+--> 1 | 0 | true | {"n": 1}
+--> NULL | 1 | false | {"n": "one"}
+--> NULL | 2 | false | {
+--> 2 | 3 | true | {"n": 2}
 
 SELECT count(*) FROM telling WHERE why LIKE '%field ''n''%' OR why LIKE '%no JSON%';
 --> 2
