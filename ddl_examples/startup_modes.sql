@@ -1,4 +1,4 @@
--- Where a query starts: at the earliest or the latest offset, or where a consumer group is.
+-- Where a query starts: at the earliest or the latest offset, where a consumer group is, at a time, at given offsets.
 CREATE TABLE visits (
   page STRING,
   ms INT
@@ -30,3 +30,17 @@ SELECT count(*) FROM visits /*+ OPTIONS('scan.startup.mode' = 'group-offsets') *
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'group-offsets', 'properties.auto.offset.reset' = 'none') */;
 --! has committed no offset
+
+-- A time: milliseconds, ISO text, or relative to the start of the query.
+SELECT count(*) FROM visits
+/*+ OPTIONS('scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '-1 hour') */;
+--> 2
+
+SELECT count(*) FROM visits
+/*+ OPTIONS('scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '2100-01-01T00:00:00Z') */;
+--> 0
+
+-- Given offsets.
+SELECT page FROM visits
+/*+ OPTIONS('scan.startup.mode' = 'specific-offsets', 'scan.startup.specific-offsets' = 'partition:0,offset:1') */;
+--> /cart

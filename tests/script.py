@@ -22,6 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.sql.jobs import jobs
 from tests.support import Topics
 
 NONE = "(no rows)"
@@ -29,6 +30,9 @@ _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9
   'scan.startup.mode' = 'earliest-offset'"""
 _ENDS = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # the INSERTs of a set stay together
 _TOPIC = re.compile(r"'topic' = '([^']*)'")
+_PATTERN = re.compile(r"'topic-pattern' = '([^']*)'")
+_CHOSEN = re.compile(r"'scan.partitions' = '([^']*)'")
+_OF_TOPIC = re.compile(r"\btopic:[\w.-]+")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
 
 
@@ -78,9 +82,9 @@ def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Pat
         if frame.columns == ["job id"]:
             assert not step.rows, f"a job's id is no row to expect: {step.statement}"
             for (job,) in frame.collect():
-                query = spark.streams.get(job)
-                assert query is not None
-                query.processAllAvailable()
+                known = next(j for j in reversed(jobs(spark)) if j.id == job)  # Spark forgets those that have ended
+                known.query.processAllAvailable()
+                assert known.failure is None
         elif not step.statement.startswith(("SET ", "USE ")) or step.rows:
             rows = _rows(frame)
             assert rows == (step.rows if step.rows != [NONE] else []), f"{step.statement}\ngives {rows}"
@@ -91,12 +95,15 @@ def _own_topics(text: str, topics: Topics) -> str:
     """The text with topics that are nobody else's; they are made."""
     partitions = {name: int(count) for name, count in _PARTITIONS.findall(text)}
     names = {name for value in _TOPIC.findall(text) for name in value.split(";")}
-    own = {name: f"{name}-{uuid.uuid4().hex[:8]}" for name in names}
+    ending = f"-{uuid.uuid4().hex[:8]}"
     settings = {"retention.ms": "-1"}
-    new = [NewTopic(own[name], partitions.get(name, 1), 1, config=settings) for name in names]
+    new = [NewTopic(name + ending, partitions.get(name, 1), 1, config=settings) for name in names]
     for done in topics.admin.create_topics(new).values() if new else ():
         done.result(30)
-    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(own[name] for name in m[1].split(';'))}'", text)
+    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){ending}'", text)
+    text = _CHOSEN.sub(lambda m: f"'scan.partitions' = '{m[1].replace(':', ending + ':')}'", text)
+    text = _OF_TOPIC.sub(lambda m: f"{m[0]}{ending}", text)
+    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(name + ending for name in m[1].split(';'))}'", text)
 
 
 def _rows(frame: DataFrame) -> list[str]:

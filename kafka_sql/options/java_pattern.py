@@ -10,9 +10,11 @@ import re
 import warnings
 from typing import Final
 
+_ESCAPE: Final = (re.compile(r"\\[pPQEGhHRXkNcez]"), "an escape that Python does not have")
 # what Python takes and Java refuses or means otherwise, outside of [...] ...
 _OUTSIDE: Final = (
-    (re.compile(r"\(\?P"), "a group's name as Python writes it"),
+    _ESCAPE,
+    (re.compile(r"\(\?(?:P|<(?![=!]))"), "a named group"),
     (re.compile(r"\(\?#"), "a comment in brackets"),
     (re.compile(r"\(\?\("), "a condition on a group"),
     (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[^ims\W-][a-zA-Z-]*[:)]"), "a flag that the other does not have"),
@@ -21,6 +23,7 @@ _OUTSIDE: Final = (
 )
 # ... and inside
 _INSIDE: Final = (
+    _ESCAPE,
     (re.compile(r"\["), "a class inside a class"),
     (re.compile(r"&&"), "an intersection of classes"),
     (re.compile(r"\\[b\d]"), "an escape that has another meaning inside a class"),

@@ -7,6 +7,7 @@ from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.cluster import Cluster, Offsets, Position
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import of_topics, specific_offsets
+from kafka_sql.source.partitions import partitions
 from kafka_sql.source.startup import at_time, now, resolved
 
 
@@ -28,6 +29,20 @@ def stop_offsets(definition: Definition, cluster: Cluster, positions: list[Posit
             return _specific(definition, cluster, positions)
         case _:
             return _group_offsets(definition, cluster, positions)
+
+
+def within_reach(definition: Definition) -> bool:
+    """Whether a bounded table ends at offsets that exist already, so that what is there now is all there will be.
+
+    Raises:
+        BrokerError: the cluster, a topic or a position cannot be had.
+    """
+    if definition.options[opt.BOUNDED_MODE] in (opt.LATEST, opt.TIMESTAMP):
+        return True
+    cluster = Cluster(definition.client)
+    positions = partitions(definition, cluster)
+    ends = cluster.latest(positions)
+    return all(stop <= ends[p] for p, stop in (stop_offsets(definition, cluster, positions) or {}).items())
 
 
 def _specific(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,7 @@ from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable
+from kafka_sql.sql.bounded import all_bounded
 from kafka_sql.sql.distribution import distributed, distributed_text
 from kafka_sql.sql.hints import check_head, hint_behind
 from kafka_sql.sql.reads import Reading, needs_look, reading
@@ -32,12 +33,14 @@ class Prepared:
         stream: the query in the table's columns, where it is a continuous one; else None.
         batch: the statement for Spark, where it is not.
         text: of a continuous query, what tells it from another one into the same table.
+        bounded: of a continuous query that ends by itself, the tables that it reads; else empty.
     """
 
     entry: Entry
     stream: DataFrame | None
     batch: str
     text: str = field(default="", repr=False)
+    bounded: Sequence[Entry] = ()
 
 
 def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> DataFrame:
@@ -52,7 +55,7 @@ def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert,
     """
     ready = prepare(spark, tables, entry, statement, run)
     if ready.stream is not None:
-        return streaming.start(spark, ready.entry, ready.stream, ready.text)
+        return streaming.start(spark, ready.entry, ready.stream, ready.text, bounded=ready.bounded)
     return run(ready.batch)
 
 
@@ -82,7 +85,8 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
         if query.isStreaming:
             into = f"{statement.hint} {statement.columns} {statement.by_name}"
             rows = distributed(entry, fit(entry, query, statement))
-            return Prepared(entry, rows, "", f"{into} {statement.body}")
+            ends = all_bounded(read.streamed, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0]))
+            return Prepared(entry, rows, "", f"{into} {statement.body}", read.streamed if ends else ())
         _check_batch(tables, entry, read.text, run)
     names = None if statement.by_name else [c.name for c in targets(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"

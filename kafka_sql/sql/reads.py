@@ -31,11 +31,13 @@ class Reading:
     Attributes:
         text: the query.
         entries: the Kafka tables it names, those behind views of the user's included.
+        streamed: those that are read as streams, with the options of their hints.
         streams: whether it says STREAM of one of them.
     """
 
     text: str
     entries: list[Entry] = field(default_factory=list)
+    streamed: list[Entry] = field(default_factory=list)
     streams: bool = False
 
 
@@ -79,6 +81,8 @@ def reading(tables: Tables, query: str, streaming: bool, database: str | None = 
                 f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */."
             )
         edits += _edits(tables, entry, reference, hint, streaming or reference.streaming, name)
+        if streaming or reference.streaming:
+            found.streamed.append(tables.hinted(entry, hint.options) if hint is not None and hint.options else entry)
         if not reference.alias:
             alias = reference.name[-1]
             aliases |= dict.fromkeys(_qualifiers(entry, name), alias)
@@ -167,5 +171,6 @@ def _view(
     view = streamed_view(tables, name, lambda text, its: reading(tables, text, True, its))
     if view is not None:
         found.entries += view.entries
+        found.streamed += view.streamed
         return _put(reference, reference.end, view.text)
     return [(reference.start, reference.end, dotted((name[0], name[1])))] if database and name != reference.name else []

@@ -42,7 +42,8 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
             if prepared.stream is None:
                 run(prepared.batch)
             else:
-                jobs.append(streaming.run(spark, prepared.entry, prepared.stream, prepared.text, name))
+                bounded = prepared.bounded
+                jobs.append(streaming.run(spark, prepared.entry, prepared.stream, prepared.text, name, bounded))
     except BaseException:  # an interrupt, too
         _stop(jobs)
         raise

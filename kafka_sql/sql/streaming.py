@@ -11,14 +11,23 @@ from kafka_sql.catalog.register import active
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.observability import observe
+from kafka_sql.source.bounds import within_reach
 from kafka_sql.sql import checkpoints, settings
+from kafka_sql.sql.bounded import stop_at_end
 from kafka_sql.sql.exactly_once import check_writer
 from kafka_sql.sql.frames import frame
 from kafka_sql.sql.jobs import Job, remember
 from kafka_sql.sql.output import begin
 
 
-def start(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: str | None = None) -> DataFrame:
+def start(
+    spark: SparkSession,
+    entry: Entry,
+    query: DataFrame,
+    text: str,
+    name: str | None = None,
+    bounded: Sequence[Entry] = (),
+) -> DataFrame:
     """Start a query that appends to a table; one row with its id in the column ``job id``.
 
     The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statements continue where they
@@ -27,15 +36,23 @@ def start(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: 
     Args:
         text: the query as typed, with all that makes it another one.
         name: instead of 'pipeline.name'.
+        bounded: the tables that the query reads, where all of them are bounded: it ends by itself then.
 
     Raises:
         MissingOptionError: no checkpoint folder is set.
         StatementError: without 'pipeline.name', the checkpoint is that of another query.
     """
-    return job_ids(spark, [run(spark, entry, query, text, name)])
+    return job_ids(spark, [run(spark, entry, query, text, name, bounded)])
 
 
-def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: str | None = None) -> Job:
+def run(
+    spark: SparkSession,
+    entry: Entry,
+    query: DataFrame,
+    text: str,
+    name: str | None = None,
+    bounded: Sequence[Entry] = (),
+) -> Job:
     """Start a query that appends to a table, as ``start`` does."""
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
@@ -52,7 +69,10 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     identity = check_writer(spark, entry.definition, interval)
     writer = query.writeStream.queryName(name).option("checkpointLocation", location)
-    if interval is not None:
+    at_once = bool(bounded) and all(within_reach(table.definition) for table in bounded)
+    if at_once:
+        writer = writer.trigger(availableNow=True)
+    elif interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
@@ -62,6 +82,8 @@ def run(spark: SparkSession, entry: Entry, query: DataFrame, text: str, name: st
     job.writer = identity
     if folder is not None:
         checkpoints.keep(folder, text)
+    if bounded and not at_once:
+        stop_at_end(job.query)
     return job
 
 

@@ -1,0 +1,50 @@
+-- Where a query ends: at the latest offset, at a time, at given offsets. In the streaming mode it ends by itself.
+CREATE TABLE visits (
+  page STRING,
+  ms INT
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'visits',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'scan.bounded.mode' = 'latest-offset',
+  'format' = 'json'
+);
+
+CREATE TABLE slow_visits WITH ('topic' = 'slow-visits') LIKE visits;
+
+INSERT INTO visits VALUES ('/', 12), ('/cart', 40), ('/pay', 700);
+
+-- The offset of the end is not read.
+SELECT page FROM visits
+/*+ OPTIONS('scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:2') */
+ORDER BY page;
+--> /
+--> /cart
+
+-- All that is older than an hour.
+SELECT count(*) FROM visits
+/*+ OPTIONS('scan.bounded.mode' = 'timestamp', 'scan.bounded.timestamp-millis' = '-1 hour') */;
+--> 0
+
+-- A job that reads what there is and ends. Started again, it reads what has come since.
+SET 'execution.runtime-mode' = 'streaming';
+
+SET 'execution.checkpointing.dir' = '/checkpoints';
+
+INSERT INTO slow_visits SELECT page, ms FROM visits WHERE ms > 30;
+
+SET 'execution.runtime-mode' = 'batch';
+
+INSERT INTO visits VALUES ('/help', 50);
+
+SET 'execution.runtime-mode' = 'streaming';
+
+INSERT INTO slow_visits SELECT page, ms FROM visits WHERE ms > 30;
+
+SET 'execution.runtime-mode' = 'batch';
+
+SELECT page FROM slow_visits ORDER BY page;
+--> /cart
+--> /help
+--> /pay

@@ -1,0 +1,66 @@
+-- Topics by a regular expression, chosen partitions, and a start of its own for each topic.
+CREATE TABLE sales_eu (
+  id BIGINT
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'sales-eu',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+);
+
+CREATE TABLE sales_us WITH ('topic' = 'sales-us') LIKE sales_eu;
+
+CREATE TABLE sales_test WITH ('topic' = 'sales-test') LIKE sales_eu;
+
+-- The whole name must match. A stream finds new topics every five minutes, or as often as you say.
+CREATE TABLE sales (
+  id BIGINT,
+  topic STRING METADATA VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic-pattern' = 'sales-(eu|us)',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'scan.topic-partition-discovery.interval' = '1 min',
+  'format' = 'json'
+);
+
+INSERT INTO sales_eu VALUES (1), (2), (3);
+
+INSERT INTO sales_us VALUES (4), (5);
+
+INSERT INTO sales_test VALUES (6);
+
+SELECT substr(topic, 1, 8), count(*) FROM sales GROUP BY 1 ORDER BY 1;
+--> sales-eu | 3
+--> sales-us | 2
+
+-- Each topic at an offset of its own.
+SELECT id FROM sales
+/*+ OPTIONS('scan.startup.mode' = 'specific-offsets',
+  'scan.startup.specific-offsets' = 'topic:sales-eu,partition:0,offset:2;topic:sales-us,partition:0,offset:1') */
+ORDER BY id;
+--> 3
+--> 5
+
+-- These partitions and no others.
+CREATE TABLE some_sales (
+  id BIGINT
+) WITH (
+  'connector' = 'kafka',
+  'scan.partitions' = 'sales-eu:0;sales-test:0',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'json'
+);
+
+SELECT id FROM some_sales ORDER BY id;
+--> 1
+--> 2
+--> 3
+--> 6
+
+-- What Java and Python read differently is refused by name.
+CREATE TABLE refused WITH ('topic-pattern' = 'sales-[a-z&&[^t]]+') LIKE sales;
+--! a class inside a class

@@ -1,0 +1,78 @@
+"""Topic patterns are Java's: the expectations are what java.util.regex.Pattern.matches gave (Java 17)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.options.java_pattern import java_pattern
+
+NAMES = ("a", "b", "ab", "abc", "aB", "orders-eu", "orders.us", "_x", "1", "12", "a-b", "aa")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("a|b", "a b"),
+        ("orders.*", "orders-eu orders.us"),
+        (r"orders\..*", "orders.us"),
+        (r"orders[.-](eu|us)", "orders-eu orders.us"),
+        ("(?i)AB", "ab aB"),
+        ("a(?i:b)", "ab aB"),
+        (r"\d+", "1 12"),
+        (r"\w", "a b 1"),
+        (r"[^\w]*\w\W\w", "a-b"),
+        (r"(a)\1", "aa"),
+        ("(?!orders).*-.*", "a-b"),
+        (r".*(?<=u[s])", "orders.us"),
+        ("a{2}", "aa"),
+        ("a{1,2}", "a aa"),
+        ("a*+", "a aa"),
+        ("(?>a|ab)c", ""),
+        ("[]a]+", "a aa"),
+        ("[^]a]", "b 1"),
+        ("[a-]+b", "ab a-b"),
+        (r"\x61", "a"),
+        (r"\u0061b?", "a ab"),
+        (r"\Aa\Z", "a"),
+        ("a$", "a"),
+        ("", ""),
+        (r"a\-b", "a-b"),
+        ("a|", "a"),
+    ],
+)
+def test_what_java_matches(pattern: str, matched: str) -> None:
+    found = java_pattern(pattern)
+    assert [name for name in NAMES if found.fullmatch(name)] == matched.split()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("[a-z&&[^b]]", "a class inside a class"),
+        ("[a-z&&b]", "an intersection of classes ('&&')"),
+        ("[a[bc]]", "a class inside a class ('[')"),
+        ("(?P<n>a)", "a named group ('(?P')"),
+        ("(?<n>a)", "a named group ('(?<')"),
+        (r"\Qa.b\E", r"an escape that Python does not have ('\Q')"),
+        (r"\p{Alpha}+", r"an escape that Python does not have ('\p')"),
+        (r"[\p{L}]+", r"an escape that Python does not have ('\p')"),
+        ("a{,3}", "a '{' that begins no count"),
+        ("a{x}", "a '{' that begins no count"),
+        ("(?x)a b", "a flag that the other does not have ('(?x)')"),
+        ("(?u)a", "a flag that the other does not have ('(?u)')"),
+        ("(?a)a", "a flag that the other does not have ('(?a)')"),
+        ("a(?i)b", "global flags not at the start"),
+        ("(?#x)a", "a comment in brackets"),
+        ("(a)?(?(1)b|c)", "a condition on a group"),
+        (r"(a)\141", "a number behind a backslash that is not one digit"),
+        (r"\012", "a number behind a backslash that is not one digit"),
+        (r"[\b]", "an escape that has another meaning inside a class"),
+        ("[a--b]", "Java and Python may read it differently"),
+        ("(", "no regular expression that is understood here"),
+        ("*a", "nothing to repeat"),
+    ],
+)
+def test_what_is_refused_by_name(pattern: str, named: str) -> None:
+    with pytest.raises(ValueError) as e:  # noqa: PT011
+        java_pattern(pattern)
+    assert named in str(e.value)
