@@ -16,22 +16,20 @@ CREATE TABLE slow_visits WITH ('topic' = 'slow-visits') LIKE visits;
 INSERT INTO visits VALUES ('/', 12), ('/cart', 40), ('/pay', 700);
 
 -- The offset of the end is not read.
-SELECT page FROM visits
-/*+ OPTIONS('scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:2') */
-ORDER BY page;
---> /
---> /cart
+SELECT count(*) FROM visits
+/*+ OPTIONS('scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:2') */;
+--> 2
 
 -- All that is older than an hour.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.bounded.mode' = 'timestamp', 'scan.bounded.timestamp-millis' = '-1 hour') */;
 --> 0
 
--- A job that reads what there is and ends. Started again, it reads what has come since.
 SET 'execution.runtime-mode' = 'streaming';
 
 SET 'execution.checkpointing.dir' = '/checkpoints';
 
+-- A job that reads what there is and ends. Started again, it reads what has come since.
 INSERT INTO slow_visits SELECT page, ms FROM visits WHERE ms > 30;
 
 SET 'execution.runtime-mode' = 'batch';

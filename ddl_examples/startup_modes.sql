@@ -41,6 +41,6 @@ SELECT count(*) FROM visits
 --> 0
 
 -- Given offsets.
-SELECT page FROM visits
+SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'specific-offsets', 'scan.startup.specific-offsets' = 'partition:0,offset:1') */;
---> /cart
+--> 1

@@ -13,7 +13,14 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_INVALID,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, TopicNotFoundError, did_you_mean
@@ -54,6 +61,7 @@ class Cluster:
         """
         self._servers = config["bootstrap.servers"]
         self._wait = patience(config)
+        self._election = int(config.get(API_TIMEOUT, 60_000)) / 1000  # as long as Java's clients
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._errors: deque[str] = deque(maxlen=4)
         ours = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
@@ -179,10 +187,11 @@ class Cluster:
             return self._admin.list_offsets(
                 {TopicPartition(t, p): spec for (t, p), spec in places.items()},
                 isolation_level=IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED,
-                request_timeout=self._wait,
+                request_timeout=self._wait / 3,  # a leader that has died does not answer
             )
 
         def again(place: Position) -> Any:
+            self.topics()  # else the client asks the leader that it knows
             (answer,) = ask({place: asked[place]}).values()
             return answer
 
@@ -190,11 +199,18 @@ class Cluster:
         return {p: partial(self._offset, p, answer, partial(again, p)) for p, answer in answers.items()}
 
     def _offset(self, place: Position, answer: Any, again: Callable[[], Any]) -> int:
-        deadline = time.monotonic() + self._wait
+        deadline = time.monotonic() + self._election
         with self._named():
             while True:
                 try:
-                    return int(answer.result().offset)
+                    offset = int(answer.result().offset)
+                    if offset != OFFSET_INVALID:  # librdkafka's answer where the leader has gone
+                        return offset
+                    if time.monotonic() > deadline:
+                        raise BrokerUnreachableError(
+                            f"{place[0]}[{place[1]}] had no leader on {self._servers} for {self._election:g} s: are "
+                            f"its brokers down? 'properties.{API_TIMEOUT}' sets how long to wait."
+                        )
                 except KafkaException as e:
                     code = e.args[0].code()
                     if code in _GONE:

@@ -140,7 +140,7 @@ def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any
 def test_topics_that_come_and_records_that_go_in_a_running_query(spark: Any, streaming: Any, topics: Topics) -> None:
     name, target = f"r{uuid.uuid4().hex}", topics.create()
     topics.create_named(f"{name}.a")
-    pattern = {"topic-pattern": rf"{name}\\..", "scan.topic-partition-discovery.interval": "1 ms"}
+    pattern = {"topic-pattern": rf"{name}\..*", "scan.topic-partition-discovery.interval": "1 ms"}
     committed = {"properties.isolation.level": "read_committed"}
     options = topics.with_options("", **pattern, **committed).replace("'topic' = '', ", "")
     streaming(f"CREATE TABLE src (a INT) {options}")
