@@ -5,11 +5,17 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
+from kafka_sql.definition import define
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
+from kafka_sql.source.enumerate import snapshot
 from kafka_sql.source.initializer import OffsetsRetriever
+from kafka_sql.source.rows import read_content
+from kafka_sql.table import Column, Table
 from tests.reading import commit, declared, offsets, planned
 from tests.support import Topics
 
@@ -263,3 +269,31 @@ def test_what_does_not_exist_is_an_error_or_left_out(topics: Topics, ten: str) -
     ignoring = {"scan_missing__topics": "ignore"}
     assert list(planned(declared(topics, f"{ten};{ten}-x", **ignoring))) == [f"{ten}[0]", f"{ten}[1]"]
     assert list(planned(declared(topics, None, scan_partitions=f"{ten}:0,7", **ignoring))) == [f"{ten}[0]"]
+
+
+def test_the_current_rows_of_an_upsert_table_are_those_at_the_bound(topics: Topics) -> None:
+    topic = topics.create()
+    for key, value in ((b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (b"a", b"4")):
+        topics.put(topic, value, key=key)
+    table = Table(
+        ("t",),
+        (Column("k", "STRING", "STRING", nullable=False), Column("v", "STRING", "STRING")),
+        {
+            "connector": "upsert-kafka",
+            "topic": topic,
+            "properties.bootstrap.servers": topics.bootstrap,
+            "key.format": "raw",
+            "value.format": "raw",
+            "value.fields-include": "EXCEPT_KEY",
+            "scan.bounded.mode": "specific-offsets",
+        },
+        primary_key=("k",),
+    )
+    schema = pa.schema([("k", pa.string()), ("v", pa.string())])
+    for end, rows in ((2, {"a": "1", "b": "2"}), (3, {"a": "3", "b": "2"}), (4, {"a": "3"}), (5, {"a": "4"})):
+        options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
+        definition = define(replace(table, options=options))
+        (split,) = snapshot(definition)
+        found = [row for batch in read_content(definition, schema, split) for row in batch.to_pylist()]
+        assert {row["k"]: row["v"] for row in found} == rows
+        assert len(found) == len(rows)
