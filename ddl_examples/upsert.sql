@@ -2,6 +2,7 @@
 CREATE TABLE stock (
   product STRING,
   pieces INT,
+  kind STRING METADATA FROM 'row-kind',
   PRIMARY KEY (product) NOT ENFORCED
 ) WITH (
   'connector' = 'upsert-kafka',
@@ -11,12 +12,12 @@ CREATE TABLE stock (
   'value.format' = 'json'
 );
 
-INSERT INTO stock VALUES ('tea', 10);
+INSERT INTO stock (product, pieces) VALUES ('tea', 10), ('milk', 5);
 
-INSERT INTO stock VALUES ('coffee', 3);
+INSERT INTO stock (product, pieces) VALUES ('coffee', 3);
 
-INSERT INTO stock VALUES ('tea', 8);
+INSERT INTO stock VALUES ('tea', 8, '+U'), ('milk', NULL, '-D');
 
-SELECT * FROM stock ORDER BY product;
+SELECT product, pieces FROM stock ORDER BY product;
 --> coffee | 3
 --> tea | 8

@@ -1,0 +1,18 @@
+-- Each task writes into a partition of its own: the task's number modulo the partitions.
+-- topic orders: 3 partitions
+CREATE TABLE orders (
+  order_id BIGINT,
+  place INT METADATA FROM 'partition' VIRTUAL
+) WITH (
+  ${kafka},
+  'topic' = 'orders',
+  'format' = 'json',
+  'sink.partitioner' = 'fixed',
+  'sink.parallelism' = '2'
+);
+
+INSERT INTO orders SELECT id FROM range(10);
+
+SELECT place, count(*) FROM orders GROUP BY place ORDER BY place;
+--> 0 | 5
+--> 1 | 5

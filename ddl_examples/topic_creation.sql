@@ -1,0 +1,22 @@
+-- The first INSERT makes the topic where there is none, and compares it with the table where there is one.
+-- topic shipments: 2 partitions
+CREATE TABLE shipments (
+  id BIGINT,
+  place STRING
+) WITH (
+  ${kafka},
+  'topic' = 'shipments',
+  'format' = 'json',
+  'sink.topic.create' = 'true',
+  'sink.topic.partitions' = '2',
+  'sink.topic.config.cleanup.policy' = 'delete'
+);
+
+INSERT INTO shipments VALUES (1, 'Bremen');
+
+SELECT * FROM shipments;
+--> 1 | Bremen
+
+-- A topic that is otherwise is an error, and stays as it is.
+INSERT INTO shipments /*+ OPTIONS('sink.topic.partitions' = '4') */ VALUES (2, 'Kiel');
+--! exists and has partitions 2, but option 'sink.topic.partitions' = '4'
