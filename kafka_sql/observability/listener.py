@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from kafka_sql.observability.metrics import JobMetrics
+from kafka_sql.sink.reports import forget, last_report
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"
@@ -39,6 +40,7 @@ class Observer(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """A query begins without any figures."""
+        forget(str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
@@ -46,6 +48,7 @@ class Observer(StreamingQueryListener):
         """A batch has ended."""
         progress = json.loads(event.progress.json)
         self._take(progress, _bytes_in(self._spark, progress["id"], progress["batchId"]))
+        self._take_sink(progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """There was nothing to read; what became of the last commit is known by now."""
@@ -58,6 +61,13 @@ class Observer(StreamingQueryListener):
         """A query that has ended has no metrics."""
         with self._lock:
             self._jobs.pop(str(event.id), None)
+        forget(str(event.id))
+
+    def _take_sink(self, query: str) -> None:
+        report = last_report(query)
+        if report is not None:
+            with self._lock:
+                self._jobs.setdefault(query, JobMetrics()).take_sink(report)
 
     def _take(self, progress: dict[str, Any], bytes_in: int | None) -> None:
         with self._lock:

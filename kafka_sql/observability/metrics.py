@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.cluster import Position
+from kafka_sql.sink.reports import Report
 from kafka_sql.source.checkpoint import Offsets, flat, from_json
 
 Json = Mapping[str, Any]
@@ -62,6 +63,10 @@ class JobMetrics:
             end; None without a watermark.
         watermark: milliseconds since 1970-01-01 UTC; None without one.
         last_read: milliseconds since 1970-01-01 UTC when a batch last read rows, or the first report.
+        num_records_out, num_bytes_out, num_send_errors: of its Kafka sink.
+        send_time: currentSendTime, milliseconds: how long the last batch's last records took to be acknowledged.
+        transactions: how many the last batch had open until it was decided.
+        sink: the sink's table; None where nothing is known of one.
     """
 
     name: str | None = None
@@ -72,6 +77,12 @@ class JobMetrics:
     event_time_lag: int | None = None
     watermark: int | None = None
     last_read: int | None = None
+    num_records_out: int = 0
+    num_bytes_out: int = 0
+    num_send_errors: int = 0
+    send_time: float | None = None
+    transactions: int | None = None
+    sink: str | None = None
 
     def take(self, progress: Json, bytes_in: int | None = None) -> None:
         """Take over what Spark reports of a batch, or of the time without one.
@@ -95,6 +106,14 @@ class JobMetrics:
             self.event_time_lag = end - millis(times["max"])
         if millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
             self.watermark = millis(times["watermark"])
+
+    def take_sink(self, report: Report) -> None:
+        """Take over what has been written. A batch that was repeated counts again, as its rows do."""
+        figures = report.figures
+        self.sink = report.table
+        self.num_records_out, self.num_bytes_out = figures.rows, figures.bytes
+        self.num_send_errors = figures.errors
+        self.send_time, self.transactions = figures.send_time, report.transactions
 
     def watermark_lag(self, now: int) -> int | None:
         """watermarkLag, milliseconds: how far the watermark is behind the clock."""

@@ -25,6 +25,17 @@ _JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] =
     "numBytesInPerSecond": ("Bytes of columns a second of the last batch.", lambda j, _: j.bytes_per_second),
     "currentEmitEventTimeLag": ("Age of the last batch's latest event, ms.", lambda j, _: j.event_time_lag),
     "watermarkLag": ("How far the watermark is behind the clock, ms.", JobMetrics.watermark_lag),
+    "numRecordsOut": ("Rows written since the query's start.", lambda j, _: j.num_records_out if j.sink else None),
+    "numBytesOut": ("Bytes of keys and values written.", lambda j, _: j.num_bytes_out if j.sink else None),
+    "numRecordsOutErrors": (
+        "Errors of the brokers that the client reported while writing.",
+        lambda j, _: j.num_send_errors if j.sink else None,
+    ),
+    "currentSendTime": (
+        "How long the last records took to be acknowledged, ms.",
+        lambda j, _: j.send_time,
+    ),
+    "openTransactions": ("Transactions of the last batch before it was decided.", lambda j, _: j.transactions),
     "sourceIdleTime": ("How long no row has been read, ms.", JobMetrics.idle_time),
 }
 _SOURCES: Final[dict[str, tuple[str, Callable[[SourceMetrics], float]]]] = {

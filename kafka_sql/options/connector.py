@@ -34,6 +34,7 @@ from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every
     PARTITIONER,
     PARTITIONERS,
     POOLING,
+    REGISTER_PRODUCER_METRICS,
     ROUND_ROBIN,
     SINK_PARALLELISM,
     TOPIC_CONFIG_PREFIX,
@@ -317,6 +318,7 @@ _SINK: Final = (
     TOPIC_CREATE,
     TOPIC_PARTITIONS,
     TOPIC_REPLICATION,
+    REGISTER_PRODUCER_METRICS,
 )
 
 KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (

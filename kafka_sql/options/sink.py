@@ -69,6 +69,12 @@ TOPIC_REPLICATION: Final = integer(
     minimum=1,
     bits=16,
 )
+REGISTER_PRODUCER_METRICS: Final = boolean(
+    "register.producer.metrics",
+    "Whether a stream's metrics tell what its sink has written.",
+    default="true",
+    also=("properties.register.producer.metrics",),
+)
 FLUSH_ROWS: Final = integer(
     "sink.buffer-flush.max-rows",
     "How many keys a task holds back so that only the last row of each is written; '0' is none. "

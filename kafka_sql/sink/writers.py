@@ -19,6 +19,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sink.figures import Figures
 from kafka_sql.sink.metadata import written_columns
 from kafka_sql.sink.partitioner import load
+from kafka_sql.sink.reports import report, streaming_task
 from kafka_sql.sink.topics import check_topics_exist
 from kafka_sql.sink.transactions import driver
 from kafka_sql.sink.transactions.timeout import transaction_timeout
@@ -26,9 +27,11 @@ from kafka_sql.sink.transactions.timeout import transaction_timeout
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What one task has written."""
+    """What one task has written, and for which query and batch."""
 
     figures: Figures
+    query: str | None = None
+    batch: int | None = None
 
 
 class _Writer:
@@ -48,7 +51,7 @@ class _Writer:
         if self._timeout is None:
             from kafka_sql.sink.rows import write_rows
 
-            return Written(write_rows(self._definition, batches))
+            return Written(write_rows(self._definition, batches), *streaming_task())
         from kafka_sql.sink.transactions.prepare import current_task, prepare
 
         return prepare(self._definition, current_task(self._statement), batches, self._timeout)
@@ -56,6 +59,7 @@ class _Writer:
     def _commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         if self._timeout is not None:
             driver.commit(self._definition, messages)
+        report(self._definition, messages)
 
     def _abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         if self._timeout is not None:

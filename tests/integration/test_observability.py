@@ -79,6 +79,11 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
     assert found[f"kafka_sql_currentOffset{{{place}}}"] == 7
     assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
+    assert found[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
+    assert found[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')
+    assert found[f"kafka_sql_numRecordsOutErrors{{{labels}}}"] == 0
+    assert found[f"kafka_sql_openTransactions{{{labels}}}"] == 0
+    assert found[f"kafka_sql_currentSendTime{{{labels}}}"] >= 0
     assert {re.sub(r"\{.*", "", name) for name in found} >= {
         f"kafka_sql_{name}" for name in ("commitsSucceeded", "commitsFailed", "sourceIdleTime", "watermarkLag")
     }
