@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.json.java import quoted
+from kafka_sql.formats.json.objects import is_number, objects
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
@@ -46,19 +47,11 @@ class JsonEncoder:
         return self._objects(batch.schema.names, batch.columns, batch.num_rows).cast(pa.binary())
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:
-        texts = [self._text(column) for column in columns]
-        if not texts:
+        if not columns:
             return pa.repeat("{}", rows)
-        if self._leave_nulls_out and any(text.array.null_count for text in texts):
-            return _objects_without_nulls(names, texts)
-        pieces: list[pa.Array | str] = []
-        constant = "{"
-        for name, text in zip(names, texts, strict=True):
-            quote = '"' if text.bare and not text.array.null_count else ""
-            pieces += [f"{constant}{quoted(name)}:{quote}", text.array if quote else _complete(text)]
-            constant = quote + ","
-        pieces.append(constant[:-1] + "}")
-        return pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="null")
+        if self._leave_nulls_out and any(column.null_count for column in columns):
+            return _objects_without_nulls(names, [self._text(column) for column in columns])
+        return objects(names, [c if is_number(c.type) else self._text(c) for c in columns], rows)
 
     def _text(self, column: pa.Array) -> Text:
         t = column.type

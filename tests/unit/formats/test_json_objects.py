@@ -1,0 +1,51 @@
+"""Objects of columns: against json.dumps, over all integers, nulls and slices."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.formats.json.encoder import JsonEncoder
+from kafka_sql.formats.registry import find
+from kafka_sql.options import Options
+
+BITS = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+SCHEMA = pa.schema([*((f"i{bits}", kind) for bits, kind in BITS.items()), ("text", pa.string()), ("flag", pa.bool_())])
+ROW = st.fixed_dictionaries(
+    {
+        **{f"i{bits}": st.none() | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in BITS},
+        "text": st.none() | st.text(st.characters(max_codepoint=0x7E), max_size=5),
+        "flag": st.none() | st.booleans(),
+    }
+)
+
+
+def encoded(batch: pa.RecordBatch) -> list[Any]:
+    found = JsonEncoder(batch.schema, Options(find("json", "format").options, {})).encode(batch)
+    found.validate(full=True)
+    return found.to_pylist()  # type: ignore[no-any-return]
+
+
+def expected(rows: list[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() for row in rows]
+
+
+@given(st.lists(ROW, max_size=6), st.integers(0, 3))
+def test_rows_and_slices_of_them(rows: list[dict[str, Any]], start: int) -> None:
+    batch = pa.RecordBatch.from_pylist(rows, SCHEMA)
+    assert list(map(json.loads, encoded(batch))) == rows
+    assert encoded(batch.slice(start)) == encoded(pa.RecordBatch.from_pylist(rows[start:], SCHEMA))
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_every_length_of_a_number(bits: int) -> None:
+    limit = 2 ** (bits - 1)
+    near = [n + d for n in [0, limit, *(10**e for e in range(20))] for d in (-2, -1, 0, 1)]
+    numbers = sorted({n for m in near for n in (m, -m) if -limit <= n < limit})
+    batch = pa.RecordBatch.from_pydict({"n": pa.array(numbers, BITS[bits])})
+    assert encoded(batch) == expected([{"n": n} for n in numbers])
