@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Final
 
 from kafka_sql.errors import WriterFencedError
-from kafka_sql.kafka.decision_log import LogWriter, make_log, read_log
+from kafka_sql.kafka.decision_log import LogWriter, glance_at_log, make_log, read_log
 from kafka_sql.sink.transactions.failures import overtaken, superseded
 from kafka_sql.sink.transactions.names import driver_id
 from kafka_sql.sink.transactions.records import Claim, Decision, Writer, claims, decisions
@@ -61,7 +61,7 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
         BrokerError: the brokers do not answer or refuse.
     """
     make_log(config)
-    found = read_log(config)
+    found = glance_at_log(config)
     _refuse_superseded(found, writer, batch)
     log = LogWriter(config, driver_id(writer.prefix))
     log.fence()
