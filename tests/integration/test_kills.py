@@ -1,0 +1,125 @@
+"""kill -9, many times: each row is there once, for a reader that reads along and for one that comes at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.kills import oracle
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def campaign(*arguments: str, wait: float) -> dict[str, Any]:
+    """In a process of its own, as it forks."""
+    command = [sys.executable, "-m", "tests.kills", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
+    assert done.returncode == 0, done.stdout + done.stderr[-5000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert oracle.right(found["concurrent"]) and oracle.right(found["final"])
+    return found
+
+
+@pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
+def test_a_sample_of_kills(topics: Topics, naming: str) -> None:
+    found = campaign("--kills", "10", "--naming", naming, "--bootstrap", topics.bootstrap, wait=280)
+    assert sum(found["kills"].values()) == 10
+    assert found["final"]["produced"] >= 10 * 40
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(("naming", "kills"), [("INCREMENTING", 200), ("POOLING", 50)])
+def test_many_kills_of_drivers_and_brokers(naming: str, kills: int) -> None:
+    found = campaign("--kills", str(kills), "--seed", "2", "--naming", naming, wait=7000)
+    assert sum(found["kills"].values()) >= kills
+    assert found["kills"]["broker"] >= kills // 10
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
+    found = campaign("--kills", "60", "--seed", "3", "--nodes", "3", wait=3500)
+    assert found["kills"]["broker"] == 6
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path) -> None:
+    with EmbeddedKafka() as kafka:
+        topics, chance = Topics(kafka.bootstrap_servers), random.Random(1)
+        source, target = topics.create(3), topics.create(3)
+        sent = 0
+        for life in range(12):
+            with running(kafka.bootstrap_servers, source, target, tmp_path) as (python, java):
+                before = seen(topics, target)
+                for _ in range(3):
+                    sent = send(topics, source, sent)
+                    if life % 3 == 2:
+                        kill_workers(java)
+                await_rows(topics, target, before + 100)
+                send_until = time.monotonic() + chance.uniform(0, 3)
+                while time.monotonic() < send_until:
+                    sent = send(topics, source, sent)
+                for process in (java, python):
+                    os.kill(process, signal.SIGKILL)
+        with running(kafka.bootstrap_servers, source, target, tmp_path):
+            found = oracle.read(kafka.bootstrap_servers, target, 3, sent, 180, None)
+    verdict = found.verdict(sent)
+    assert oracle.right(verdict), verdict
+
+
+@contextlib.contextmanager
+def running(bootstrap: str, source: str, target: str, folder: Path) -> Any:
+    """Process ids of the query's Python and Java, which are killed at the end."""
+    command = [sys.executable, "-m", "tests.kills.spark_query", bootstrap, source, target, "spark-kills", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        python, java = map(int, process.stdout.readline().split())
+        try:
+            yield python, java
+        finally:
+            for one in (java, python):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
+
+
+def send(topics: Topics, topic: str, start: int) -> int:
+    """100 more numbers; the next one."""
+    producer = Producer({"bootstrap.servers": topics.bootstrap, "log_level": 0})
+    for a in range(start, start + 100):
+        producer.produce(topic, json.dumps({"a": a, "k": a % 3}).encode(), partition=a % 3)
+    assert producer.flush(60) == 0
+    return start + 100
+
+
+def seen(topics: Topics, topic: str) -> int:
+    return len(oracle.read(topics.bootstrap, topic, 3, 0, 2, None).numbers)
+
+
+def await_rows(topics: Topics, topic: str, count: int) -> None:
+    found = oracle.read(topics.bootstrap, topic, 3, count, 120, None)
+    assert len(found.numbers) >= count, "no progress"
+
+
+def kill_workers(java: int) -> None:
+    """All Python processes below Spark's, at whatever they are; the daemon that forks them, too."""
+    children = Path(f"/proc/{java}/task").glob("*/children")
+    for child in {int(word) for path in children for word in path.read_text().split()}:
+        below = Path(f"/proc/{child}/task/{child}/children").read_text().split()
+        for worker in map(int, below):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
