@@ -29,7 +29,8 @@ def campaign(*arguments: str, wait: float) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
     assert done.returncode == 0, done.stdout + done.stderr[-5000:]
     found: dict[str, Any] = json.loads(done.stdout)
-    assert oracle.right(found["concurrent"]) and oracle.right(found["final"])
+    assert oracle.right(found["concurrent"])
+    assert oracle.right(found["final"])
     return found
 
 
