@@ -30,7 +30,8 @@ def main(bootstrap: str, source: str, target: str, prefix: str, checkpoints: str
     )
     spark.sql(
         f"""CREATE TABLE tgt (a BIGINT, k BIGINT) WITH ({shared}, 'topic' = '{target}',
-        'key.format' = 'json', 'key.fields' = 'k', 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{prefix}')"""
+        'key.format' = 'json', 'key.fields' = 'k', 'sink.delivery-guarantee' = 'exactly-once',
+        'sink.transactional-id-prefix' = '{prefix}')"""
     )
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
