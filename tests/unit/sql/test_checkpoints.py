@@ -81,11 +81,12 @@ class Writer:
 def test_only_a_default_name_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_to: dict[str, str | None] = {"execution.checkpointing.dir": str(tmp_path)}
     monkeypatch.setattr(streaming.settings, "read", lambda _, option: set_to.get(option.key))
-    monkeypatch.setattr(streaming, "remember", lambda _, query: query)
+    monkeypatch.setattr(streaming, "check_writer", lambda *_: None)
+    monkeypatch.setattr(streaming, "remember", lambda _, query: SimpleNamespace(folder=query))
     entry: Any = SimpleNamespace(definition=SimpleNamespace(name="t"), provider="kafka.t")
 
     def run(text: str) -> Any:
-        return streaming.run(session(), entry, Writer(), text)  # type: ignore[arg-type]
+        return streaming.run(session(), entry, Writer(), text).folder  # type: ignore[arg-type, attr-defined]
 
     assert run("SELECT 1") == tmp_path / "insert-into_t"
     assert run("SELECT 1") == tmp_path / "insert-into_t"

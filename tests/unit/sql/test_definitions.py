@@ -90,7 +90,7 @@ def test_a_set_that_fails_leaves_no_job(monkeypatch: pytest.MonkeyPatch, failure
             raise failure("the first")
         return left.pop(0)
 
-    prepared = SimpleNamespace(stream=object(), entry=None, text="")
+    prepared = SimpleNamespace(stream=object(), entry=None, text="", bounded=())
     monkeypatch.setattr(statement_sets, "_prepared", lambda *_: prepared)
     monkeypatch.setattr(statement_sets, "_names", lambda spark, ready: [str(n) for n in range(len(ready))])
     monkeypatch.setattr(statement_sets.streaming, "run", start)
