@@ -18,11 +18,15 @@ DATA: Final = 4  # address of a text's bytes
 VALID: Final = 5  # address of a byte for each row; 0 where none is null
 WIDTH: Final = 6  # how many these are
 
-# Kinds: text as it is, text in quotes, signed numbers of so many bytes
-TEXT, QUOTED, INT8, INT16, INT32, INT64 = range(6)
+# Kinds: text as it is, text in quotes, Arrow's text of a floating number, signed numbers of so many bytes
+TEXT, QUOTED, FLOAT, INT8, INT16, INT32, INT64 = range(7)
 
 LONGEST_INTEGER: Final = 20
+LONGER: Final = 7  # at most, than Arrow's text: "Infinity" in quotes, where that has inf
 _QUOTE: Final = ord('"')
+_NAN: Final = np.frombuffer(b'"NaN"', np.uint8)
+_POSITIVE: Final = np.frombuffer(b'"Infinity"', np.uint8)
+_NEGATIVE: Final = np.frombuffer(b'"-Infinity"', np.uint8)
 _PAIRS: Final = np.frombuffer(b"".join(b"%02d" % n for n in range(100)), np.uint8)
 
 
@@ -61,6 +65,31 @@ def _put_text(target: int, part: np.ndarray, row: int) -> int:
     size = types.int64(load(offsets + 4, types.int32)) - start
     copy(target, part[DATA] + start, size)
     return target + size
+
+
+@compiled
+def _put_bytes(target: int, text: np.ndarray) -> int:
+    for i in range(len(text)):
+        store(target + i, text[i])
+    return target + len(text)
+
+
+@compiled
+def _put_float(target: int, part: np.ndarray, row: int) -> int:
+    """Write Arrow's text with the fraction that a whole number is to keep, and what is no number as text."""
+    end = _put_text(target, part, row)
+    last = load(end - 1, types.uint8)
+    if last == 110:  # nan
+        return _put_bytes(target, _NAN)
+    if last == 102:  # inf, -inf
+        return _put_bytes(target, _NEGATIVE) if load(target, types.uint8) == 45 else _put_bytes(target, _POSITIVE)
+    for at in range(target, end):
+        byte = load(at, types.uint8)
+        if byte == 46 or byte == 101:  # a point or an exponent
+            return end
+    store(end, types.uint8(46))
+    store(end + 1, types.uint8(48))
+    return end + 2
 
 
 @compiled
@@ -103,6 +132,8 @@ def write_objects(parts: np.ndarray, out: np.ndarray, positions: np.ndarray) -> 
                 target = _put_text(target + 1, part, row)
                 store(target, types.uint8(_QUOTE))
                 target += 1
+            elif kind == FLOAT:
+                target = _put_float(target, part, row)
             else:
                 target = _put_integer(target, _integer(part, row))
         store(target, types.uint8(125))  # the closing brace

@@ -19,46 +19,54 @@ _INTEGERS: Final = {
     pa.int32(): kernels.INT32,
     pa.int64(): kernels.INT64,
 }
+_FLOATS: Final = (pa.float32(), pa.float64())
 _MOST: Final = 2**31 - 1  # bytes of an Arrow array
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether ``objects`` takes a column of this type as it is."""
-    return kind in _INTEGERS
+    return kind in _INTEGERS or kind in _FLOATS
+
+
+def _kind(column: Text | pa.Array) -> tuple[int, pa.Array]:
+    """How the column is written, and its values."""
+    if isinstance(column, Text):
+        return (kernels.QUOTED if column.bare else kernels.TEXT), column.array
+    if column.type in _FLOATS:
+        return kernels.FLOAT, column.cast(pa.string())
+    return _INTEGERS[column.type], column
 
 
 def objects(names: Sequence[str], columns: Sequence[Text | pa.Array], rows: int) -> pa.StringArray:
     """One object a row, with null for what is null.
 
     Args:
-        columns: as many, each a column of integers or the text of one.
+        columns: as many, each a column of numbers or the text of one.
 
     Raises:
         EncodeError: the batch is larger than 2 GB.
     """
     parts = np.zeros((len(columns), kernels.WIDTH), np.int64)
-    kept = []  # what the addresses point to
+    kept: list[object] = []  # what the addresses point to
     room = rows  # the closing braces
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
-        array = column.array if isinstance(column, Text) else column
+        kind, array = _kind(column)
         before = np.frombuffer(f"{',' if i else '{'}{quoted(name)}:".encode(), np.uint8)
         valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else None
+        kept += [array, before, valid]
+        parts[i, kernels.KIND] = kind
         parts[i, kernels.NAME], parts[i, kernels.NAME_SIZE] = before.ctypes.data, len(before)
         parts[i, kernels.VALID] = valid.ctypes.data if valid is not None else 0
-        kept += [array, before, valid]
-        _, values, *data = array.buffers()
-        if isinstance(column, Text):
-            start, end = (array.offset, array.offset + len(array)) if rows else (0, 0)
-            parts[i, kernels.KIND] = kernels.QUOTED if column.bare else kernels.TEXT
-            parts[i, kernels.VALUES] = values.address + 4 * array.offset if rows else 0
-            parts[i, kernels.DATA] = data[0].address if data[0] is not None else 0
-            ends = np.frombuffer(values, np.int32) if rows else np.zeros(1, np.int32)
-            longest = int(ends[end]) - int(ends[start]) + 2 * rows
-        else:
-            parts[i, kernels.KIND] = _INTEGERS[array.type]
-            parts[i, kernels.VALUES] = values.address + array.type.byte_width * array.offset if rows else 0
-            longest = kernels.LONGEST_INTEGER * rows
-        room += len(before) * rows + longest + 4 * array.null_count
+        room += len(before) * rows + 4 * array.null_count
+        if rows and kind in (kernels.TEXT, kernels.QUOTED, kernels.FLOAT):
+            _, offsets, data = array.buffers()
+            ends = np.frombuffer(offsets, np.int32)
+            parts[i, kernels.VALUES] = offsets.address + 4 * array.offset
+            parts[i, kernels.DATA] = data.address if data is not None else 0
+            room += int(ends[array.offset + rows]) - int(ends[array.offset]) + kernels.LONGER * rows
+        elif rows:
+            parts[i, kernels.VALUES] = array.buffers()[1].address + array.type.byte_width * array.offset
+            room += kernels.LONGEST_INTEGER * rows
     if room > _MOST:
         raise EncodeError(
             "The rows of one batch are more than 2 GB of JSON. Lower 'spark.sql.execution.arrow.maxRecordsPerBatch'."
