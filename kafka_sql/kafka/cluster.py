@@ -213,15 +213,20 @@ class Cluster:
                         )
                 except KafkaException as e:
                     code = e.args[0].code()
-                    if code in _GONE:
+                    if code in _GONE and not self._listed(place):
                         raise TopicNotFoundError(
                             f"{place[0]}[{place[1]}] does not exist on {self._servers}: the topic was deleted, or "
                             "has fewer partitions."
                         ) from e
-                    if code not in _BETWEEN_LEADERS or time.monotonic() > deadline:
+                    if code not in (*_BETWEEN_LEADERS, *_GONE) or time.monotonic() > deadline:
                         raise
                 time.sleep(_ELECTION)  # nobody tells when a leader has been found
                 answer = again()
+
+    def _listed(self, place: Position) -> bool:
+        """Whether the cluster knows a partition; that of a new topic it does a moment before its leader does."""
+        topic = self.topics().get(place[0])
+        return topic is not None and place[1] in topic.partitions
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         with self._named():

@@ -188,7 +188,8 @@ def one_topic(
     restart: bool,
 ) -> None:
     topic = topics.create(PARTITIONS)
-    writer.fill(topic, steps)
+    # its leaders are there when they take a record
+    writer.fill(topic, [*(("put", p, 1) for p in range(PARTITIONS)), *steps])
     check(topics, topic, isolation, begin, end, restart)
     by_time(topics, topic, isolation, begin[0], end[0])
 
