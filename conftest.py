@@ -15,7 +15,7 @@ from tests.support import Topics
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_sql.embedded import EmbeddedKafka
+    from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
 
 
 # how long an example takes says how busy the machine is, and nothing about the code
@@ -30,6 +30,15 @@ def kafka() -> Iterator[EmbeddedKafka]:
 
     with EmbeddedKafka(properties={"log.cleaner.backoff.ms": "200"}) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def registry() -> Iterator[EmbeddedRegistry]:
+    """One schema registry for the whole run."""
+    from kafka_sql.embedded import EmbeddedRegistry
+
+    with EmbeddedRegistry() as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,8 @@ same facts are attributes of the same names.
     │       ├── PreparedTransactionLostError  aborted before it was decided: nothing of it is to be seen
     │       ├── DecidedTransactionLostError   decided, and aborted by the brokers: a part is missing
     │       └── TransactionInDoubtError       cannot be told
+    ├── SchemaRegistryError      the schema registry did not do what was asked of it
+    │   └── IncompatibleSchemaError  it refuses a schema beside the subject's others
     ├── FormatError              a payload and a format
     │   ├── DecodeError            the payload is not what the table declares
     │   └── EncodeError            the row has no form in this format
@@ -192,6 +194,14 @@ class DecidedTransactionLostError(TransactionError):
 
 class TransactionInDoubtError(TransactionError):
     """Whether a transaction was committed or aborted cannot be told."""
+
+
+class SchemaRegistryError(KafkaSqlError):
+    """The schema registry did not do what was asked of it."""
+
+
+class IncompatibleSchemaError(SchemaRegistryError):
+    """The schema registry refuses a schema that is incompatible with the subject's others."""
 
 
 class FormatError(KafkaSqlError):

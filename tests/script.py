@@ -26,6 +26,7 @@ from kafka_sql.sql.jobs import jobs
 from tests.support import Topics
 
 NONE = "(no rows)"
+REGISTRY = "http://localhost:8081"  # as files name the schema registry
 _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092',
   'scan.startup.mode' = 'earliest-offset'"""
 _ENDS = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # the INSERTs of a set stay together
@@ -63,10 +64,11 @@ def steps(text: str) -> list[Step]:
     return found
 
 
-def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path) -> int:
-    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
+def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path, registry: str = REGISTRY) -> int:
+    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``, REGISTRY for ``registry``."""
     text = path.read_text(encoding="utf-8")
     text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap)
+    text = text.replace(REGISTRY, registry)
     text = text.replace("'/checkpoints", f"'{folder}")
     text = _own_topics(text, topics)
     found = steps(text)

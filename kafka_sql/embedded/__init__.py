@@ -1,9 +1,10 @@
-"""A real Apache Kafka on this machine: its jars, its processes, its end. Needs Java and nothing else.
+"""A real Apache Kafka and schema registry on this machine: jars, processes, their end. Needs Java and nothing else.
 
 From the shell: ``python -m kafka_sql.embedded``.
 """
 
 from kafka_sql.embedded.cluster import EmbeddedKafka
 from kafka_sql.embedded.node import Node
+from kafka_sql.embedded.registry import EmbeddedRegistry
 
-__all__ = ["EmbeddedKafka", "Node"]
+__all__ = ["EmbeddedKafka", "EmbeddedRegistry", "Node"]

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -14,31 +14,41 @@ from kafka_sql.embedded.lock import VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
 _ADVICE = (
-    "Apache Kafka is downloaded once and needs the network for it. Behind a proxy, set JAVA_TOOL_OPTIONS to "
+    "It is downloaded once, which needs the network. Behind a proxy, set JAVA_TOOL_OPTIONS to "
     "-Dhttps.proxyHost=... -Dhttps.proxyPort=...; for a mirror, set KAFKA_SQL_IVY_SETTINGS to the path of "
     "an ivysettings.xml that names it. Then try again."
 )
 
 
-def retrieve(java: str, ivy: Path, settings: Path, folder: Path, total: int) -> None:
+def retrieve(
+    java: str,
+    ivy: Path,
+    settings: Path,
+    folder: Path,
+    total: int,
+    types: Sequence[str] = ("jar", "bundle"),
+    pattern: str = "jars/[artifact]-[revision].[ext]",
+    name: str = f"Apache Kafka {VERSION}",
+) -> None:
     """Fetches what ``ivy.xml`` in the folder asks for into ``jars``; ``cache`` lets a cut-off run go on.
 
     Args:
         total: how many files are expected, for the progress.
+        types: of the artifacts; some jars are OSGi bundles, which Ivy would leave out without a word.
+        pattern: where they are put.
+        name: what is downloaded, for the progress and the error.
 
     Raises:
         EmbeddedKafkaError: Ivy did not get them all.
     """
-    # Some of the jars are OSGi bundles: without that type Ivy leaves them out and says nothing.
     command = [java, "-jar", str(ivy), "-settings", str(settings), "-ivy", "ivy.xml", "-cache", "cache"]
     command += [
         "-confs",
         "default",
         "-types",
-        "jar",
-        "bundle",
+        *types,
         "-retrieve",
-        "jars/[artifact]-[revision].[ext]",
+        pattern,
     ]
     process = subprocess.Popen(
         command,
@@ -51,23 +61,25 @@ def retrieve(java: str, ivy: Path, settings: Path, folder: Path, total: int) -> 
     )
     assert process.stdout is not None
     try:
-        lines = list(show_progress(process.stdout, total, sys.stderr, sys.stderr.isatty()))
+        lines = list(show_progress(process.stdout, total, sys.stderr, sys.stderr.isatty(), name))
         status = process.wait()
     finally:
         process.kill()
         process.stdout.close()
         process.wait()
     if status:
-        raise EmbeddedKafkaError(f"Apache Kafka {VERSION} could not be downloaded: {reason(lines)}. {_ADVICE}")
+        raise EmbeddedKafkaError(f"{name} could not be downloaded: {reason(lines)}. {_ADVICE}")
 
 
-def show_progress(lines: Iterable[str], total: int, out: TextIO, terminal: bool) -> Iterator[str]:
+def show_progress(
+    lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {VERSION}"
+) -> Iterator[str]:
     """Passes Ivy's lines on and tells of them: on a terminal in one line, rewritten, else in a few plain."""
     began, done, size = time.monotonic(), 0, 0
     before, after = ("\r\x1b[K", "") if terminal else ("", "\n")
 
     def tell(words: str, end: str = after) -> None:
-        print(f"{before}Apache Kafka {VERSION}: {words}", end=end, file=out, flush=True)
+        print(f"{before}{name}: {words}", end=end, file=out, flush=True)
 
     tell(f"downloading {total} files, once")
     for line in lines:

@@ -58,7 +58,7 @@ def _download(java: str, folder: Path, lock: Path) -> None:
     shutil.rmtree(partial / "jars", ignore_errors=True)
     partial.mkdir(exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
-    retrieve(java, _ivy_jar(), _ivy_settings(), partial, len(jars))
+    retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
     if wrong := differences(partial / "jars", jars):
         shutil.rmtree(partial)  # a wrong file must not be taken up again
         raise EmbeddedKafkaError(
@@ -70,7 +70,8 @@ def _download(java: str, folder: Path, lock: Path) -> None:
     shutil.rmtree(partial)
 
 
-def _ivy_jar() -> Path:
+def ivy_jar() -> Path:
+    """The Ivy that PySpark ships."""
     spec = importlib.util.find_spec("pyspark")  # found, not imported: Spark is not needed here
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder, "jars").glob("ivy-*.jar")):
@@ -81,7 +82,8 @@ def _ivy_jar() -> Path:
     )
 
 
-def _ivy_settings() -> Path:
+def ivy_settings() -> Path:
+    """Where Ivy looks for what it fetches."""
     own = os.environ.get("KAFKA_SQL_IVY_SETTINGS")
     if own is None:
         return Path(__file__).with_name("ivysettings.xml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -38,7 +39,8 @@ class Payload:
     @property
     def keys(self) -> list[str]:
         """Every option that the format has here, as it is typed in WITH."""
-        return [self.prefix + key for option in self.format.options for key in option.keys]
+        named = [key for option in self.format.options for key in option.keys]
+        return [self.prefix + key for key in (*named, *(k for k in self.given if _owner(k, self.format) is not None))]
 
     def of(
         self, columns: Sequence[str], topics: Sequence[str], prefix: str = "", declared: Mapping[str, str] | None = None
@@ -56,7 +58,8 @@ class Payload:
         if subject is None or self.options.given(subject) or len(topics) != 1:
             return self.options
         name = f"{topics[0]}-{'key' if self.prefix == 'key.' else 'value'}"
-        return Options(self.format.options, {**self.given, subject.key: name}, self.prefix)
+        own = _folded({**self.given, subject.key: name}, self.format)
+        return Options(self.format.options, own, self.prefix)
 
     def decoder(self, stored: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
         """A decoder of the payload's columns.
@@ -102,5 +105,22 @@ def payload(option: str, prefix: str, given: Mapping[str, str]) -> Payload:
         OptionError: there is no such format, or one of its options is missing or ill-typed.
     """
     found = find(given[option], option)
-    own = format_keys(given, prefix, found.identifier)
-    return Payload(found, prefix, own, Options(found.options, own, prefix))
+    own = _folded(format_keys(given, prefix, found.identifier), found)
+    return Payload(found, prefix, format_keys(given, prefix, found.identifier), Options(found.options, own, prefix))
+
+
+def _owner(key: str, owner: Format) -> str | None:
+    """The option of type Map that ``key`` is an entry of: ``x.properties`` of ``x.properties.a.b``."""
+    maps = (option.key for option in owner.options if option.type == "Map")
+    return next((name for name in maps if key.startswith(f"{name}.")), None)
+
+
+def _folded(own: Mapping[str, str], owner: Format) -> dict[str, str]:
+    """The options with the entries of maps, which may stand one by one, under the maps' own keys, as JSON."""
+    folded = {key: text for key, text in own.items() if _owner(key, owner) is None}
+    entries: dict[str, dict[str, str]] = {}
+    for key, text in own.items():
+        name = _owner(key, owner)
+        if name is not None:
+            entries.setdefault(name, {})[key.removeprefix(f"{name}.")] = text
+    return {**folded, **{name: json.dumps(texts) for name, texts in entries.items()}}

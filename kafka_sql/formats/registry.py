@@ -6,6 +6,7 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, did_you_mean
 from kafka_sql.formats.avro import AVRO
+from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
 from kafka_sql.formats.cdc import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON
 from kafka_sql.formats.csv import CSV
 from kafka_sql.formats.format import Format
@@ -16,6 +17,7 @@ FORMATS: Final[dict[str, Format]] = {
     f.identifier: f
     for f in (
         AVRO,
+        AVRO_CONFLUENT,
         CSV,
         JSON,
         RAW,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.script import run
+from tests.script import REGISTRY, run
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
@@ -16,5 +16,6 @@ FILES = sorted([*(ROOT / "tests/sql/rows").glob("*.sql"), *(ROOT / "ddl_examples
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path) -> None:
-    assert run(path, sql, topics, tmp_path) > 1
+def test_file(path: Path, sql: Any, topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    registry = request.getfixturevalue("registry").url if REGISTRY in path.read_text() else REGISTRY
+    assert run(path, sql, topics, tmp_path, registry) > 1

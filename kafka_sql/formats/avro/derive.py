@@ -18,60 +18,62 @@ _NAME: Final = re.compile(r"[^\W\d]\w*")
 _MICROS: Final = 6  # the precision of a TIMESTAMP that says none
 
 
-def derive(schema: pa.Schema, legacy: bool, name: str = RECORD, namespace: str = NAMESPACE) -> str:
+def derive(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
     """The schema's JSON text, as Java prints it.
 
     Args:
         legacy: whether TIMESTAMP becomes timestamp-millis, and TIMESTAMP_LTZ has no form
             ('avro.timestamp_mapping.legacy').
+        lenient: whether what the legacy mapping does not have takes the other one, instead of being refused.
 
     Raises:
         SchemaError: names the column that has no form in Avro.
     """
-    fields = [_field(f, f.name, f"{name}_{f.name}", declared(f), legacy, legacy) for f in schema]
-    record = {"type": "record", "name": name, "namespace": namespace, "fields": fields}
+    refuse = legacy and not lenient
+    fields = [_field(f, f.name, f"{RECORD}_{f.name}", declared(f), legacy, refuse) for f in schema]
+    record = {"type": "record", "name": RECORD, "namespace": NAMESPACE, "fields": fields}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _field(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, option: bool) -> dict[str, Any]:
+def _field(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, refuse: bool) -> dict[str, Any]:
     if not _NAME.fullmatch(field.name):
         raise SchemaError(
             f"Column '{path}' has no form in Avro: Illegal character in: {field.name}. Avro's names have "
             "letters, digits and underscores, and begin with no digit."
         )
-    found: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, known, legacy, option)}
+    found: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, known, legacy, refuse)}
     if field.nullable:
         found["default"] = None
     return found
 
 
-def _type(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, option: bool) -> Any:
+def _type(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, refuse: bool) -> Any:
     """
     Args:
         legacy: the mapping here: Flink takes the legacy one inside ARRAY and MAP, whatever the option says.
-        option: the table's.
+        refuse: whether what that one does not have is refused.
     """
     t = field.type
     if pt.is_struct(t):
         fields = [
-            _field(f, f"{path}.{f.name}", f"{record}_{f.name}", known.child(i), legacy, option) for i, f in enumerate(t)
+            _field(f, f"{path}.{f.name}", f"{record}_{f.name}", known.child(i), legacy, refuse) for i, f in enumerate(t)
         ]
         found: Any = {"type": "record", "name": record, "fields": fields}
     elif pt.is_list(t):
-        found = {"type": "array", "items": _type(t.value_field, f"{path}[]", record, known.child(0), True, option)}
+        found = {"type": "array", "items": _type(t.value_field, f"{path}[]", record, known.child(0), True, refuse)}
     elif pt.is_map(t):
         if not pt.is_string(t.key_type):
             raise SchemaError(
                 "Avro format doesn't support non-string as key type of map. "
                 f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>."
             )
-        found = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, known.child(1), True, option)}
+        found = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, known.child(1), True, refuse)}
     else:
-        found = _scalar(t, path, known, legacy, option)
+        found = _scalar(t, path, known, legacy, refuse)
     return ["null", found] if field.nullable else found
 
 
-def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, option: bool) -> Any:
+def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bool) -> Any:
     if pt.is_boolean(t):
         return "boolean"
     if pt.is_signed_integer(t):
@@ -94,16 +96,16 @@ def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, option: bo
             )
         return {"type": "int", "logicalType": "time-millis"}
     if pt.is_timestamp(t):
-        return {"type": "long", "logicalType": _timestamp(t, path, known, legacy, option)}
+        return {"type": "long", "logicalType": _timestamp(t, path, known, legacy, refuse)}
     raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.")
 
 
-def _timestamp(t: pa.DataType, path: str, known: Declared, legacy: bool, option: bool) -> str:
+def _timestamp(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bool) -> str:
     precision = _MICROS if known.precision is None else known.precision
     unit = "millis" if precision <= 3 else "micros"
     if legacy and t.tz is None and precision <= 3:
         return "timestamp-millis"
-    if not option:  # also inside ARRAY and MAP, where Flink refuses what the legacy mapping does not have
+    if not refuse:  # also inside ARRAY and MAP, where Flink refuses what the legacy mapping does not have
         return f"timestamp-{unit}" if t.tz is not None else f"local-timestamp-{unit}"
     remedy = "or set the format's option 'timestamp_mapping.legacy' to 'false'"
     if t.tz is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -60,12 +60,18 @@ class Field:
     aliases: tuple[str, ...] = field(default=())
 
 
-def parse(text: str) -> Type:
+def parse(text: str, references: Iterable[str] = ()) -> Type:
     """A schema of its JSON text.
+
+    Args:
+        references: texts of schemas whose named types it uses.
 
     Raises:
         ValueError: it is no Avro schema, or one that contains itself; says where.
     """
+    parser = _Parser()
+    for reference in references:
+        parser.type(json.loads(reference), "")
     try:
         document = json.loads(text)
     except json.JSONDecodeError as e:
@@ -73,7 +79,7 @@ def parse(text: str) -> Type:
             document = text.strip()
         else:
             raise ValueError(f"is no JSON: {e}") from e
-    return _Parser().type(document, "")
+    return parser.type(document, "")
 
 
 class _Parser:

@@ -8,7 +8,7 @@ from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.registry import FORMATS, find
 
 
-@pytest.mark.parametrize("identifier", ["avro", "csv", "json", "raw"])
+@pytest.mark.parametrize("identifier", ["avro", "avro-confluent", "csv", "json", "raw"])
 def test_find(identifier: str) -> None:
     assert find(identifier, "format").identifier == identifier
 

@@ -1,0 +1,204 @@
+"""A real schema registry on this machine: Apicurio Registry, which speaks Confluent's interface."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from kafka_sql.embedded.ivy import retrieve
+from kafka_sql.embedded.jars import cache_folder, ivy_jar, ivy_settings
+from kafka_sql.embedded.java import find_java
+from kafka_sql.embedded.wire import HOST, free_ports
+from kafka_sql.errors import EmbeddedKafkaError
+
+VERSION: Final = "3.0.9"
+SHA256: Final = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
+_NAME: Final = f"Apicurio Registry {VERSION}"
+_ARCHIVE: Final = f"apicurio-registry-app-{VERSION}-all.tar.gz"
+_JAR: Final = f"apicurio-registry-app-{VERSION}-runner.jar"
+_PATH: Final = "/apis/ccompat/v7"
+_START_SECONDS: Final = 120.0
+_STOP_SECONDS: Final = 10.0
+_JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_MODULE: Final = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="kafka_sql" module="registry"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies defaultconfmapping="default->default">
+    <dependency org="io.apicurio" name="apicurio-registry-app" rev="{VERSION}" transitive="false">
+      <artifact name="apicurio-registry-app" type="distribution" ext="tar.gz" m:classifier="all"/>
+    </dependency>
+  </dependencies>
+</ivy-module>
+"""
+
+
+class EmbeddedRegistry:
+    """A schema registry on 127.0.0.1 for the length of a ``with`` block; it ends with its process.
+
+    Its schemas live in a temporary folder and outlive a restart(), but not stop().
+
+    Args:
+        certificate, key: PEM files; with them it also listens for HTTPS.
+    """
+
+    def __init__(self, certificate: Path | None = None, key: Path | None = None) -> None:
+        self._files = (certificate, key) if certificate is not None and key is not None else None
+        self._port, self._secure_port = free_ports(2)
+        self._folder: Path | None = None
+        self._guardian: subprocess.Popen[bytes] | None = None
+        self.pid: int | None = None
+
+    @property
+    def url(self) -> str:
+        """The value of 'avro-confluent.url'."""
+        return f"http://{HOST}:{self._port}{_PATH}"
+
+    @property
+    def secure_url(self) -> str:
+        """The same by HTTPS."""
+        return f"https://{HOST}:{self._secure_port}{_PATH}"
+
+    def start(self) -> EmbeddedRegistry:
+        """Start it and wait until it answers. The first start on a machine downloads 109 MB.
+
+        Raises:
+            EmbeddedKafkaError: no Java, no network, or it does not come up; with its own last words.
+        """
+        java = find_java()
+        app = _app(java)
+        self._folder = self._folder or Path(tempfile.mkdtemp(prefix="kafka_sql_registry_"))
+        settings = {
+            "quarkus.http.host": HOST,
+            "quarkus.http.port": self._port,
+            "java.util.logging.manager": "org.jboss.logmanager.LogManager",
+            "apicurio.datasource.url": f"jdbc:h2:file:{self._folder}/schemas",
+        }
+        if self._files is not None:
+            settings |= {
+                "quarkus.http.ssl-port": self._secure_port,
+                "quarkus.http.ssl.certificate.files": self._files[0],
+                "quarkus.http.ssl.certificate.key-files": self._files[1],
+            }
+        command = [java, *_JVM, *(f"-D{k}={v}" for k, v in settings.items()), "-jar", str(app / _JAR)]
+        guardian = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(self._folder)]
+        with (self._folder / "registry.log").open("wb") as log:
+            self._guardian = subprocess.Popen(
+                [*guardian, *command],
+                cwd=self._folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert self._guardian.stdout is not None
+        self.pid = int(self._guardian.stdout.readline() or 0) or None
+        self._await_ready()
+        return self
+
+    def _await_ready(self) -> None:
+        assert self._guardian is not None
+        assert self._folder is not None
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            try:
+                self._guardian.wait(0.1)
+                fault = "ended at its start"
+            except subprocess.TimeoutExpired:
+                if time.monotonic() < deadline:
+                    continue
+                fault = "was not ready in time"
+            words = (self._folder / "registry.log").read_text(errors="replace").splitlines()[-15:]
+            self.stop()
+            raise EmbeddedKafkaError(f"{_NAME} {fault}:\n" + "\n".join(words))
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/subjects", timeout=5) as response:
+                return bool(response.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    def end(self) -> None:
+        """SIGTERM, and wait; its schemas stay for the next start()."""
+        if self._guardian is None:
+            return
+        if self.pid is not None and self._guardian.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+        try:
+            self._guardian.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._guardian.terminate()  # which kills the registry
+            self._guardian.wait()
+        for pipe in (self._guardian.stdin, self._guardian.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._guardian, self.pid = None, None
+
+    def restart(self) -> None:
+        """End it and start it again, on its port and with its schemas."""
+        self.end()
+        self.start()
+
+    def stop(self) -> None:
+        """End it and forget its schemas. Nothing happens when it is stopped already."""
+        self.end()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = None
+
+    def __enter__(self) -> EmbeddedRegistry:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _app(java: str) -> Path:
+    """The unpacked registry in the user's cache; processes that ask at the same time wait for the first one."""
+    folder = cache_folder() / f"apicurio-{VERSION}"
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{folder}.busy", "w") as busy:
+            fcntl.flock(busy, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                _download(java, folder)
+    except OSError as error:
+        raise EmbeddedKafkaError(
+            f"{_NAME} cannot be stored in {folder.parent}: {error}. "
+            "Name a folder that can be written to in the environment variable KAFKA_SQL_CACHE."
+        ) from error
+    return folder
+
+
+def _download(java: str, folder: Path) -> None:
+    partial = Path(f"{folder}.partial")
+    partial.mkdir(exist_ok=True)
+    (partial / "ivy.xml").write_text(_MODULE)
+    pattern = "jars/[artifact]-[revision](-[classifier]).[ext]"
+    retrieve(java, ivy_jar(), ivy_settings(), partial, 1, ("distribution",), pattern, _NAME)
+    archive = partial / "jars" / _ARCHIVE
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
+        shutil.rmtree(partial)
+        raise EmbeddedKafkaError(f"The download of {_NAME} has another content (SHA-256) than the expected one.")
+    shutil.rmtree(partial / "app", ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(partial / "app", filter="data")
+    (partial / "app").rename(folder)
+    shutil.rmtree(partial)

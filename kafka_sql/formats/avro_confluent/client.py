@@ -1,0 +1,165 @@
+"""A schema registry by its REST interface (Confluent's API, version 1 of its media type)."""
+
+from __future__ import annotations
+
+import functools
+import random
+import threading
+import time
+from typing import Any, Final
+
+import httpx
+
+from kafka_sql.errors import IncompatibleSchemaError, SchemaRegistryError
+from kafka_sql.formats.avro_confluent.options import Settings
+from kafka_sql.formats.avro_confluent.tls import context
+
+PATIENCE: Final = 60.0  # seconds for which a registry that does not answer is asked again
+_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 2.0
+_TEMPORARY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TIMEOUT: Final = 10.0
+_MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+
+
+@functools.lru_cache(maxsize=64)
+def registry(settings: Settings) -> SchemaRegistry:
+    """The registry of these settings: one in a process, so that a schema is fetched once."""
+    return SchemaRegistry(settings)
+
+
+class SchemaRegistry:
+    """A registry; what it has said of ids is kept, as an id's schema never changes."""
+
+    def __init__(self, settings: Settings) -> None:
+        """
+        Raises:
+            InvalidOptionError: a key store cannot be read.
+        """
+        headers = {"Accept": _MEDIA_TYPE, **dict(settings.headers)}
+        if settings.token:
+            headers["Authorization"] = f"Bearer {settings.token}"
+        user, _, password = settings.user.partition(":")
+        secure = any(url.startswith("https:") for url in settings.urls)
+        self._urls, self._first = settings.urls, 0
+        self._client = httpx.Client(
+            headers=headers,
+            auth=(user, password) if user else None,
+            verify=context(settings) if secure else False,
+            timeout=_TIMEOUT,
+            limits=httpx.Limits(max_keepalive_connections=0),  # it is asked a few times, and then long not
+        )
+        self._schemas: dict[int, tuple[str, ...]] = {}
+        self._ids: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()
+
+    def schema(self, number: int) -> tuple[str, ...]:
+        """The schema of an id: its text, and before it those of the types that it refers to.
+
+        Raises:
+            SchemaRegistryError: there is none, it is not Avro's, or the registry does not answer.
+        """
+        with self._lock:
+            if number not in self._schemas:
+                answer = self._ask("GET", f"/schemas/ids/{number}", f"schema id {number}")
+                self._schemas[number] = self._texts(answer, f"schema id {number}")
+            return self._schemas[number]
+
+    def latest(self, subject: str) -> tuple[int, tuple[str, ...]]:
+        """Id and texts of a subject's latest schema.
+
+        Raises:
+            SchemaRegistryError: as in ``schema``.
+        """
+        answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/latest", f"subject '{subject}'")
+        return int(answer["id"]), self._texts(answer, f"subject '{subject}'")
+
+    def register(self, subject: str, text: str) -> int:
+        """Register a schema under a subject, which does nothing where it is there; its id.
+
+        Raises:
+            IncompatibleSchemaError: the subject does not allow it beside its others.
+            SchemaRegistryError: the registry refuses it otherwise, or does not answer.
+        """
+        return self._id(subject, text, f"/subjects/{_quoted(subject)}/versions")
+
+    def look_up(self, subject: str, text: str) -> int:
+        """The id of a schema that the subject has.
+
+        Raises:
+            SchemaRegistryError: it has it not, or the registry does not answer.
+        """
+        return self._id(subject, text, f"/subjects/{_quoted(subject)}")
+
+    def _id(self, subject: str, text: str, path: str) -> int:
+        with self._lock:
+            if (path, text) not in self._ids:
+                answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": "AVRO"})
+                self._ids[path, text] = int(answer["id"])
+            return self._ids[path, text]
+
+    def _texts(self, answer: dict[str, Any], what: str) -> tuple[str, ...]:
+        kind = answer.get("schemaType") or "AVRO"
+        if kind != "AVRO":
+            raise SchemaRegistryError(f"The registry's {what} is of type {kind}, expected AVRO.")
+        texts: list[str] = []
+        for one in answer.get("references") or []:
+            path = f"/subjects/{_quoted(one['subject'])}/versions/{one['version']}"
+            name = f"{what}, reference '{one['name']}'"
+            texts += [t for t in self._texts(self._ask("GET", path, name), name) if t not in texts]
+        return (*texts, answer["schema"])
+
+    def _ask(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """One answer, from whichever of the registries gives it, within PATIENCE."""
+        deadline, pause, asked = time.monotonic() + PATIENCE, _PAUSE, 0
+        while True:
+            url = self._urls[self._first]
+            try:
+                response = self._client.request(method, url + path, json=body)
+                if response.status_code not in _TEMPORARY:
+                    return self._checked(response, url, what)
+                reason = f"{response.status_code} {response.reason_phrase}"
+            except httpx.TransportError as e:
+                if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
+                    raise SchemaRegistryError(f"No TLS connection to the schema registry {_shown(url)}: {e}.") from e
+                reason = str(e) or type(e).__name__
+            self._first, asked = (self._first + 1) % len(self._urls), asked + 1
+            if time.monotonic() + pause > deadline:
+                urls = ", ".join(map(_shown, self._urls))
+                raise SchemaRegistryError(
+                    f"The schema registry did not answer within {PATIENCE:.0f} s, asked for {what}: {urls}: {reason}. "
+                    "Is it running, and is the option 'url' right?"
+                )
+            if asked % len(self._urls) == 0:  # all have been asked: nothing to wait for but time
+                time.sleep(pause * random.uniform(0.5, 1))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _checked(self, response: httpx.Response, url: str, what: str) -> dict[str, Any]:
+        if response.is_success:
+            found: dict[str, Any] = response.json()
+            return found
+        try:
+            document = response.json()
+            said = f"{document['error_code']}: {document['message']}"
+        except (ValueError, KeyError, TypeError):
+            said = f"{response.status_code} {response.reason_phrase}"
+        if response.status_code in (401, 403):
+            raise SchemaRegistryError(
+                f"The schema registry {_shown(url)} refused the credentials ({said}), asked for {what}. Check "
+                "'basic-auth.user-info' or 'bearer-auth.token'."
+            )
+        if response.status_code == 409:
+            raise IncompatibleSchemaError(
+                f"The schema registry {_shown(url)} refused the table's schema for {what}, because it is incompatible "
+                f"with an earlier one ({said}). Change the columns, or the subject's compatibility."
+            )
+        raise SchemaRegistryError(f"The schema registry {_shown(url)} has no answer for {what} ({said}).")
+
+
+def _quoted(name: str) -> str:
+    return str(httpx.URL("http://x/").copy_with(path="/" + name).raw_path[1:].decode()).replace("/", "%2F")
+
+
+def _shown(url: str) -> str:
+    """The address without what stands before an ``@``."""
+    return str(httpx.URL(url).copy_with(username=None, password=None))
