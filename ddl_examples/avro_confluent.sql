@@ -14,6 +14,20 @@ CREATE TABLE readings (
 
 INSERT INTO readings VALUES ('a', 1, TIMESTAMP '2020-01-01 00:00:00.000001'), ('b', NULL, NULL);
 
+-- A table without columns takes those of the subject's latest schema.
+CREATE TABLE readings_found WITH (
+  'connector' = 'kafka',
+  'topic' = 'readings',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'avro-confluent',
+  'avro-confluent.url' = 'http://localhost:8081'
+);
+
+SELECT sensor, reading + 1 AS more, taken FROM readings_found ORDER BY sensor;
+--> a | 2 | 2020-01-01 00:00:00.000001
+--> b | NULL | NULL
+
 -- Wider numbers, another order, a column that the records do not have.
 CREATE TABLE readings_wide (
   reading DOUBLE,

@@ -14,6 +14,7 @@ from kafka_sql.errors import (
     did_you_mean,
     nearest,
 )
+from kafka_sql.formats.format import Inferred
 from kafka_sql.formats.payload import Payload, payload
 from kafka_sql.kafka.metadata import ERROR
 from kafka_sql.kafka.properties import to_librdkafka
@@ -142,6 +143,42 @@ def _tell_overridden(options: Options, properties: Mapping[str, str]) -> None:
             mode or opt.EARLIEST,
             opt.STARTUP_MODE.key,
         )
+
+
+def inferred_columns(given: Mapping[str, str]) -> Inferred | None:
+    """The columns that the formats of a table without columns know: the key's first, then the value's.
+
+    The key's columns are 'key.fields' where the options do not say it, and where the value has them not, it is taken to
+    have EXCEPT_KEY.
+
+    Returns:
+        None where the value's format knows none.
+
+    Raises:
+        OptionError: an option is in error.
+        SchemaRegistryError, SchemaError: the format cannot tell.
+    """
+    connector = _connector(given)
+    topics = [topic.strip() for topic in given.get(opt.TOPIC.key, "").split(";") if topic.strip()]
+    value = payload(*_value_format(given, connector), given).of((), topics)
+    if value.format.infer is None:
+        return None
+    found = value.format.infer(value.options)
+    options = {value.prefix + key: text for key, text in found.options.items()}
+    columns = dict(found.columns)
+    if opt.KEY_FORMAT.key in given:
+        key = payload(opt.KEY_FORMAT.key, "key.", given).of((), topics)
+        if key.format.infer is not None:
+            prefix = given.get(opt.KEY_FIELDS_PREFIX.key, "")
+            keys = key.format.infer(key.options)
+            named = {prefix + name: kind for name, kind in keys.columns}
+            options |= {"key." + k: text for k, text in keys.options.items()}
+            if connector == opt.KAFKA:
+                options[opt.KEY_FIELDS.key] = ";".join(named)
+            if not named.keys() <= columns.keys():
+                options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
+            columns = {**named, **{name: kind for name, kind in columns.items() if name not in named}}
+    return Inferred(tuple(columns.items()), options)
 
 
 def _connector(given: Mapping[str, str]) -> str:

@@ -65,7 +65,7 @@ def steps(text: str) -> list[Step]:
 
 
 def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path, registry: str = REGISTRY) -> int:
-    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``, REGISTRY for ``registry``."""
+    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
     text = path.read_text(encoding="utf-8")
     text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap)
     text = text.replace(REGISTRY, registry)

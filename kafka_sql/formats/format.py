@@ -60,6 +60,19 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
+class Inferred:
+    """What a format knows of a table that declares no columns.
+
+    Attributes:
+        columns: names, and types in Flink's words.
+        options: of the table, which keep what the columns were made from.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Format:
     """A format by its identifier.
 
@@ -71,6 +84,7 @@ class Format:
         metadata: what a payload tells besides its columns: Flink's key (without ``value.``) and the Arrow type.
         metadata_decoder: makes a decoder that also gives those keys of ``metadata`` that are asked for; used in place
             of ``decoder`` only where a table declares some.
+        infer: tells the columns of a table that declares none; None where the format cannot.
     """
 
     identifier: str
@@ -80,3 +94,4 @@ class Format:
     insert_only: bool = True
     metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
     metadata_decoder: Callable[[pa.Schema, Options, tuple[str, ...]], Decoder] | None = None
+    infer: Callable[[Options], Inferred] | None = None

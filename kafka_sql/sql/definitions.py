@@ -16,6 +16,7 @@ from kafka_sql.sql.create import declaration_of, read, table_of
 from kafka_sql.sql.declaration import Declaration, RenameTable
 from kafka_sql.sql.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.frames import nothing
+from kafka_sql.sql.inferred import with_inferred_columns
 from kafka_sql.sql.insert_head import Insert
 from kafka_sql.sql.inserts import Run, insert
 from kafka_sql.sql.like import merged
@@ -37,7 +38,7 @@ def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFram
         declaration = merged(declaration, _base(tables, declaration.like.base))
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
-    tables.create(table_of(declaration))
+    tables.create(table_of(with_inferred_columns(declaration)))
     return nothing(spark)
 
 

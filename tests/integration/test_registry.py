@@ -311,3 +311,24 @@ def test_tls(tmp_path: Path) -> None:
             assert rows(AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url, **more)).decode(array))[0]["id"] == 5
         with pytest.raises(DecodeError, match="No TLS connection to the schema registry"):
             AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url)).decode(array)
+
+
+def test_a_table_without_columns_has_those_of_the_latest_schema(registry: EmbeddedRegistry) -> None:
+    from kafka_sql.definition import inferred_columns
+
+    register(registry, "infer-value", record({"name": "id", "type": "long"}))
+    latest = record({"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": None})
+    register(registry, "infer-value", latest)
+    register(registry, "infer-key", record({"name": "k", "type": "string"}))
+    given = {
+        "connector": "kafka", "topic": "infer", "properties.bootstrap.servers": "localhost:9092",
+        "value.format": "avro-confluent", "value.avro-confluent.url": registry.url,
+        "key.format": "avro-confluent", "key.avro-confluent.url": registry.url,
+    }  # fmt: skip
+    found = inferred_columns(given)
+    assert found is not None
+    assert found.columns == (("k", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("name", "STRING"))
+    assert json.loads(found.options["value.avro-confluent.schema"]) == latest
+    assert (found.options["key.fields"], found.options["value.fields-include"]) == ("k", "EXCEPT_KEY")
+    with pytest.raises(SchemaRegistryError, match="has no answer for subject 'nothing-value'"):
+        inferred_columns({**given, "topic": "nothing"})

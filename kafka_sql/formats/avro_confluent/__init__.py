@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kafka_sql.formats.avro_confluent.columns import infer
 from kafka_sql.formats.avro_confluent.decoder import SCHEMA_ID, SUBJECT_NAME, ConfluentDecoder
 from kafka_sql.formats.avro_confluent.encoder import ConfluentEncoder
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
@@ -19,6 +20,7 @@ AVRO_CONFLUENT = Format(
     ConfluentEncoder,
     metadata={SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()},
     metadata_decoder=ConfluentDecoder,
+    infer=infer,
 )
 
 __all__ = ["AVRO_CONFLUENT"]

@@ -1,0 +1,102 @@
+"""The columns of a table that declares none: those of the subject's latest schema, in Flink's words.
+
+The types are those of Flink's AvroSchemaConverter, with its mapping of timestamps that is not the legacy one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafka_sql.errors import MissingOptionError, SchemaError
+from kafka_sql.formats.avro.schema import Type, parse
+from kafka_sql.formats.avro_confluent.client import registry
+from kafka_sql.formats.avro_confluent.options import SCHEMA, SUBJECT, settings
+from kafka_sql.formats.format import Inferred
+from kafka_sql.options import Options
+
+_SIMPLE: Final = {
+    "boolean": "BOOLEAN",
+    "int": "INT",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "bytes": "BYTES",
+    "enum": "STRING",
+    "fixed": "BYTES",
+}
+_LOGICAL: Final = {
+    ("int", "date"): "DATE",
+    ("int", "time-millis"): "TIME(3)",
+    ("long", "time-micros"): "TIME(6)",
+    ("long", "timestamp-millis"): "TIMESTAMP_LTZ(3)",
+    ("long", "timestamp-micros"): "TIMESTAMP_LTZ(6)",
+    ("long", "timestamp-nanos"): "TIMESTAMP_LTZ(6)",
+    ("long", "local-timestamp-millis"): "TIMESTAMP(3)",
+    ("long", "local-timestamp-micros"): "TIMESTAMP(6)",
+    ("long", "local-timestamp-nanos"): "TIMESTAMP(6)",
+}
+
+
+def infer(options: Options) -> Inferred:
+    """The columns of the schema that the options give, else of the subject's latest.
+
+    Raises:
+        MissingOptionError: there is neither a schema nor a subject.
+        SchemaRegistryError: the registry has none, or does not answer.
+        SchemaError: a field has no type in a table.
+    """
+    given, subject = options.get(SCHEMA), options.get(SUBJECT)
+    references: list[str] = []
+    if given is not None:
+        text, what = given, f"of option '{SCHEMA.key}'"
+    elif subject is not None:
+        _, (*references, text) = registry(settings(options)).latest(subject)
+        what = f"of subject '{subject}'"
+    else:
+        raise MissingOptionError(
+            f"A table without columns takes them from the schema registry: set '{SUBJECT.key}', or give the table one "
+            "topic, whose subject it then takes."
+        )
+    try:
+        found = parse(text, references)
+    except ValueError as e:
+        raise SchemaError(f"The Avro schema {what} {e}. Declare the table's columns.") from e
+    record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), None)
+    if record is None:
+        raise SchemaError(f"The Avro schema {what} is {found}, expected a record. Declare the table's columns.")
+    columns = tuple((f.name, _sql(f.type, f.name)) for f in record.fields)
+    return Inferred(columns, {} if references else {SCHEMA.key: text})
+
+
+def _sql(t: Type, path: str) -> str:
+    if t.kind != "union":
+        return f"{_bare(t, path)} NOT NULL"
+    others = [branch for branch in t.items if branch.kind != "null"]
+    if len(others) != 1:
+        raise SchemaError(
+            f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column has. Declare the "
+            "table's columns, and leave it out or take the type that you need."
+        )
+    return _bare(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
+
+
+def _bare(t: Type, path: str) -> str:
+    if t.kind == "record":
+        fields = [f"{_quoted(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
+        return f"ROW<{', '.join(fields)}>"
+    if t.kind == "array":
+        return f"ARRAY<{_sql(t.item, f'{path}[]')}>"
+    if t.kind == "map":
+        return f"MAP<STRING NOT NULL, {_sql(t.item, f'{path}[]')}>"
+    if t.logical == "decimal" and t.kind in ("bytes", "fixed"):
+        return f"DECIMAL({t.precision}, {t.scale})"
+    if t.kind not in _SIMPLE:
+        raise SchemaError(
+            f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns."
+        )
+    return _LOGICAL.get((t.kind, t.logical), _SIMPLE[t.kind])
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
