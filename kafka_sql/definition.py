@@ -110,7 +110,7 @@ def define(table: Table) -> Definition:
     }
     _tell_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
-    declared = {c.name: c.declared for c in table.physical}
+    declared = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical}
     definition = Definition(
         table,
         options,

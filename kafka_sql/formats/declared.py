@@ -1,9 +1,13 @@
-"""The precision of a type as it is declared, which Arrow's types do not have: a little of Flink's type grammar."""
+"""A type as it is declared, for what Arrow's types do not tell: precisions, and NOT NULL inside ARRAY and MAP.
+
+The schema of a batch that is written tells what its query can be, and not what the table declares. This is a little of
+Flink's type grammar.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -15,11 +19,16 @@ _COLLECTIONS: Final = ("ARRAY", "MULTISET")
 
 @dataclass(frozen=True)
 class Declared:
-    """A type: its first word, its first number in brackets, and the types in it."""
+    """A type: its first word (empty where nothing is known), its first number in brackets, and the types in it."""
 
     word: str = ""
     precision: int | None = None
     children: tuple[Declared, ...] = ()
+    nullable: bool = True
+
+    def allows_null(self, field: pa.Field) -> bool:
+        """Whether the declaration allows null; where it is unknown, whether the Arrow field does."""
+        return self.nullable if self.word else bool(field.nullable)
 
     def child(self, index: int) -> Declared:
         """The type of a field or element; one that says nothing where there is none."""
@@ -69,7 +78,10 @@ class _Parser:
                 precision = int(self._next())
                 while self._next() != ")":
                     pass
-                found = Declared(found.word, precision, found.children)
+                found = replace(found, precision=precision)
+            elif token.upper() == "NOT" and self._peek().upper() == "NULL":
+                self._next()
+                found = replace(found, nullable=False)
             elif token.upper() in _COLLECTIONS:
                 found = Declared(token.upper(), None, (found,))
             elif not token.isalnum():

@@ -42,7 +42,7 @@ def _field(field: pa.Field, path: str, record: str, known: Declared, legacy: boo
             "letters, digits and underscores, and begin with no digit."
         )
     found: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, known, legacy, refuse)}
-    if field.nullable:
+    if known.allows_null(field):
         found["default"] = None
     return found
 
@@ -70,7 +70,7 @@ def _type(field: pa.Field, path: str, record: str, known: Declared, legacy: bool
         found = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, known.child(1), True, refuse)}
     else:
         found = _scalar(t, path, known, legacy, refuse)
-    return ["null", found] if field.nullable else found
+    return ["null", found] if known.allows_null(field) else found
 
 
 def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bool) -> Any:

@@ -94,7 +94,7 @@ ARROW: dict[str, pa.DataType] = {
 def test_schemas_and_payloads_are_flinks() -> None:
     compared = 0
     for kind, not_null, legacy, encoding, document, schema_text, payload in cases("flink_avro.jsonl"):
-        field = pa.field("a", ARROW[kind], not not_null).with_metadata({KEY: kind})
+        field = pa.field("a", ARROW[kind], not not_null).with_metadata({KEY: kind + " NOT NULL" * not_null})
         schema = pa.schema([field])
         assert derive(schema, legacy) == schema_text, kind
         if "-micros" in schema_text:
@@ -210,8 +210,8 @@ def test_columns_grow_as_they_need() -> None:
     ("text", "expected"),
     [
         ("TIMESTAMP(3)", Declared("TIMESTAMP", 3)),
-        ("timestamp (6) WITH LOCAL TIME ZONE NOT NULL", Declared("TIMESTAMP", 6)),
-        ("ARRAY<TIMESTAMP(3) NOT NULL>", Declared("ARRAY", None, (Declared("TIMESTAMP", 3),))),
+        ("timestamp (6) WITH LOCAL TIME ZONE NOT NULL", Declared("TIMESTAMP", 6, nullable=False)),
+        ("ARRAY<TIMESTAMP(3) NOT NULL>", Declared("ARRAY", None, (Declared("TIMESTAMP", 3, nullable=False),))),
         ("INT ARRAY", Declared("ARRAY", None, (Declared("INT"),))),
         ("ROW<`a>b` TIME(1) 'it''s, a', c DECIMAL(5, 2)>",
          Declared("ROW", None, (Declared("TIME", 1), Declared("DECIMAL", 5)))),
@@ -223,6 +223,18 @@ def test_columns_grow_as_they_need() -> None:
 )  # fmt: skip
 def test_declared_precisions(text: str, expected: Declared) -> None:
     assert declared(pa.field("a", pa.int32(), metadata={KEY: text})) == expected
+
+
+def test_what_is_declared_counts_and_not_what_a_query_can_be() -> None:
+    kinds = {"a": "INT", "b": "STRING NOT NULL", "c": "ARRAY<INT NOT NULL>", "d": "ROW<x INT NOT NULL, y INT>"}
+    struct = pa.struct([pa.field("x", pa.int32()), pa.field("y", pa.int32(), False)])
+    types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
+    for nullable in (True, False):
+        fields = [pa.field(n, t, nullable, {KEY: kinds[n]}) for n, t in zip(kinds, types_, strict=True)]
+        found = {f["name"]: f["type"] for f in json.loads(derive(pa.schema(fields), legacy=True))["fields"]}
+        assert (found["a"], found["b"]) == (["null", "int"], "string")
+        assert found["c"] == ["null", {"type": "array", "items": "int"}]
+        assert [f["type"] for f in found["d"][1]["fields"]] == ["int", ["null", "int"]]
 
 
 def test_the_schemas_text_is_compact_json() -> None:
