@@ -64,13 +64,13 @@ class Reader:
             )
             if done == count:
                 return self._columns(slots, rows)
-            if failure[0] != i.FULL:
+            if failure[0] < i.FULL:
                 raise self._error(failure, int(rows[done]), data, offsets)
-            self._enlarge(int(failure[2]), slots, done, count)
+            self._enlarge(int(failure[0]), int(failure[2]), slots, done, count)
 
-    def _enlarge(self, slot: int, slots: Slots, done: int, count: int) -> None:
+    def _enlarge(self, reason: int, slot: int, slots: Slots, done: int, count: int) -> None:
         grown = 1.25 * count / max(done, 1) / count  # as the rest will be like what was read
-        if slots.counts[slot] >= slots.table[slot, i.ROOM]:
+        if reason == i.FULL:
             self._room[slot] = max(2 * self._room[slot], float(slots.counts[slot]) * grown)
         else:
             if slots.table[slot, i.BYTES_ROOM] == 2**31 - 1:

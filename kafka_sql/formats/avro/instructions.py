@@ -67,4 +67,5 @@ BAD_TIME: Final = 6
 BAD_DECIMAL: Final = 7
 TOO_LARGE: Final = 8
 FAILED: Final = 9
-FULL: Final = 10  # a slot has no room: not the payload's fault
+FULL: Final = 10  # a slot has no room for an entry: not the payload's fault
+FULL_OF_BYTES: Final = 11  # nor for its bytes

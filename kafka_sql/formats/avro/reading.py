@@ -62,7 +62,7 @@ def run(
         slots: int64, n x 6.
         counts, used, nulls: int64, n: entries, bytes and nulls of each slot; zero at first.
         depth: of arrays in arrays.
-        failure: int64, 3: reason, instruction and position in the payload, or for FULL the slot.
+        failure: int64, 3: reason, instruction and position in the payload, or for a FULL one the slot.
 
     Returns:
         how many payloads were read; the one of this index is in error where it is not all.
@@ -157,7 +157,7 @@ def run(
                         elif op <= i.FIXED and length > end - at:
                             reason = i.TRUNCATED
                         elif used[slot] + length > slots[slot, i.BYTES_ROOM]:
-                            reason, full = i.FULL, slot
+                            reason, full = i.FULL_OF_BYTES, slot
                         else:
                             copy(slots[slot, i.DATA] + used[slot], source, length)
                             used[slot] += length
@@ -288,6 +288,6 @@ def run(
             if at < 0:
                 reason = i.TRUNCATED if at == -1 else i.BAD_NUMBER
         if reason != 0:
-            failure[0], failure[1], failure[2] = reason, pc - 1, full if reason == i.FULL else at - begin
+            failure[0], failure[1], failure[2] = reason, pc - 1, full if reason >= i.FULL else at - begin
             return k
     return len(rows)

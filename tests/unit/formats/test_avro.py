@@ -206,6 +206,13 @@ def test_columns_grow_as_they_need() -> None:
         assert pa.RecordBatch.from_arrays(one.decode(encode(batch)).columns, schema=schema).equals(batch)
 
 
+@pytest.mark.parametrize("size", [1, 79, 80, 81, 10_000])
+def test_the_last_value_of_a_buffer_may_be_the_long_one(size: int) -> None:
+    schema = pa.schema([("s", pa.string())])
+    batch = pa.RecordBatch.from_pydict({"s": ["", "x" * size]}, schema)
+    assert pa.RecordBatch.from_arrays(decoder(schema).decode(encode(batch)).columns, schema=schema).equals(batch)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -275,19 +282,21 @@ def fuzz(records: int, seed: int) -> int:
         for k in range(20)
     ]
     good = encode(pa.RecordBatch.from_pylist(rows, FUZZED)).to_pylist()
-    for _ in range(records):
+    for number in range(records):
         k = rng.randrange(20)
-        array = pa.array([good[k], mutate(rng, rng.choice(good)), good[k]], pa.binary())
+        payloads = [good[k], mutate(rng, rng.choice(good)), good[k]]
+        last = 2 if number % 10 else 3  # a good one behind it, now and then
         try:
-            decoded = one.decode(array)
+            decoded = one.decode(pa.array(payloads[:last], pa.binary()))
         except DecodeError as e:
             places.add(e.row)
             continue
         for column in decoded.columns:
             column.validate(full=True)
-            assert len(column) == 3
-        assert decoded.columns[0][0].as_py() == decoded.columns[0][2].as_py() == k
-        assert decoded.columns[1][0].as_py() == decoded.columns[1][2].as_py() == "é" * k
+            assert len(column) == last
+        for row in (0, 2)[: last - 1]:
+            assert decoded.columns[0][row].as_py() == k
+            assert decoded.columns[1][row].as_py() == "é" * k
         survived += 1
     assert places == {1}
     return survived
@@ -300,4 +309,4 @@ def test_mutated_payloads() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_million_mutated_payloads() -> None:
-    assert fuzz(1_000_000, 2) > 100_000
+    assert fuzz(1_000_000, 2) > 50_000
