@@ -7,6 +7,7 @@ id, producer id and epoch may end it (``protocol.transactions``); after ``transa
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -17,6 +18,7 @@ from kafka_sql.kafka.producer import Producer, open_producer
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 
 _ABORT_MS: Final = 5000
+_LOOK_MS: Final = 500
 # librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
 _SWIFT: Final = {"reconnect.backoff.ms": "10", "retry.backoff.ms": "10"}
 _TIMEOUT_TOO_LARGE: Final = 50
@@ -62,9 +64,12 @@ def open_transaction(
 
 def _await_broker(pointer: int, wait: int) -> None:
     """Any answer will do: librdkafka looks for its coordinator at once where a broker is up, else in half a second."""
-    answer = ctypes.c_void_p()
-    if not library.cluster_metadata(pointer, 0, None, ctypes.byref(answer), wait):
-        library.cluster_metadata_destroy(answer)
+    answer, deadline = ctypes.c_void_p(), time.monotonic() + wait / 1000
+    while library.cluster_metadata(pointer, 0, None, ctypes.byref(answer), _LOOK_MS):
+        library.poll(pointer, 0)  # a bearer token is fetched from here
+        if time.monotonic() > deadline:
+            return
+    library.cluster_metadata_destroy(answer)
 
 
 def _check(error: int | None, producer: Producer, transactional_id: str, config: Mapping[str, str]) -> None:

@@ -1,0 +1,153 @@
+"""The protocol's client under the same security options as librdkafka, on a broker that asks for them."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.embedded.wire import free_ports
+from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.protocol.transactions import Transactions, check_security
+from tests.kills.engine import ROWS, Engine, table
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+PASSWORD = "pass,word=ü"
+_MODULE = "org.apache.kafka.common.security"
+
+
+class Secured:
+    """A broker with listeners of every kind."""
+
+    def __init__(self, kafka: EmbeddedKafka, folder: Path, ports: list[int]) -> None:
+        self.kafka, self.folder, self.ports = kafka, folder, ports
+
+    def options(self, listener: str, mechanism: str = "") -> dict[str, str]:
+        """A client's properties."""
+        kinds = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "BOTH": "SASL_SSL"}
+        given = {
+            "bootstrap.servers": f"127.0.0.1:{self.ports[list(kinds).index(listener)]}",
+            "security.protocol": kinds[listener],
+        }
+        if listener != "SASL":
+            given["ssl.ca.location"] = str(self.folder / "ca.pem")
+        if listener == "TLS":
+            given |= {
+                "ssl.certificate.pem": (self.folder / "ca.pem").read_text(),
+                "ssl.key.pem": (self.folder / "key.pem").read_text(),
+            }
+        if mechanism == "OAUTHBEARER":
+            claims = "principal=user lifeSeconds=600"
+            unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": claims}
+            return {**given, "sasl.mechanism": mechanism, **unsecured}
+        if mechanism:
+            given |= {"sasl.mechanism": mechanism, "sasl.username": "user", "sasl.password": PASSWORD}
+        return given
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder, ports = tmp_path_factory.mktemp("secured"), free_ports(3)
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "ca.pem")]
+    subprocess.run([*command.split(), *files], check=True, capture_output=True, timeout=60)
+    (folder / "both.pem").write_text((folder / "key.pem").read_text() + (folder / "ca.pem").read_text())
+    plain = f'{_MODULE}.plain.PlainLoginModule required user_user="{PASSWORD}";'
+    oauth = f'{_MODULE}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
+    scram = f"{_MODULE}.scram.ScramLoginModule required;"
+    properties: dict[str, str | int | bool] = {
+        "listeners": ",".join(f"{n}://127.0.0.1:{p}" for n, p in zip(("SASL", "TLS", "BOTH"), ports, strict=True)),
+        "advertised.listeners": ",".join(
+            f"{n}://127.0.0.1:{p}" for n, p in zip(("SASL", "TLS", "BOTH"), ports, strict=True)
+        ),
+        "listener.security.protocol.map": "SASL:SASL_PLAINTEXT,TLS:SSL,BOTH:SASL_SSL",
+        "listener.name.tls.ssl.client.auth": "required",
+    }
+    for listener in ("sasl", "both"):
+        start = f"listener.name.{listener}"
+        properties |= {
+            f"{start}.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+            f"{start}.plain.sasl.jaas.config": plain,
+            f"{start}.oauthbearer.sasl.jaas.config": oauth,
+            f"{start}.scram-sha-256.sasl.jaas.config": scram,
+            f"{start}.scram-sha-512.sasl.jaas.config": scram,
+        }
+    for listener in ("tls", "both"):
+        start = f"listener.name.{listener}.ssl"
+        properties |= {
+            f"{start}.keystore.type": "PEM",
+            f"{start}.keystore.location": str(folder / "both.pem"),
+            f"{start}.truststore.type": "PEM",
+            f"{start}.truststore.location": str(folder / "ca.pem"),
+        }
+    with EmbeddedKafka(properties=properties) as kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            user = UserScramCredentialUpsertion("user", ScramCredentialInfo(kind, 4096), PASSWORD.encode())
+            admin.alter_user_scram_credentials([user])["user"].result(30)
+        yield Secured(kafka, folder, ports)
+
+
+WAYS = [
+    ("SASL", "PLAIN"),
+    ("SASL", "SCRAM-SHA-256"),
+    ("SASL", "SCRAM-SHA-512"),
+    ("TLS", ""),
+    ("BOTH", "SCRAM-SHA-512"),
+]
+
+
+@pytest.mark.parametrize(("listener", "mechanism"), WAYS)
+def test_exactly_once_under_the_clients_options(
+    secured: Secured, tmp_path: Path, listener: str, mechanism: str
+) -> None:
+    topics = Topics(secured.kafka.bootstrap_servers)
+    topic, prefix = topics.create(), uuid.uuid4().hex
+    options = {f"properties.{k}": v for k, v in secured.options(listener, mechanism).items()}
+    sink = table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
+    engine = Engine(sink, tmp_path, prefix, prefix)
+    engine.batch(tasks=2)
+    engine.close()
+    assert len(topics.take(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
+
+
+def test_a_bearer_token(secured: Secured) -> None:
+    transactions = Transactions(to_librdkafka(secured.options("SASL", "OAUTHBEARER")))
+    assert transactions.ongoing("nothing") == []
+    transactions.close()
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_a_wrong_password_is_said_and_not_shown(secured: Secured, mechanism: str) -> None:
+    options = {**secured.options("SASL", mechanism), "sasl.password": "planted-4711"}
+    transactions = Transactions(to_librdkafka(options))
+    with pytest.raises(BrokerError, match=r"SASL authentication failed.*Check 'properties.sasl") as e:
+        transactions.ongoing("x")
+    assert "planted-4711" not in str(e.value)
+
+
+def test_a_certificate_that_nobody_knows_is_refused(secured: Secured) -> None:
+    options = secured.options("BOTH", "PLAIN")
+    del options["ssl.ca.location"]
+    with pytest.raises(BrokerError, match="the broker's certificate is refused: self-signed certificate"):
+        Transactions(to_librdkafka(options)).ongoing("x")
+
+
+def test_what_this_client_cannot_do_is_refused_by_name() -> None:
+    def refused(**given: str) -> str:
+        with pytest.raises(InvalidOptionError) as e:
+            check_security({"security.protocol": "sasl_ssl", **{k.replace("_", "."): v for k, v in given.items()}})
+        return str(e.value)
+
+    assert "SASL mechanism 'GSSAPI' (option 'properties.sasl.mechanism') is not supported" in refused()
+    assert "'properties.ssl.curves.list' is not supported" in refused(ssl_curves_list="X25519")
+    assert "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc'" in refused(sasl_mechanism="OAUTHBEARER")
