@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs test-unit test-integration bench docs-options lint format clean java
+.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs-options lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for th
 
 bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
 	$(PY) -m benchmarks.read_json
+
+bench-formats: $(INSTALLED) ## Read and write buffers of records in each format, next to its peers
+	$(PY) -m benchmarks.formats
 
 docs-options: $(INSTALLED) ## Write docs/options.md from the options tables
 	$(PY) -m tools.options_page

@@ -35,6 +35,7 @@ same facts are attributes of the same names.
     │       ├── DecidedTransactionLostError   decided, and aborted by the brokers: a part is missing
     │       └── TransactionInDoubtError       cannot be told
     ├── SchemaRegistryError      the schema registry did not do what was asked of it
+    │   ├── SchemaNotFoundError      it has no such schema, or one that is not Avro's
     │   └── IncompatibleSchemaError  it refuses a schema beside the subject's others
     ├── FormatError              a payload and a format
     │   ├── DecodeError            the payload is not what the table declares
@@ -198,6 +199,10 @@ class TransactionInDoubtError(TransactionError):
 
 class SchemaRegistryError(KafkaSqlError):
     """The schema registry did not do what was asked of it."""
+
+
+class SchemaNotFoundError(SchemaRegistryError):
+    """The schema registry has no such schema, or one of another kind."""
 
 
 class IncompatibleSchemaError(SchemaRegistryError):

@@ -116,11 +116,11 @@ def _owner(key: str, owner: Format) -> str | None:
 
 
 def _folded(own: Mapping[str, str], owner: Format) -> dict[str, str]:
-    """The options with the entries of maps, which may stand one by one, under the maps' own keys, as JSON."""
+    """The options with entries of maps, which may stand one by one, under the maps' keys, as JSON after a NUL."""
     folded = {key: text for key, text in own.items() if _owner(key, owner) is None}
     entries: dict[str, dict[str, str]] = {}
     for key, text in own.items():
         name = _owner(key, owner)
         if name is not None:
             entries.setdefault(name, {})[key.removeprefix(f"{name}.")] = text
-    return {**folded, **{name: json.dumps(texts) for name, texts in entries.items()}}
+    return {**folded, **{name: "\0" + json.dumps(texts) for name, texts in entries.items()}}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import httpx
 
-from kafka_sql.errors import IncompatibleSchemaError, SchemaRegistryError
+from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
 from kafka_sql.formats.avro_confluent.options import Settings
 from kafka_sql.formats.avro_confluent.tls import context
 
@@ -57,7 +57,8 @@ class SchemaRegistry:
         """The schema of an id: its text, and before it those of the types that it refers to.
 
         Raises:
-            SchemaRegistryError: there is none, it is not Avro's, or the registry does not answer.
+            SchemaNotFoundError: there is none, or it is not Avro's.
+            SchemaRegistryError: the registry does not answer, or refuses the credentials.
         """
         with self._lock:
             if number not in self._schemas:
@@ -101,7 +102,7 @@ class SchemaRegistry:
     def _texts(self, answer: dict[str, Any], what: str) -> tuple[str, ...]:
         kind = answer.get("schemaType") or "AVRO"
         if kind != "AVRO":
-            raise SchemaRegistryError(f"The registry's {what} is of type {kind}, expected AVRO.")
+            raise SchemaNotFoundError(f"The schema registry's {what} is of type {kind}, expected AVRO.")
         texts: list[str] = []
         for one in answer.get("references") or []:
             path = f"/subjects/{_quoted(one['subject'])}/versions/{one['version']}"
@@ -153,7 +154,8 @@ class SchemaRegistry:
                 f"The schema registry {_shown(url)} refused the table's schema for {what}, because it is incompatible "
                 f"with an earlier one ({said}). Change the columns, or the subject's compatibility."
             )
-        raise SchemaRegistryError(f"The schema registry {_shown(url)} has no answer for {what} ({said}).")
+        error = SchemaNotFoundError if response.status_code == 404 else SchemaRegistryError
+        raise error(f"The schema registry {_shown(url)} has no answer for {what} ({said}).")
 
 
 def _quoted(name: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.errors import DecodeError, SchemaRegistryError
+from kafka_sql.errors import DecodeError, SchemaNotFoundError
 from kafka_sql.formats.avro.decoder import Reader
 from kafka_sql.formats.avro.plan import Mismatch, plan
 from kafka_sql.formats.avro.schema import parse
@@ -43,12 +43,14 @@ class ConfluentDecoder:
         self._registry = registry(settings(options))
         self._subject = options.get(SUBJECT)
         self._readers: dict[int, Reader] = {}
+        self._unreadable: dict[int, str] = {}  # ids and why
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
             DecodeError: the first payload in error; one whose schema is unknown or cannot be read as the columns is.
+            SchemaRegistryError: the registry does not answer, for which no record is to blame.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
@@ -85,18 +87,18 @@ class ConfluentDecoder:
 
     def _reader(self, number: int, row: int) -> Reader:
         """What reads payloads of a schema; ``row`` is the first that has it."""
-        if number not in self._readers:
+        if number not in self._readers and number not in self._unreadable:
             try:
                 *references, text = self._registry.schema(number)
-                writer = parse(text, references)
-                self._readers[number] = Reader(plan(writer, self._own, self._schema))
-            except SchemaRegistryError as e:
-                raise DecodeError(row, None, str(e)) from e
+                self._readers[number] = Reader(plan(parse(text, references), self._own, self._schema))
+            except SchemaNotFoundError as e:
+                self._unreadable[number] = str(e)
             except ValueError as e:
-                raise DecodeError(row, None, f"the Avro schema of id {number} {e}") from e
+                self._unreadable[number] = f"the Avro schema of id {number} {e}"
             except Mismatch as e:
-                reason = f"the Avro schema of id {number} cannot be read as the table's columns: {e}"
-                raise DecodeError(row, None, reason) from e
+                self._unreadable[number] = f"the Avro schema of id {number} cannot be read as the table's columns: {e}"
+        if number in self._unreadable:
+            raise DecodeError(row, None, self._unreadable[number])
         return self._readers[number]
 
     def _of(self, key: str, found: npt.NDArray[np.uint32]) -> pa.Array:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
 from kafka_sql.options import Option, Options, string
 from kafka_sql.options.references import resolve
+from kafka_sql.options.secrets import is_secret
 
 _NAME: Final = "avro-confluent"
 
@@ -22,12 +23,22 @@ def _urls(text: str) -> tuple[str, ...]:
 
 
 def _map(text: str) -> dict[str, str]:
-    if text.startswith("{"):
-        return dict(json.loads(text))
+    """A map in one text, or of entries that stood one by one (payload.py puts them together, after a NUL).
+
+    The text itself is never shown: it may hold a secret, which its key alone would not tell.
+    """
+    if text.startswith("\0"):
+        return dict(json.loads(text[1:]))
     pairs = [part.partition(":") for part in text.split(",")]
     if not all(key and colon for key, colon, _ in pairs):
-        raise ValueError("expected 'key:value,key:value'")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+        raise InvalidOptionError(f"Invalid value for option '{_NAME}.properties': expected 'key:value,key:value'.")
+    found = {key.strip(): value.strip() for key, _, value in pairs}
+    for key in filter(is_secret, found):
+        raise InvalidOptionError(
+            f"The option '{_NAME}.properties' holds '{key}', which would be shown. Give it as "
+            f"'{_NAME}.properties.{key}'."
+        )
+    return found
 
 
 URL: Final = Option(
@@ -140,9 +151,8 @@ def settings(options: Options) -> Settings:
     _check(java, user, token)
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
-        raise InvalidOptionError(
-            f"Invalid value for option '{PROPERTIES.key}.{AUTO_REGISTER}': expected true or false."
-        )
+        key = f"{PROPERTIES.key}.{AUTO_REGISTER}"
+        raise InvalidOptionError(f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.")
     return Settings(
         urls=tuple(resolve(url, URL.key) for url in options[URL]),
         user=user,
