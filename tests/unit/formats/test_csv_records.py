@@ -181,5 +181,6 @@ def test_mutated_payloads() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_a_million_mutated_payloads() -> None:
     assert fuzz(1_000_000, 2) > 100_000
