@@ -58,7 +58,7 @@ def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path) -> None:
     with EmbeddedKafka() as kafka:
         topics, chance = Topics(kafka.bootstrap_servers), random.Random(1)
@@ -78,7 +78,7 @@ def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path) -> None:
                 for process in (java, python):
                     os.kill(process, signal.SIGKILL)
         with running(kafka.bootstrap_servers, source, target, tmp_path):
-            found = oracle.read(kafka.bootstrap_servers, target, 3, sent, 180, None)
+            found = oracle.read(kafka.bootstrap_servers, target, 3, sent, 400, None)
     verdict = found.verdict(sent)
     assert oracle.right(verdict), verdict
 
@@ -112,7 +112,7 @@ def seen(topics: Topics, topic: str) -> int:
 
 
 def await_rows(topics: Topics, topic: str, count: int) -> None:
-    found = oracle.read(topics.bootstrap, topic, 3, count, 120, None)
+    found = oracle.read(topics.bootstrap, topic, 3, count, 400, None)
     assert len(found.numbers) >= count, "no progress"
 
 

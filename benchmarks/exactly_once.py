@@ -1,0 +1,109 @@
+"""What exactly-once costs a continuous query: micro-batches of 100,000 rows and of 200, beside at-least-once.
+
+``python -m benchmarks.exactly_once --rounds 3 --batches 15``. Times are Spark's own, of whole micro-batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+import kafka_sql
+from kafka_sql.embedded import EmbeddedKafka
+
+WARM_UP = 3  # batches of each query that do not count
+
+
+def main() -> int:
+    """Measure, and print medians and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=15, help="of each query in a round")
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 200])
+    arguments = parser.parse_args()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
+        spark = session(folder)
+        declare(spark, kafka.bootstrap_servers)
+        for rows in arguments.rows:
+            taken: dict[str, list[float]] = {"at_least_once": [], "exactly_once": []}
+            for turn in range(arguments.rounds):
+                for table, times in taken.items():
+                    times += run(spark, table, rows, arguments.batches, Path(folder) / f"{table}-{rows}-{turn}")
+            report(rows, taken)
+        spark.stop()
+    return 0
+
+
+def session(folder: str) -> SparkSession:
+    """A local Spark."""
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+        .config("spark.sql.streaming.numRecentProgressUpdates", "1000")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    return kafka_sql.enable(spark)
+
+
+def declare(spark: SparkSession, bootstrap: str) -> None:
+    """A table of each guarantee."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    guarantees = {
+        "at_least_once": "'sink.delivery-guarantee' = 'at-least-once'",
+        "exactly_once": "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'benchmark'",
+    }
+    for name, guarantee in guarantees.items():
+        admin.create_topics([NewTopic(name, 2, 1)])[name].result(30)
+        spark.sql(
+            f"""CREATE TABLE {name} (id BIGINT, product STRING, price DOUBLE, country STRING, ts TIMESTAMP) WITH (
+            'connector' = 'kafka', 'topic' = '{name}', 'properties.bootstrap.servers' = '{bootstrap}',
+            'format' = 'json', {guarantee})"""
+        )
+
+
+def run(spark: SparkSession, table: str, rows: int, batches: int, checkpoint: Path) -> list[float]:
+    """Milliseconds of each micro-batch that counts."""
+    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", rows).option("numPartitions", 2).load()
+    frame = source.selectExpr(
+        "value AS id",
+        "concat('product-', value % 1000) AS product",
+        "value / 100D AS price",
+        "substr('DEFRUSCNBR', 1 + 2 * int(value % 5), 2) AS country",
+        "CAST(timestamp AS TIMESTAMP_NTZ) AS ts",
+    )
+    query = frame.writeStream.option("checkpointLocation", str(checkpoint)).toTable(table)
+    while query.isActive and (not query.lastProgress or query.lastProgress["batchId"] < batches + WARM_UP - 1):
+        time.sleep(0.05)
+    failure = query.exception()
+    if failure is not None:
+        raise failure
+    progress = query.recentProgress[WARM_UP : WARM_UP + batches]
+    query.stop()
+    return [float(p["durationMs"]["triggerExecution"]) for p in progress]
+
+
+def report(rows: int, taken: dict[str, list[float]]) -> None:
+    """Medians, and how they compare."""
+    medians = {name: statistics.median(times) for name, times in taken.items()}
+    for name, times in taken.items():
+        print(f"{rows:>7,} rows  {name:<14} median {medians[name]:7.1f} ms (least {min(times):.0f}, of {len(times)})")
+    ratio = medians["exactly_once"] / medians["at_least_once"]
+    least = min(taken["exactly_once"]) / min(taken["at_least_once"])
+    rate = f"{1 / ratio:.0%} of the rate"
+    print(f"{rows:>7,} rows  exactly-once takes {ratio:.2f} times as long ({rate}); by the least times: {least:.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
