@@ -49,13 +49,13 @@ def test_a_bounded_query_ends_by_itself(spark: Any, streaming: Any, topics: Topi
     into = "INSERT INTO tgt SELECT a FROM src /*+ OPTIONS('scan.bounded.mode' = '{}', {}) */"
     some = "'scan.bounded.specific-offsets' = 'partition:0,offset:2;partition:1,offset:1'"
     query = job(spark, streaming(into.format("specific-offsets", some)))
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(280)
     assert query.exception() is None
     assert numbers(topics, target, 3) == [1, 2, 4]
     # the same query with a later end goes on from there
     more = "'scan.bounded.specific-offsets' = 'partition:0,offset:3;partition:1,offset:2'"
     streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")
-    assert job(spark, streaming(into.format("specific-offsets", more))).awaitTermination(120)
+    assert job(spark, streaming(into.format("specific-offsets", more))).awaitTermination(280)
     assert numbers(topics, target, 5) == [1, 2, 3, 4, 5]
 
 
@@ -71,7 +71,7 @@ def test_a_query_that_waits_for_its_end(spark: Any, streaming: Any, topics: Topi
     assert numbers(topics, target, 1) == [1]
     assert query.isActive
     put(topics, source, 2, 3, 4)
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(280)
     assert numbers(topics, target, 3) == [1, 2, 3]
     assert [row.status for row in streaming("SHOW JOBS").collect() if row["job id"] == query.id] == ["FINISHED"]
 
