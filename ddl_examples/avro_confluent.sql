@@ -24,6 +24,11 @@ CREATE TABLE readings_found WITH (
   'avro-confluent.url' = 'http://localhost:8081'
 );
 
+DESCRIBE readings_found;
+--> sensor | STRING | true | NULL | NULL | NULL | NULL
+--> reading | INT | true | NULL | NULL | NULL | NULL
+--> taken | TIMESTAMP_LTZ(6) | true | NULL | NULL | NULL | NULL
+
 SELECT sensor, reading + 1 AS more, taken FROM readings_found ORDER BY sensor;
 --> a | 2 | 2020-01-01 00:00:00.000001
 --> b | NULL | NULL
