@@ -45,11 +45,12 @@ def open_transaction(
         BrokerError: they do not answer.
     """
     mine = {**_SWIFT, **config, "transactional.id": transactional_id, "enable.idempotence": "true"}
+    # brokers that are away, or a coordinator that loads, may come back, as while records are sent
+    wait = int(mine[DELIVERY_TIMEOUT])
     # librdkafka takes no longer wait for a record than for its transaction
     mine[DELIVERY_TIMEOUT] = str(min(int(mine[DELIVERY_TIMEOUT]), int(mine[TRANSACTION_TIMEOUT])))
     with open_producer(mine, topic, table) as producer:
         handle = producer._handle
-        wait = int(mine[DELIVERY_TIMEOUT])  # brokers that are away may come back, as while records are sent
         _await_broker(handle.pointer, wait)
         _check(library.init_transactions(handle.pointer, wait), producer, transactional_id, mine)
         _check(library.begin_transaction(handle.pointer), producer, transactional_id, mine)
