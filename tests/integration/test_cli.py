@@ -213,6 +213,7 @@ def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, 
     assert again.end() == 0
 
 
+@pytest.mark.long
 def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, tmp_path: Path) -> None:
     topics = Topics(kafka.bootstrap_servers)
     for name in ("orders", "dear"):

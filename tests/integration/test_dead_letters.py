@@ -76,6 +76,8 @@ def test_a_dead_letter_is_the_record_and_why(topics: Topics) -> None:
 def test_where_it_cannot_be_written_the_query_fails(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"{")
-    definition = define(table(topics, topic, "no-such-topic"))
+    declared = table(topics, topic, "no-such-topic")
+    declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
+    definition = define(declared)
     with pytest.raises(BrokerError, match=r"Table 'db\.t'.*no-such-topic"):
         list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1)))

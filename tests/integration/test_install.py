@@ -31,6 +31,7 @@ print(kafka_sql.enable(later) is later, later.sql("SHOW CREATE TABLE t").first()
 """
 
 
+@pytest.mark.long
 def test_every_session_takes_flinks_statements(topics: Topics, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE, topics.with_options(topics.create())],

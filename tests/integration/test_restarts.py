@@ -68,6 +68,7 @@ def check(spark: Any, sql: Any, topics: Topics, folder: Path, kills: int) -> Non
     assert batches(folder) > kills
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_driver_killed_twice(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     check(spark, sql, topics, tmp_path, 2)

@@ -142,10 +142,12 @@ class Committer:
         decided = {d.id: d for decision in self._owned.known for d in decision.transactions}
         for prefix in self._owned.prefixes:
             ids = [t for t in self._transactions.ongoing(task_prefix(prefix)) if run_of(prefix, t) and t not in keep]
-            late = [decided[t] for t in ids if t in decided]
+            open_ = self._transactions.describe(ids)
+            late = [decided[t] for t in ids if t in decided and _is_of(decided[t], open_[t])]
             if late:
                 commit_all(self._transactions, late)
-            aborted = abort_all(self._transactions, [t for t in ids if t not in decided])
+            committed = {d.id for d in late}
+            aborted = abort_all(self._transactions, [t for t in ids if t not in committed])
             if aborted:
                 _LOG.info("aborted what was left open: %s", ", ".join(aborted))
 
@@ -211,6 +213,11 @@ def abort_attempt(config: Mapping[str, str], messages: Sequence[Prepared | None]
         _LOG.warning("transactions stay open until the next start: %s", e)
     finally:
         transactions.close()
+
+
+def _is_of(decided: Decided, found: Described | None) -> bool:
+    """Whether an open transaction is the decided one, and not a later one of the same pooled name."""
+    return found is not None and (found.producer, found.epoch) == (decided.producer, decided.epoch)
 
 
 def _state(found: Described | None) -> str:
