@@ -52,6 +52,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **more}
 
 
+@pytest.mark.long
 def test_prints_what_spark_sql_prints(tmp_path: Path) -> None:
     (tmp_path / "all.sql").write_text(ORDINARY)
     (tmp_path / "more.sql").write_text("SELECT 'from a file'")
