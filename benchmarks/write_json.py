@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import statistics
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ import pyspark
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
-from benchmarks.read_json import COLUMNS, PARTITIONS, session
+from benchmarks.read_json import COLUMNS, PARTITIONS, report, session
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
@@ -60,7 +59,7 @@ def main() -> int:
     if len(set(results)) != 1 or results[0][0] != arguments.records:
         print(f"FAILED: the topics differ: {results}", file=sys.stderr)
         return 1
-    report(taken, arguments.records)
+    report(taken, arguments.records, "Spark's own sink with to_json")
     return 0
 
 
@@ -123,18 +122,6 @@ def content(spark: SparkSession, bootstrap: str, topic: str) -> tuple[int, int]:
     source = spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic).load()
     row = source.selectExpr("count(*)", "sum(crc32(value))").collect()[0]
     return row[0], row[1]
-
-
-def report(taken: dict[str, list[float]], records: int) -> None:
-    """Medians, spread and the ratio."""
-    for name, seconds in taken.items():
-        median = statistics.median(seconds)
-        print(
-            f"{name:<18} median {median:5.2f} s (least {min(seconds):.2f}, most {max(seconds):.2f}), "
-            f"{records / median / 1000:,.0f} thousand records a second"
-        )
-    ours_, theirs = (statistics.median(s) for s in taken.values())
-    print(f"ratio: {theirs / ours_:.2f} times as fast as Spark's own sink with to_json")
 
 
 if __name__ == "__main__":
