@@ -27,7 +27,7 @@ from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.avro.encoder import Writer
 from kafka_sql.formats.avro.plan import plan
 from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro_confluent.framing import HEADER, header, ids
+from kafka_sql.formats.confluent.framing import HEADER, header, ids
 from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options

@@ -7,7 +7,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, did_you_mean
 from kafka_sql.formats.avro import AVRO
 from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
-from kafka_sql.formats.cdc import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON
+from kafka_sql.formats.cdc import CANAL_JSON, DEBEZIUM_AVRO_CONFLUENT, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON
 from kafka_sql.formats.csv import CSV
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.json import JSON
@@ -22,6 +22,7 @@ FORMATS: Final[dict[str, Format]] = {
         JSON,
         RAW,
         DEBEZIUM_JSON,
+        DEBEZIUM_AVRO_CONFLUENT,
         CANAL_JSON,
         MAXWELL_JSON,
         OGG_JSON,

@@ -20,7 +20,8 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, IncompatibleSchemaError, MissingOptionError, SchemaError, SchemaRegistryError
-from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT, client
+from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
+from kafka_sql.formats.confluent import client
 from kafka_sql.options import Options
 
 pytestmark = pytest.mark.integration

@@ -1,26 +1,42 @@
 """The avro-confluent format: Avro with the id of its schema in a registry.
 
-The registry is client.py (its settings options.py, tls.py), the wire format framing.py; Avro itself is formats/avro.
+The registry and the framing are formats/confluent, Avro itself is formats/avro.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro_confluent.columns import infer
-from kafka_sql.formats.avro_confluent.decoder import SCHEMA_ID, SUBJECT_NAME, ConfluentDecoder
-from kafka_sql.formats.avro_confluent.encoder import ConfluentEncoder
+from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.avro_confluent.columns import columns
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
-from kafka_sql.formats.format import Format
+from kafka_sql.formats.avro_confluent.records import record_decoder, record_encoder
+from kafka_sql.formats.avro_confluent.tables import table_schema
+from kafka_sql.formats.confluent.columns import inferring
+from kafka_sql.formats.confluent.decoder import METADATA
+from kafka_sql.formats.format import Decoder, Encoder, Format
+from kafka_sql.options import Options
+
+
+def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    own = parse(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
+    return record_decoder(schema, own, AVRO_CONFLUENT_OPTIONS, options, metadata)
+
+
+def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    return record_encoder(
+        schema, table_schema(schema, AVRO_CONFLUENT_OPTIONS, options), AVRO_CONFLUENT_OPTIONS, options
+    )
+
 
 AVRO_CONFLUENT = Format(
     "avro-confluent",
-    AVRO_CONFLUENT_OPTIONS,
-    ConfluentDecoder,
-    ConfluentEncoder,
-    metadata={SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()},
-    metadata_decoder=ConfluentDecoder,
-    infer=infer,
+    AVRO_CONFLUENT_OPTIONS.all,
+    _decoder,
+    _encoder,
+    metadata=METADATA,
+    metadata_decoder=_decoder,
+    infer=inferring(AVRO_CONFLUENT_OPTIONS, columns),
 )
 
 __all__ = ["AVRO_CONFLUENT"]

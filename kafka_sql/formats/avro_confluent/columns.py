@@ -1,4 +1,4 @@
-"""The columns of a table that declares none: those of the subject's latest schema, in Flink's words.
+"""The columns of a table that declares none: those of an Avro schema, in Flink's words.
 
 The types are those of Flink's AvroSchemaConverter, with its mapping of timestamps that is not the legacy one.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_sql.errors import MissingOptionError, SchemaError
+from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.avro_confluent.client import registry
-from kafka_sql.formats.avro_confluent.options import SCHEMA, SUBJECT, settings
-from kafka_sql.formats.format import Inferred
-from kafka_sql.options import Options
+from kafka_sql.formats.confluent.client import Registered
+from kafka_sql.formats.confluent.columns import Columns, quoted
 
 _SIMPLE: Final = {
     "boolean": "BOOLEAN",
@@ -38,35 +36,27 @@ _LOGICAL: Final = {
 }
 
 
-def infer(options: Options) -> Inferred:
-    """The columns of the schema that the options give, else of the subject's latest.
+def columns(registered: Registered) -> Columns:
+    """Names and types.
 
     Raises:
-        MissingOptionError: there is neither a schema nor a subject.
-        SchemaRegistryError: the registry has none, or does not answer.
+        ValueError: it is no schema of a record.
         SchemaError: a field has no type in a table.
     """
-    given, subject = options.get(SCHEMA), options.get(SUBJECT)
-    references: list[str] = []
-    if given is not None:
-        text, what = given, f"of option '{SCHEMA.key}'"
-    elif subject is not None:
-        _, (*references, text) = registry(settings(options)).latest(subject)
-        what = f"of subject '{subject}'"
-    else:
-        raise MissingOptionError(
-            f"A table without columns takes them from the schema registry: set '{SUBJECT.key}', or give the table one "
-            "topic, whose subject it then takes."
-        )
-    try:
-        found = parse(text, references)
-    except ValueError as e:
-        raise SchemaError(f"The Avro schema {what} {e}. Declare the table's columns.") from e
+    found = parse(registered.text, [text for _, text in registered.references])
     record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), None)
     if record is None:
-        raise SchemaError(f"The Avro schema {what} is {found}, expected a record. Declare the table's columns.")
-    columns = tuple((f.name, _sql(f.type, f.name)) for f in record.fields)
-    return Inferred(columns, {} if references else {SCHEMA.key: text})
+        raise ValueError(f"is {found}, expected a record")
+    return record_columns(record)
+
+
+def record_columns(record: Type) -> Columns:
+    """Names and types of a record's fields.
+
+    Raises:
+        SchemaError: a field has no type in a table.
+    """
+    return tuple((f.name, _sql(f.type, f.name)) for f in record.fields)
 
 
 def _sql(t: Type, path: str) -> str:
@@ -83,7 +73,7 @@ def _sql(t: Type, path: str) -> str:
 
 def _bare(t: Type, path: str) -> str:
     if t.kind == "record":
-        fields = [f"{_quoted(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
+        fields = [f"{quoted(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
         return f"ROW<{', '.join(fields)}>"
     if t.kind == "array":
         return f"ARRAY<{_sql(t.item, f'{path}[]')}>"
@@ -96,7 +86,3 @@ def _bare(t: Type, path: str) -> str:
             f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns."
         )
     return _LOGICAL.get((t.kind, t.logical), _SIMPLE[t.kind])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -7,28 +7,28 @@ import pyarrow as pa
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro_confluent.options import SCHEMA
+from kafka_sql.formats.confluent.options import RegistryOptions
 from kafka_sql.options import Options
 
 
-def table_schema(schema: pa.Schema, options: Options) -> str:
+def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) -> str:
     """The schema's text.
 
     Raises:
         SchemaError: a column has no form in Avro, or the given schema is none or has other fields than the table.
     """
-    given = options.get(SCHEMA)
+    given = options.get(known.schema)
     if given is None:
         return derive(schema, legacy=True, lenient=True)
     try:
         found = parse(given)
     except ValueError as e:
-        raise SchemaError(f"The Avro schema of option '{SCHEMA.key}' {e}.") from e
+        raise SchemaError(f"The Avro schema of option '{known.schema.key}' {e}.") from e
     record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), None)
     names = [field.name for field in record.fields] if record is not None else []
     if names != schema.names:
         raise SchemaError(
-            f"Schema provided for 'avro-confluent' format (option '{SCHEMA.key}') does not match the table schema: it "
-            f"has the fields [{', '.join(names)}], expected [{', '.join(schema.names)}]."
+            f"Schema provided for '{known.format}' format (option '{known.schema.key}') does not match the table "
+            f"schema: it has the fields [{', '.join(names)}], expected [{', '.join(schema.names)}]."
         )
     return given

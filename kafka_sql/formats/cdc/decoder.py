@@ -1,4 +1,4 @@
-"""Payloads of changes to rows: the documents as JSON, then one row for an insert or a delete and two for an update."""
+"""Payloads of changes to rows: the documents, then one row for an insert or a delete and two for an update."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAYLOAD: Final = "payload"
 class Documents(Protocol):
     """Makes a decoder of documents with these fields; bad ones raise, or are left out."""
 
-    def __call__(self, schema: pa.Schema) -> Decoder: ...
+    def __call__(self, schema: pa.Schema, /) -> Decoder: ...
 
 
 class ChangeDecoder:
@@ -54,7 +54,7 @@ class ChangeDecoder:
             keep: which payloads to read at all.
 
         Raises:
-            SchemaError: a column has no form in JSON.
+            SchemaError: a column has no form in the documents.
         """
         self._dialect, self._schema, self._asked = dialect, schema, tuple(metadata)
         self._wrapped, self._ignore, self._keep = wrapped, ignore_errors, keep
@@ -156,7 +156,7 @@ class ChangeDecoder:
         if key == ROW_KIND:
             return pa.array(KINDS).take(pa.array(kinds))
         known = self._dialect.metadata[key]
-        values = fields[known.json_field].take(pa.array(document))
+        values = fields[known.document_field].take(pa.array(document))
         while True:
             try:
                 return known.convert(values).cast(known.type)
@@ -166,7 +166,7 @@ class ChangeDecoder:
                 values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
 
     def _corrupt(self, row: int, reason: str, field: str | None = None) -> DecodeError:
-        return DecodeError(row, field, f"Corrupt {self._dialect.name} JSON message: {reason}")
+        return DecodeError(row, field, f"{self._dialect.corrupt.format(name=self._dialect.name)} {reason}")
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _document(dialect: Dialect, schema: pa.Schema, metadata: Sequence[Metadata],
     beside: dict[str, pa.DataType] = {}
     for m in metadata:
         place = beside if wrapped and m.outside else types
-        place[m.json_field] = merged(place.get(m.json_field), m.json_type)
+        place[m.document_field] = merged(place.get(m.document_field), m.document_type)
     if wrapped:
         types = {**beside, _PAYLOAD: pa.struct(list(types.items()))}
     return pa.schema(list(types.items()))

@@ -22,25 +22,26 @@ class Metadata:
 
     Attributes:
         type: as it is read by a query.
-        json_field: the field of the document that it is in.
-        json_type: its type.
+        document_field: the field of the document that it is in.
+        document_type: its type.
         convert: the field's values to the key's.
         outside: whether the field stands beside the payload where that has an envelope with its schema.
     """
 
     type: pa.DataType
-    json_field: str
-    json_type: pa.DataType
+    document_field: str
+    document_type: pa.DataType
     convert: Callable[[pa.Array], pa.Array] = field(default=lambda values: values)
     outside: bool = False
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A dialect of changes in JSON.
+    """A dialect of changes.
 
     Attributes:
         name: as Flink's errors say it.
+        corrupt: what an error begins with.
         new, old: the fields with the row, or its state after and before an update.
         operation: the field that says what happened.
         inserts, updates, deletes: the values of it.
@@ -63,6 +64,7 @@ class Dialect:
     old_when_deleted: bool = False
     partial_old: bool = False
     many: bool = False
+    corrupt: str = "Corrupt {name} JSON message:"
 
 
 def from_millis(values: pa.Array) -> pa.Array:

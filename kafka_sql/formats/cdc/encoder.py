@@ -17,19 +17,21 @@ from kafka_sql.row_kind import taken_back
 class Documents(Protocol):
     """Makes an encoder of documents with these fields."""
 
-    def __call__(self, schema: pa.Schema) -> Encoder: ...
+    def __call__(self, schema: pa.Schema, /) -> Encoder: ...
 
 
 class ChangeEncoder:
     """Encodes each row as one change: an insert, unless the batch's column ROW_KIND_COLUMN says otherwise."""
 
-    def __init__(self, dialect: Dialect, documents: Documents, schema: pa.Schema, check: Callable[[], None]) -> None:
+    def __init__(
+        self, dialect: Dialect, documents: Documents, schema: pa.Schema, check: Callable[[], None] = lambda: None
+    ) -> None:
         """
         Args:
             check: raises InvalidOptionError where the table cannot be written; asked when it is.
 
         Raises:
-            SchemaError: a column has no form in JSON.
+            SchemaError: a column has no form in the documents.
         """
         self._dialect, self._check = dialect, check
         self._documents = documents(self._document(schema))
@@ -39,7 +41,7 @@ class ChangeEncoder:
 
         Raises:
             InvalidOptionError: the options forbid writing.
-            EncodeError: a row kind that there is none of, or a value that JSON has no form for.
+            EncodeError: a row kind that there is none of, or a value that has no form in the documents.
         """
         self._check()
         deleted = pa.repeat(False, batch.num_rows)

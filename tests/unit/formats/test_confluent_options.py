@@ -17,11 +17,14 @@ from kafka_sql.errors import (
     OptionError,
     SecretReferenceError,
 )
-from kafka_sql.formats.avro_confluent.framing import header, ids
-from kafka_sql.formats.avro_confluent.options import Settings, settings
-from kafka_sql.formats.avro_confluent.tls import context
+from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
+from kafka_sql.formats.confluent.framing import header, ids
+from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.options import settings as settings_of
+from kafka_sql.formats.confluent.tls import context
 from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.formats.payload import Payload, payload
+from kafka_sql.options import Options
 
 URL = "http://localhost:8081"
 
@@ -32,12 +35,16 @@ def value(**more: str) -> Payload:
     return payload("value.format", "value.", {"value.format": "avro-confluent", **named})
 
 
+def settings(options: Options) -> Settings:
+    return settings_of(AVRO_CONFLUENT_OPTIONS, options)
+
+
 def found(**more: str) -> Settings:
     return settings(value(url=URL, **more).options)
 
 
 def test_what_the_options_say() -> None:
-    assert found() == Settings(urls=(URL,))
+    assert found() == Settings("avro-confluent", "AVRO", (URL,))
     assert found(basic_auth__user_info="me:s3").user == "me:s3"
     assert found(bearer_auth__token="abc").token == "abc"
     assert settings(value(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
@@ -106,10 +113,10 @@ def test_key_stores_in_error(tmp_path: Path) -> None:
         (tmp_path / "none", "cannot be read"),
     ):
         with pytest.raises(InvalidOptionError) as e:
-            context(Settings((URL,), truststore=str(location)))
+            context(Settings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
         assert words in str(e.value)
         assert "'avro-confluent.ssl.truststore.location'" in str(e.value)
-    assert context(Settings((URL,))).verify_mode == ssl.CERT_REQUIRED
+    assert context(Settings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
 
 
 def test_headers() -> None:

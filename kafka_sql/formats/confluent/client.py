@@ -6,13 +6,14 @@ import functools
 import random
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
 
 from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
-from kafka_sql.formats.avro_confluent.options import Settings
-from kafka_sql.formats.avro_confluent.tls import context
+from kafka_sql.formats.confluent.options import NAMES, Settings
+from kafka_sql.formats.confluent.tls import context
 
 PATIENCE: Final = 60.0  # seconds for which a registry that does not answer is asked again
 _PAUSE: Final = 0.1
@@ -22,6 +23,20 @@ _TIMEOUT: Final = 10.0
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
+@dataclass(frozen=True)
+class Registered:
+    """A schema in a registry.
+
+    Attributes:
+        number: its id.
+        references: names and texts of the schemas that it refers to, each behind those that it refers to itself.
+    """
+
+    number: int
+    text: str
+    references: tuple[tuple[str, str], ...] = ()
+
+
 @functools.lru_cache(maxsize=64)
 def registry(settings: Settings) -> SchemaRegistry:
     """The registry of these settings: one in a process, so that a schema is fetched once."""
@@ -29,7 +44,11 @@ def registry(settings: Settings) -> SchemaRegistry:
 
 
 class SchemaRegistry:
-    """A registry; what it has said of ids is kept, as an id's schema never changes."""
+    """A registry; what it has said of ids is kept, as an id's schema never changes.
+
+    Attributes:
+        kind: of its schemas, as errors say it.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """
@@ -41,7 +60,8 @@ class SchemaRegistry:
             headers["Authorization"] = f"Bearer {settings.token}"
         user, _, password = settings.user.partition(":")
         secure = any(url.startswith("https:") for url in settings.urls)
-        self._urls, self._first = settings.urls, 0
+        self.kind = NAMES[settings.kind]
+        self._urls, self._first, self._kind = settings.urls, 0, settings.kind
         self._client = httpx.Client(
             headers=headers,
             auth=(user, password) if user else None,
@@ -49,31 +69,31 @@ class SchemaRegistry:
             timeout=_TIMEOUT,
             limits=httpx.Limits(max_keepalive_connections=0),  # it is asked a few times, and then long not
         )
-        self._schemas: dict[int, tuple[str, ...]] = {}
+        self._schemas: dict[int, Registered] = {}
         self._ids: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
-    def schema(self, number: int) -> tuple[str, ...]:
-        """The schema of an id: its text, and before it those of the types that it refers to.
+    def schema(self, number: int) -> Registered:
+        """The schema of an id.
 
         Raises:
-            SchemaNotFoundError: there is none, or it is not Avro's.
+            SchemaNotFoundError: there is none, or it is of another kind.
             SchemaRegistryError: the registry does not answer, or refuses the credentials.
         """
         with self._lock:
             if number not in self._schemas:
                 answer = self._ask("GET", f"/schemas/ids/{number}", f"schema id {number}")
-                self._schemas[number] = self._texts(answer, f"schema id {number}")
+                self._schemas[number] = self._registered(number, answer, f"schema id {number}")
             return self._schemas[number]
 
-    def latest(self, subject: str) -> tuple[int, tuple[str, ...]]:
-        """Id and texts of a subject's latest schema.
+    def latest(self, subject: str) -> Registered:
+        """A subject's latest schema.
 
         Raises:
             SchemaRegistryError: as in ``schema``.
         """
         answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/latest", f"subject '{subject}'")
-        return int(answer["id"]), self._texts(answer, f"subject '{subject}'")
+        return self._registered(int(answer["id"]), answer, f"subject '{subject}'")
 
     def register(self, subject: str, text: str) -> int:
         """Register a schema under a subject, which does nothing where it is there; its id.
@@ -95,20 +115,27 @@ class SchemaRegistry:
     def _id(self, subject: str, text: str, path: str) -> int:
         with self._lock:
             if (path, text) not in self._ids:
-                answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": "AVRO"})
+                answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
                 self._ids[path, text] = int(answer["id"])
             return self._ids[path, text]
 
-    def _texts(self, answer: dict[str, Any], what: str) -> tuple[str, ...]:
+    def _registered(self, number: int, answer: dict[str, Any], what: str) -> Registered:
+        references: dict[str, str] = {}
+        self._collect(answer, what, references)
+        return Registered(number, answer["schema"], tuple(references.items()))
+
+    def _collect(self, answer: dict[str, Any], what: str, found: dict[str, str]) -> None:
+        """The schemas that one refers to, by name."""
         kind = answer.get("schemaType") or "AVRO"
-        if kind != "AVRO":
-            raise SchemaNotFoundError(f"The schema registry's {what} is of type {kind}, expected AVRO.")
-        texts: list[str] = []
+        if kind != self._kind:
+            raise SchemaNotFoundError(f"The schema registry's {what} is of type {kind}, expected {self._kind}.")
         for one in answer.get("references") or []:
-            path = f"/subjects/{_quoted(one['subject'])}/versions/{one['version']}"
-            name = f"{what}, reference '{one['name']}'"
-            texts += [t for t in self._texts(self._ask("GET", path, name), name) if t not in texts]
-        return (*texts, answer["schema"])
+            if one["name"] not in found:
+                path = f"/subjects/{_quoted(one['subject'])}/versions/{one['version']}"
+                name = f"{what}, reference '{one['name']}'"
+                other = self._ask("GET", path, name)
+                self._collect(other, name, found)
+                found[one["name"]] = other["schema"]
 
     def _ask(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """One answer, from whichever of the registries gives it, within PATIENCE."""

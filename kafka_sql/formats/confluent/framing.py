@@ -1,4 +1,4 @@
-"""Confluent's wire format: a zero byte, the schema's id in four bytes, and the Avro record."""
+"""Confluent's wire format: a zero byte, the schema's id in four bytes, and the record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ids(
             row,
             None,
             "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema's "
-            f"id before the Avro record; the payload is: {payload[:24].hex(' ')}",
+            f"id before the record; the payload is: {payload[:24].hex(' ')}",
         )
     found = np.empty((len(rows), 4), np.uint8)
     for k in range(4):

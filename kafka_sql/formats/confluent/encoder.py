@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import pyarrow as pa
 
 from kafka_sql.errors import MissingOptionError
-from kafka_sql.formats.avro.encoder import Writer
-from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro_confluent.client import registry
-from kafka_sql.formats.avro_confluent.framing import header
-from kafka_sql.formats.avro_confluent.options import SUBJECT, settings
-from kafka_sql.formats.avro_confluent.tables import table_schema
+from kafka_sql.formats.confluent.client import registry
+from kafka_sql.formats.confluent.framing import header
+from kafka_sql.formats.confluent.options import RegistryOptions, settings
 from kafka_sql.options import Options
 
 
-class ConfluentEncoder:
+class Writer(Protocol):
+    """Writes payloads of one schema."""
+
+    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+        """One payload a row, each with ``header`` before it.
+
+        Raises:
+            EncodeError: a value has no form in the schema.
+        """
+        ...
+
+
+class FramedEncoder:
     """Encodes rows in Confluent's wire format. The schema is registered with the first row, not before."""
 
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
+    def __init__(self, writer: Writer, text: str, known: RegistryOptions, options: Options) -> None:
         """
+        Args:
+            text: the schema.
+
         Raises:
             MissingOptionError: there is no subject.
-            SchemaError: a column has no form in Avro, or the given schema does not fit the columns.
             OptionError: the registry's settings are in error.
         """
-        subject = options.get(SUBJECT)
+        subject = options.get(known.subject)
         if subject is None:
             raise MissingOptionError(
-                f"Option {SUBJECT.key} is required for serialization, where the table has not one topic. {SUBJECT.doc}"
+                f"Option {known.subject.key} is required for serialization, where the table has not one topic. "
+                f"{known.subject.doc}"
             )
-        self._subject, self._text = subject, table_schema(schema, options)
-        self._writer = Writer(schema, parse(self._text))
-        found = settings(options)
+        self._writer, self._subject, self._text = writer, subject, text
+        found = settings(known, options)
         self._registry = registry(found)
         self._id = self._registry.register if found.register else self._registry.look_up
 

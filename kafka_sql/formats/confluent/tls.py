@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.formats.avro_confluent.options import KEYSTORE, TRUSTSTORE, Settings
+from kafka_sql.formats.confluent.options import Settings
 
 _JKS: Final = b"\xfe\xed\xfe\xed"
 _PEM: Final = b"-----BEGIN"
@@ -23,10 +23,13 @@ def context(settings: Settings) -> ssl.SSLContext:
     """
     trusted = None
     if settings.truststore:
-        trusted, _ = _pem(settings.truststore, settings.truststore_password, TRUSTSTORE.key)
+        trusted, _ = _pem(
+            settings.truststore, settings.truststore_password, f"{settings.format}.ssl.truststore.location"
+        )
     found = ssl.create_default_context(cadata=trusted)
     if settings.keystore:
-        certificates, key = _pem(settings.keystore, settings.keystore_password, KEYSTORE.key)
+        option = f"{settings.format}.ssl.keystore.location"
+        certificates, key = _pem(settings.keystore, settings.keystore_password, option)
         with tempfile.TemporaryDirectory() as folder:  # the library takes files only
             path = Path(folder, "client.pem")
             path.touch(mode=0o600)

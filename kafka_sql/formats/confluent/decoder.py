@@ -2,46 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaNotFoundError
-from kafka_sql.formats.avro.decoder import Reader
-from kafka_sql.formats.avro.plan import Mismatch, plan
-from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro_confluent.client import registry
-from kafka_sql.formats.avro_confluent.framing import HEADER, ids, spread
-from kafka_sql.formats.avro_confluent.options import SUBJECT, settings
-from kafka_sql.formats.avro_confluent.tables import table_schema
+from kafka_sql.formats.confluent.client import Registered, SchemaRegistry
+from kafka_sql.formats.confluent.framing import HEADER, ids, spread
 from kafka_sql.formats.format import Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
-from kafka_sql.options import Options
 
 SCHEMA_ID: Final = "schema-id"
 SUBJECT_NAME: Final = "subject"
+METADATA: Final = {SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()}
 
 
-class ConfluentDecoder:
+class Reader(Protocol):
+    """Reads the payloads of one schema."""
+
+    def read(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int64],
+        header: int = 0,
+    ) -> list[pa.Array]:
+        """The columns of those payloads that ``rows`` names, which begin with ``header`` bytes.
+
+        Raises:
+            DecodeError: the first payload in error.
+        """
+        ...
+
+
+class FramedDecoder:
     """Decodes Confluent's wire format; a null payload is no row."""
 
     terminator = b""
 
-    def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        registry: SchemaRegistry,
+        reader: Callable[[Registered], Reader],
+        subject: str | None,
+        metadata: tuple[str, ...] = (),
+    ) -> None:
         """
         Args:
+            reader: makes what reads payloads of a schema as the columns; raises ValueError, saying how the schema
+                ("the Avro schema of id 5 ...") cannot be.
             metadata: ``schema-id``, ``subject``: what to give besides the columns.
-
-        Raises:
-            SchemaError: a column has no form in Avro, or the given schema does not fit the columns.
-            OptionError: the registry's settings are in error.
         """
-        self._schema, self._metadata = schema, metadata
-        self._own = parse(table_schema(schema, options))
-        self._registry = registry(settings(options))
-        self._subject = options.get(SUBJECT)
+        self._schema, self._registry, self._make = schema, registry, reader
+        self._subject, self._metadata = subject, metadata
         self._readers: dict[int, Reader] = {}
         self._unreadable: dict[int, str] = {}  # ids and why
 
@@ -60,7 +77,7 @@ class ConfluentDecoder:
         else:
             columns = self._by_schema(data, offsets, kept, found)
         rows = pa.array(kept, pa.int64()) if payloads.null_count else None
-        return Decoded(columns, rows, [self._of(key, found) for key in self._metadata])
+        return Decoded(columns, rows, metadata(self._metadata, found, self._subject))
 
     def _by_schema(
         self,
@@ -89,19 +106,20 @@ class ConfluentDecoder:
         """What reads payloads of a schema; ``row`` is the first that has it."""
         if number not in self._readers and number not in self._unreadable:
             try:
-                *references, text = self._registry.schema(number)
-                self._readers[number] = Reader(plan(parse(text, references), self._own, self._schema))
+                self._readers[number] = self._make(self._registry.schema(number))
             except SchemaNotFoundError as e:
                 self._unreadable[number] = str(e)
             except ValueError as e:
-                self._unreadable[number] = f"the Avro schema of id {number} {e}"
-            except Mismatch as e:
-                self._unreadable[number] = f"the Avro schema of id {number} cannot be read as the table's columns: {e}"
+                self._unreadable[number] = f"the {self._registry.kind} schema of id {number} {e}"
         if number in self._unreadable:
             raise DecodeError(row, None, self._unreadable[number])
         return self._readers[number]
 
-    def _of(self, key: str, found: npt.NDArray[np.uint32]) -> pa.Array:
-        if key == SCHEMA_ID:
-            return pa.array(found.astype(np.int32), pa.int32())
-        return pa.repeat(pa.scalar(self._subject, pa.string()), len(found))
+
+def metadata(keys: tuple[str, ...], found: npt.NDArray[np.uint32], subject: str | None) -> list[pa.Array]:
+    """What records with these schema ids tell besides their columns."""
+    made = {
+        SCHEMA_ID: lambda: pa.array(found.astype(np.int32), pa.int32()),
+        SUBJECT_NAME: lambda: pa.repeat(pa.scalar(subject, pa.string()), len(found)),
+    }
+    return [made[key]() for key in keys]
