@@ -12,7 +12,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.avro import instructions as i
 from kafka_sql.formats.avro import reading
 from kafka_sql.formats.avro.plan import Plan
-from kafka_sql.formats.avro.slots import Slots
+from kafka_sql.formats.slots import Slots
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 

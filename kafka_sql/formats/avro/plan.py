@@ -16,7 +16,7 @@ import pyarrow.types as pt
 
 from kafka_sql.formats.avro import instructions as i
 from kafka_sql.formats.avro.schema import MISSING, Field, Type
-from kafka_sql.formats.avro.slots import Node, nodes
+from kafka_sql.formats.slots import Node, nodes
 
 _MICROS: Final = {"millis": 1000, "micros": 1, "nanos": -1000}  # what makes microseconds of a unit
 _NANOS: Final = {"millis": 1_000_000, "micros": 1000}

@@ -1,4 +1,4 @@
-"""The arrays that a reading program fills, and the columns that they become."""
+"""The arrays that compiled loops fill, and the columns that they become."""
 
 from __future__ import annotations
 
@@ -156,15 +156,24 @@ def _utf8(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def _last_of_each(array: pa.MapArray) -> pa.MapArray:
-    """Maps without repeated keys: the last value counts."""
+    """Maps without repeated keys: the last value counts, in the place of the first."""
     keys = array.keys
     if not len(keys):
         return array
     codes = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    lengths = np.diff(array.offsets.to_numpy())
-    owners = np.repeat(np.arange(len(array)), lengths)
-    if len(np.unique(owners * (codes.max() + 1) + codes)) == len(codes):
+    owners = np.repeat(np.arange(len(array)), np.diff(array.offsets.to_numpy()))
+    _, first, group = np.unique(owners * (codes.max() + 1) + codes, return_index=True, return_inverse=True)
+    if len(first) == len(codes):
         return array
-    return pa.array(
-        [None if entries is None else list(dict(entries).items()) for entries in array.to_pylist()], array.type
+    last = np.empty(len(first), np.int64)
+    last[group] = np.arange(len(codes))
+    order = np.argsort(first)
+    entries = pa.StructArray.from_arrays(
+        [keys.take(pa.array(first[order])), array.items.take(pa.array(last[order]))],
+        fields=[array.type.key_field, array.type.item_field],
+    )
+    offsets = np.zeros(len(array) + 1, np.int32)
+    np.cumsum(np.bincount(owners[first], minlength=len(array)), out=offsets[1:])
+    return pa.Array.from_buffers(
+        array.type, len(array), [array.buffers()[0], pa.py_buffer(offsets)], children=[entries]
     )
