@@ -77,7 +77,8 @@ class Format:
     """A format by its identifier.
 
     ``decoder`` and ``encoder`` are given the Arrow schema of the payload's columns and the checked options, and raise
-    SchemaError, naming the column, for a type that the format cannot carry.
+    SchemaError, naming the column, for a type that the format cannot carry. They import what they make when they are
+    called: a worker that only plans starts without compiled loops.
 
     Attributes:
         insert_only: whether every payload is a new row; False for a format of changes (Flink's changelog mode).

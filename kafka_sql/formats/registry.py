@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections import UserDict
+from importlib import import_module
+from typing import Any, Final, cast
 
 from kafka_sql.errors import InvalidOptionError, did_you_mean
-from kafka_sql.formats.avro import AVRO
-from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
-from kafka_sql.formats.cdc import CANAL_JSON, DEBEZIUM_AVRO_CONFLUENT, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON
-from kafka_sql.formats.csv import CSV
 from kafka_sql.formats.format import Format
-from kafka_sql.formats.json import JSON
-from kafka_sql.formats.raw import RAW
 
-FORMATS: Final[dict[str, Format]] = {
-    f.identifier: f
-    for f in (
-        AVRO,
-        AVRO_CONFLUENT,
-        CSV,
-        JSON,
-        RAW,
-        DEBEZIUM_JSON,
-        DEBEZIUM_AVRO_CONFLUENT,
-        CANAL_JSON,
-        MAXWELL_JSON,
-        OGG_JSON,
-    )
-}
+
+class _Formats(UserDict[str, Any]):
+    """Loads a format when it is asked for: a worker that reads JSON starts without Avro and the registry's client."""
+
+    def __getitem__(self, identifier: str) -> Format:
+        found = super().__getitem__(identifier)
+        if isinstance(found, str):
+            module, name = found.split(":")
+            self[identifier] = found = getattr(import_module(f"kafka_sql.formats.{module}"), name)
+        return cast(Format, found)
+
+
+FORMATS: Final = _Formats(
+    {
+        "avro": "avro:AVRO",
+        "avro-confluent": "avro_confluent:AVRO_CONFLUENT",
+        "csv": "csv:CSV",
+        "json": "json:JSON",
+        "raw": "raw:RAW",
+        "debezium-json": "cdc.debezium:DEBEZIUM_JSON",
+        "debezium-avro-confluent": "cdc.debezium_avro:DEBEZIUM_AVRO_CONFLUENT",
+        "canal-json": "cdc.canal:CANAL_JSON",
+        "maxwell-json": "cdc.maxwell:MAXWELL_JSON",
+        "ogg-json": "cdc.ogg:OGG_JSON",
+    }
+)
 
 
 def find(identifier: str, option: str) -> Format:

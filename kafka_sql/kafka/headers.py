@@ -11,10 +11,7 @@ import pyarrow as pa
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka import header_kernels as kernels
 from kafka_sql.kafka import library
-
-_HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-LIST: Final = pa.list_(pa.field("element", _HEADER, nullable=False))
-MAP: Final = pa.map_(pa.string(), pa.binary())
+from kafka_sql.kafka.metadata import HEADER, LIST
 
 _HEADERS_OF: Final = library.address(library.message_headers)
 _COUNT_OF: Final = library.address(library.header_count)
@@ -36,7 +33,7 @@ def gather_headers(messages: npt.NDArray[np.int64], start: int, end: int) -> pa.
     names, values, sizes = np.empty(total, np.int64), np.empty(total, np.int64), np.empty((2, total), np.int64)
     bytes_ = kernels.locate_headers(lists, positions, _GET_ALL, names, values, sizes)
     entries = pa.StructArray.from_arrays(
-        [_texts(_binary(names, sizes[0], bytes_[0])), _binary(values, sizes[1], bytes_[1])], fields=list(_HEADER)
+        [_texts(_binary(names, sizes[0], bytes_[0])), _binary(values, sizes[1], bytes_[1])], fields=list(HEADER)
     )
     return pa.Array.from_buffers(LIST, count, [None, pa.py_buffer(positions)], children=[entries])
 

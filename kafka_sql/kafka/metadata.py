@@ -11,10 +11,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_sql.kafka.headers import LIST, MAP
 from kafka_sql.row_kind import ROW_KIND
 
 TIMESTAMP: Final = pa.timestamp("ms", "UTC")
+HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+LIST: Final = pa.list_(pa.field("element", HEADER, nullable=False))
+MAP: Final = pa.map_(pa.string(), pa.binary())
 
 
 @dataclass(frozen=True)

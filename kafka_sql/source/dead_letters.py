@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.kafka.headers import LIST
+from kafka_sql.kafka.metadata import LIST
 from kafka_sql.kafka.producer import Producer, open_producer
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.casts import Cast, needs_zone, reading, refusal
-from kafka_sql.kafka.headers import last_values
 from kafka_sql.kafka.metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
@@ -124,10 +123,16 @@ def _timestamp_types(records: Records, _: Split) -> pa.Array:
     return pa.array(_TIMESTAMP_TYPES).take(_numbers(records.timestamp_types, pa.int32()))
 
 
+def _last_values(records: Records, _: Split) -> pa.Array:
+    from kafka_sql.kafka.headers import last_values  # compiled loops, which planners do without
+
+    return last_values(records.headers)
+
+
 _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     "topic": lambda r, s: _constant(s.topic, pa.string(), r),
     "partition": lambda r, s: _constant(s.partition, pa.int32(), r),
-    "headers": lambda r, _: last_values(r.headers),
+    "headers": _last_values,
     "header-list": lambda r, _: r.headers,
     "leader-epoch": _epochs,
     "offset": lambda r, _: _numbers(r.offsets, pa.int64()),

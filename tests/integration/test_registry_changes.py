@@ -11,7 +11,7 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, SchemaError
-from kafka_sql.formats.cdc import DEBEZIUM_AVRO_CONFLUENT
+from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
 from kafka_sql.formats.declared import KEY
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
 from kafka_sql.options import Options

@@ -143,7 +143,8 @@ def hurried(sink: Sink, work: Callable[[Engine], Any]) -> None:
     """``work`` with transactions that time out as soon as can be, and yet not before they are decided."""
     for timeout in (SHORT, 4 * SHORT, 16 * SHORT):
         try:
-            return work(sink.driver(timeout=timeout))
+            work(sink.driver(timeout=timeout))
+            return
         except PreparedTransactionLostError:
             continue  # nothing of it is to be seen; a busy machine needs longer
     work(sink.driver(timeout=64 * SHORT))
@@ -580,9 +581,7 @@ def test_the_log_is_compacted_and_one_partition(sink: Sink) -> None:
     assert settings["cleanup.policy"].value == "compact"
 
 
-def test_another_writers_open_transaction_does_not_hide_a_decision(
-    sink: Sink, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_writers_open_transaction_does_not_hide_a_decision(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that dies while it decides leaves the log's last stable offset behind for a while."""
     from kafka_sql.kafka import decision_log
     from kafka_sql.kafka.decision_log import LOG_TOPIC, LogWriter

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro.binary import BinaryDecoder, BinaryEncoder
 from kafka_sql.formats.avro.options import AVRO_OPTIONS, BINARY, ENCODING
-from kafka_sql.formats.avro.text import TextDecoder, TextEncoder
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
+    from kafka_sql.formats.avro.binary import BinaryDecoder
+    from kafka_sql.formats.avro.text import TextDecoder
+
     return (BinaryDecoder if options[ENCODING] == BINARY else TextDecoder)(schema, options)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.avro.binary import BinaryEncoder
+    from kafka_sql.formats.avro.text import TextEncoder
+
     return (BinaryEncoder if options[ENCODING] == BINARY else TextEncoder)(schema, options)
 
 

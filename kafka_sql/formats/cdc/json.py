@@ -12,8 +12,6 @@ from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
-from kafka_sql.formats.json.decoder import JsonDecoder
-from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS
 from kafka_sql.options import Option, Options
 from kafka_sql.row_kind import ROW_KIND
@@ -43,6 +41,8 @@ def change_format(
     shared = {option: replace(option, key=identifier + option.key.removeprefix(_JSON)) for option in _SHARED}
 
     def decoder(schema: pa.Schema, given: Options, metadata: tuple[str, ...] = ()) -> ChangeDecoder:
+        from kafka_sql.formats.json.decoder import JsonDecoder
+
         of_json = _of_json(shared, given)
         return ChangeDecoder(
             dialect,
@@ -55,6 +55,8 @@ def change_format(
         )
 
     def encoder(schema: pa.Schema, given: Options) -> ChangeEncoder:
+        from kafka_sql.formats.json.encoder import JsonEncoder
+
         of_json = _of_json(shared, given)
         return ChangeEncoder(
             dialect,

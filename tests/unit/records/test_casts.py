@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from kafka_sql.kafka.casts import needs_zone, reading, writing
-from kafka_sql.kafka.headers import LIST, MAP, last_values
-from kafka_sql.kafka.metadata import METADATA, TIMESTAMP
+from kafka_sql.kafka.headers import last_values
+from kafka_sql.kafka.metadata import LIST, MAP, METADATA, TIMESTAMP
 
 MOMENT = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP)
 SPARK_LTZ, SPARK_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
