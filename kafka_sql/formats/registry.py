@@ -27,6 +27,7 @@ FORMATS: Final = _Formats(
         "avro-confluent": "avro_confluent:AVRO_CONFLUENT",
         "csv": "csv:CSV",
         "json": "json:JSON",
+        "json-confluent": "json_confluent:JSON_CONFLUENT",
         "raw": "raw:RAW",
         "debezium-json": "cdc.debezium:DEBEZIUM_JSON",
         "debezium-avro-confluent": "cdc.debezium_avro:DEBEZIUM_AVRO_CONFLUENT",

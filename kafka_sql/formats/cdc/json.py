@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -12,14 +11,13 @@ from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
-from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS
+from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS, of_json, renamed
 from kafka_sql.options import Option, Options
 from kafka_sql.row_kind import ROW_KIND
 
 Keep: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 
 _SHARED: Final = tuple(option for option in JSON_OPTIONS if option is not FAIL_ON_MISSING_FIELD)
-_JSON: Final = "json"
 
 
 def change_format(
@@ -38,29 +36,29 @@ def change_format(
         check_writing: raises InvalidOptionError where the options forbid writing.
         keep: which payloads are read at all.
     """
-    shared = {option: replace(option, key=identifier + option.key.removeprefix(_JSON)) for option in _SHARED}
+    shared = renamed(identifier, _SHARED)
 
     def decoder(schema: pa.Schema, given: Options, metadata: tuple[str, ...] = ()) -> ChangeDecoder:
         from kafka_sql.formats.json.decoder import JsonDecoder
 
-        of_json = _of_json(shared, given)
+        own = of_json(shared, given)
         return ChangeDecoder(
             dialect,
-            lambda documents: JsonDecoder(documents, of_json),
+            lambda documents: JsonDecoder(documents, own),
             schema,
             metadata,
             wrapped=wrapped(given),
-            ignore_errors=of_json[IGNORE_PARSE_ERRORS],
+            ignore_errors=own[IGNORE_PARSE_ERRORS],
             keep=keep(given),
         )
 
     def encoder(schema: pa.Schema, given: Options) -> ChangeEncoder:
         from kafka_sql.formats.json.encoder import JsonEncoder
 
-        of_json = _of_json(shared, given)
+        own = of_json(shared, given)
         return ChangeEncoder(
             dialect,
-            lambda documents: JsonEncoder(documents, of_json),
+            lambda documents: JsonEncoder(documents, own),
             schema,
             lambda: check_writing(given),
         )
@@ -75,9 +73,3 @@ def change_format(
         metadata=metadata,
         metadata_decoder=decoder,
     )
-
-
-def _of_json(shared: dict[Option[Any], Option[Any]], given: Options) -> Options:
-    """The same options under json's own names."""
-    texts = {option.key: str(given[mine]) for option, mine in shared.items()}
-    return Options(JSON_OPTIONS, texts)

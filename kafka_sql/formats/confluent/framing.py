@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.memory import bytes_and_offsets
 
 HEADER: Final = 5
 MAGIC: Final = 0
@@ -19,31 +20,53 @@ def header(number: int) -> bytes:
     return bytes([MAGIC]) + number.to_bytes(4, "big")
 
 
+def headless(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], end: int = 0
+) -> npt.NDArray[np.bool_]:
+    """Which of the payloads that ``rows`` names have no header. Behind each are ``end`` bytes not its own."""
+    starts = offsets[rows].astype(np.int64)
+    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER + end
+    long = ~wrong
+    wrong[long] = data[starts[long]] != MAGIC
+    return wrong
+
+
 def ids(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], end: int = 0
 ) -> npt.NDArray[np.uint32]:
     """The schema ids of those payloads that ``rows`` names.
 
     Raises:
         DecodeError: a payload has no header.
     """
-    starts = offsets[rows].astype(np.int64)
-    short = offsets[rows + 1] - starts < HEADER
-    if not short.any():
-        short = data[starts] != MAGIC
-    if short.any():
-        row = int(rows[np.argmax(short)])
-        payload = data[offsets[row] : offsets[row + 1]].tobytes()
+    wrong = headless(data, offsets, rows, end)
+    if wrong.any():
+        row = int(rows[np.argmax(wrong)])
+        payload = data[offsets[row] : offsets[row + 1] - end].tobytes()
         raise DecodeError(
             row,
             None,
             "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema's "
             f"id before the record; the payload is: {payload[:24].hex(' ')}",
         )
+    starts = offsets[rows].astype(np.int64)
     found = np.empty((len(rows), 4), np.uint8)
     for k in range(4):
         found[:, k] = data[starts + 1 + k]
     return found.view(">u4").reshape(-1).astype(np.uint32)
+
+
+def without_header(payloads: pa.BinaryArray) -> pa.BinaryArray:
+    """What stands behind the headers of payloads, none of which is null."""
+    data, offsets = bytes_and_offsets(payloads)
+    starts = offsets[:-1].astype(np.int64)
+    kept = np.ones(len(data), np.bool_)
+    kept[: offsets[0]] = False
+    for k in range(HEADER):
+        kept[starts + k] = False
+    positions = (offsets - offsets[0] - HEADER * np.arange(len(offsets))).astype(np.int32)
+    rest = data[kept]
+    return pa.Array.from_buffers(pa.binary(), len(payloads), [None, pa.py_buffer(positions), pa.py_buffer(rest)])
 
 
 def spread(parts: list[pa.Array], order: npt.NDArray[np.int64]) -> pa.Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 from kafka_sql.errors import ConflictingOptionsError
 from kafka_sql.options import Option, Options, boolean, enum, string
@@ -59,6 +61,18 @@ JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
 )
+
+Renamed: TypeAlias = Mapping[Option[Any], Option[Any]]  # json's options, as another format has them
+
+
+def renamed(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> Renamed:
+    """Options of json under the name of another format, whose payloads are JSON, too."""
+    return {option: replace(option, key=name + option.key.removeprefix("json")) for option in options}
+
+
+def of_json(names: Renamed, given: Options) -> Options:
+    """The options of such a format under json's own names."""
+    return Options(JSON_OPTIONS, {option.key: str(given[mine]) for option, mine in names.items()})
 
 
 def check_decoding(options: Options) -> None:

@@ -1,0 +1,42 @@
+"""The json-confluent format: JSON with the id of its JSON Schema in a registry.
+
+The registry and the framing are formats/confluent, JSON itself is formats/json.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_sql.formats.confluent.client import registry
+from kafka_sql.formats.confluent.columns import inferring
+from kafka_sql.formats.confluent.decoder import METADATA
+from kafka_sql.formats.confluent.encoder import FramedEncoder
+from kafka_sql.formats.confluent.options import settings
+from kafka_sql.formats.format import Decoder, Encoder, Format
+from kafka_sql.formats.json_confluent.columns import columns
+from kafka_sql.formats.json_confluent.derive import table_schema
+from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
+from kafka_sql.formats.json_confluent.records import JsonConfluentDecoder, JsonWriter
+from kafka_sql.options import Options
+
+
+def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    registry(settings(REGISTRY, options))  # settings in error are told, although reading asks for nothing
+    return JsonConfluentDecoder(schema, options, metadata)
+
+
+def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    return FramedEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
+
+
+JSON_CONFLUENT = Format(
+    NAME,
+    JSON_CONFLUENT_OPTIONS,
+    _decoder,
+    _encoder,
+    metadata=METADATA,
+    metadata_decoder=_decoder,
+    infer=inferring(REGISTRY, columns),
+)
+
+__all__ = ["JSON_CONFLUENT"]

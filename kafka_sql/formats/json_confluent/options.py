@@ -1,0 +1,19 @@
+"""The options of json-confluent: those of the registry under the keys of avro-confluent, and json's own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kafka_sql.formats.confluent.options import registry_options
+from kafka_sql.formats.json.options import renamed
+from kafka_sql.options import Option
+
+NAME: Final = "json-confluent"
+REGISTRY: Final = registry_options(
+    NAME,
+    "JSON",
+    "The JSON Schema that is registered when the table is written to; its properties are the table's columns. By "
+    "default it is derived from the columns.",
+)
+OF_JSON: Final = renamed(NAME)
+JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *OF_JSON.values())

@@ -1,0 +1,80 @@
+"""JSON documents in Confluent's wire format, to columns and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.confluent.decoder import metadata as metadata_of
+from kafka_sql.formats.confluent.framing import headless, ids, without_header
+from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.encoder import JsonEncoder
+from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
+from kafka_sql.formats.json_confluent.options import OF_JSON, REGISTRY
+from kafka_sql.formats.memory import bytes_and_offsets
+from kafka_sql.options import Options
+
+
+class JsonConfluentDecoder:
+    """Decodes framed JSON, for which no schema is needed; a null payload is no row."""
+
+    terminator = JsonDecoder.terminator
+
+    def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
+        """
+        Args:
+            metadata: ``schema-id``, ``subject``: what to give besides the columns.
+
+        Raises:
+            SchemaError: a column has no form in JSON.
+            ConflictingOptionsError: two options contradict each other.
+        """
+        own = of_json(OF_JSON, options)
+        self._documents, self._ignore = JsonDecoder(schema, own), own[IGNORE_PARSE_ERRORS]
+        self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode a buffer of payloads, each with the terminator.
+
+        Raises:
+            DecodeError: the first payload in error, unless errors are ignored.
+        """
+        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        data, offsets = bytes_and_offsets(payloads)
+        wrong = headless(data, offsets, kept, len(self.terminator))
+        first = int(np.argmax(wrong)) if wrong.any() else len(kept)
+        framed = kept[~wrong] if self._ignore else kept[:first]
+        documents = without_header(payloads if len(framed) == len(payloads) else payloads.take(framed))
+        try:
+            made = self._documents.decode(documents)
+        except DecodeError as e:
+            raise DecodeError(int(framed[e.row]), e.field, e.reason) from e
+        if not self._ignore:
+            ids(data, offsets, kept[first : first + 1], len(self.terminator))  # says what is wrong
+        origins = framed if made.rows is None else framed[np.asarray(made.rows)]
+        aligned = made.rows is None and len(framed) == len(payloads)
+        found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
+        rows = None if aligned else pa.array(origins, pa.int64())
+        return Decoded(made.columns, rows, metadata_of(self._metadata, found, self._subject))
+
+
+class JsonWriter:
+    """Writes rows as JSON objects."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: a column has no form in JSON.
+        """
+        self._documents = JsonEncoder(schema, of_json(OF_JSON, options))
+
+    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+        """One payload a row, each with ``header`` before it.
+
+        Raises:
+            EncodeError: a date lies too far off to be written.
+        """
+        return pc.binary_join_element_wise(header, self._documents.encode(batch), b"")
