@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -118,10 +120,14 @@ class Streaming:
 
 
 def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place, bytes | None]]:
-    """The records of splits, by place; what is lost is the table's policy."""
-    return sorted(
-        ((split.topic, split.partition, offset), value)
-        for split in splits
-        for run in fetch(definition.client, split, lost=lost_in_task(definition))
-        for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
-    )
+    """The records of splits, by place, read side by side; what is lost is the table's policy."""
+
+    def of(split: Split) -> list[tuple[Place, bytes | None]]:
+        return [
+            ((split.topic, split.partition, offset), value)
+            for run in fetch(definition.client, split, lost=lost_in_task(definition))
+            for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
+        ]
+
+    with ThreadPoolExecutor(8) as pool:
+        return sorted(chain.from_iterable(pool.map(of, splits)))

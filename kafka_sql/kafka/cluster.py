@@ -7,7 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -42,6 +42,8 @@ _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()
 _LATEST: OffsetSpec = OffsetSpec.latest()
+_NEWEST: OffsetSpec = OffsetSpec.max_timestamp()
+_NEWEST_SECONDS = 1.0  # to wait for it: a metric may be missing, a batch may not be late
 
 _ELECTION = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
 _BETWEEN_LEADERS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
@@ -128,6 +130,15 @@ class Cluster:
     def high_watermarks(self, positions: Collection[Position]) -> Offsets:
         """The offset after the last record, whether its transaction is open or not."""
         return self._offsets(dict.fromkeys(positions, _LATEST), False)
+
+    def newest(self, positions: Collection[Position]) -> Callable[[], int | None]:
+        """Ask for the time of the newest record in these partitions; does not wait.
+
+        Returns:
+            gives it, milliseconds since 1970-01-01 UTC; None where no partition has told one in time.
+        """
+        asked = {TopicPartition(t, p): _NEWEST for t, p in positions}
+        return partial(_newest, self._admin.list_offsets(asked, request_timeout=self._wait).values() if asked else ())
 
     def at_times(self, times: Mapping[Position, int]) -> Offsets:
         """The first offset whose record is not older than the time; a partition without one is absent.
@@ -250,3 +261,13 @@ class Cluster:
                     "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
                 ) from e
             raise BrokerError(f"{self._servers}: {why} ({error.name()}); {causes}.") from e
+
+
+def _newest(answers: Collection[Future[Any]]) -> int | None:
+    times = []
+    for answer in wait(answers, _NEWEST_SECONDS).done:
+        try:
+            times.append(int(answer.result().timestamp))
+        except KafkaException as e:  # of a broker before 3.0, for instance
+            _LOG.debug("the time of a partition's newest record cannot be had: %s", e)
+    return max((at for at in times if at >= 0), default=None)

@@ -24,6 +24,7 @@ from kafka_sql.kafka.split import Split
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
 _WATERMARK_SECONDS: Final = 10
 _STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
+_FETCH_WAIT_MS: Final = "10"  # of a broker for more records: those of a split are there already
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ def fetch(
     """
     if split.start >= split.stop:
         return
+    waiting = {} if split.waits else {"fetch.wait.max.ms": _FETCH_WAIT_MS}
     mine = {
+        **waiting,
         **config,
         "group.id": config.get("group.id", "kafka_sql"),
         "enable.auto.commit": "false",

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.sink.reports import forget, last_report
@@ -47,7 +48,8 @@ class Observer(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """A batch has ended."""
         progress = json.loads(event.progress.json)
-        self._take(progress, _bytes_in(self._spark, progress["id"], progress["batchId"]))
+        query = self._spark.streams.get(progress["id"])
+        self._take(progress, bytes_in(query, progress["batchId"]) if query is not None else None)
         self._take_sink(progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
@@ -95,11 +97,10 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
     return observer
 
 
-def _bytes_in(spark: SparkSession, query: str, batch: int) -> int | None:
+def bytes_in(query: StreamingQuery, batch: int) -> int | None:
     """Bytes of columns that a batch took over from the readers; None where it is not Spark's last one any more."""
-    found = spark.streams.get(query)
-    handle = getattr(found, "_jsq", None)
-    if handle is None:  # the query has ended, or the session is a Connect client
+    handle = getattr(query, "_jsq", None)
+    if handle is None:  # the session is a Connect client
         return None
     try:
         execution = handle.streamingQuery().lastExecution()
@@ -111,6 +112,6 @@ def _bytes_in(spark: SparkSession, query: str, batch: int) -> int | None:
             metric = leaves.next().metrics().get("pythonDataReceived")
             total += metric.get().value() if metric.isDefined() else 0
     except (Py4JError, TypeError):  # Spark's inside, which another version may have otherwise
-        _LOG.debug("bytes of batch %d of query %s cannot be had", batch, query, exc_info=True)
+        _LOG.debug("bytes of batch %d of query %s cannot be had", batch, query.id, exc_info=True)
         return None
     return int(total)

@@ -29,6 +29,8 @@ class SourceMetrics:
         latest: the end of each partition.
         committed: committedOffset: what Kafka has last confirmed.
         commits_succeeded, commits_failed: since the query's start.
+        max_timestamp: Kafka's time of the newest record that has been read, milliseconds since 1970-01-01 UTC; None
+            where the last batch has not read to the end of any partition.
     """
 
     table: str
@@ -37,6 +39,7 @@ class SourceMetrics:
     committed: Offsets
     commits_succeeded: int
     commits_failed: int
+    max_timestamp: int | None = None
 
     @property
     def pending(self) -> dict[Position, int]:
@@ -58,9 +61,11 @@ class JobMetrics:
         sources: its Kafka tables.
         num_records_in: rows that its batches have read, of all sources.
         records_per_second: of the last batch.
-        bytes_per_second: of columns that the last batch took over from the readers; None where Spark does not tell.
+        rows_measured, bytes_measured: of the batches of which Spark tells the bytes of columns that it took over from
+            the readers, their rows and these bytes.
+        bytes_per_second: of the last one of them.
         event_time_lag: currentEmitEventTimeLag, milliseconds: how old the latest event of the last batch was at its
-            end; None without a watermark.
+            end, by the watermark's column or, without one, by Kafka's timestamps; None where nobody knows.
         watermark: milliseconds since 1970-01-01 UTC; None without one.
         last_read: milliseconds since 1970-01-01 UTC when a batch last read rows, or the first report.
         num_records_out, num_bytes_out, num_send_errors: of its Kafka sink.
@@ -73,6 +78,8 @@ class JobMetrics:
     sources: list[SourceMetrics] = field(default_factory=list)
     num_records_in: int = 0
     records_per_second: float = 0.0
+    rows_measured: int = 0
+    bytes_measured: int = 0
     bytes_per_second: float | None = None
     event_time_lag: int | None = None
     watermark: int | None = None
@@ -100,10 +107,13 @@ class JobMetrics:
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
         if rows or self.last_read is None:
             self.last_read = end
-        if bytes_in is not None and duration:
-            self.bytes_per_second = 1000 * bytes_in / duration
-        if "max" in times:
-            self.event_time_lag = end - millis(times["max"])
+        if bytes_in is not None:
+            self.rows_measured, self.bytes_measured = self.rows_measured + rows, self.bytes_measured + bytes_in
+            self.bytes_per_second = 1000 * bytes_in / duration if duration else self.bytes_per_second
+        if rows:
+            newest = [millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
+            known = [at for at in newest if at is not None]
+            self.event_time_lag = end - max(known) if known else None
         if millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
             self.watermark = millis(times["watermark"])
 
@@ -114,6 +124,16 @@ class JobMetrics:
         self.num_records_out, self.num_bytes_out = figures.rows, figures.bytes
         self.num_send_errors = figures.errors
         self.send_time, self.transactions = figures.send_time, report.transactions
+
+    @property
+    def num_bytes_in(self) -> int | None:
+        """numBytesIn: bytes of columns that all batches took over; None where Spark tells of none.
+
+        It tells of its last batch only. One that was over before it could be asked is taken to have had as many a row.
+        """
+        if not self.rows_measured:
+            return None
+        return round(self.bytes_measured * self.num_records_in / self.rows_measured)
 
     def watermark_lag(self, now: int) -> int | None:
         """watermarkLag, milliseconds: how far the watermark is behind the clock."""
@@ -127,11 +147,15 @@ class JobMetrics:
 _NO_WATERMARK = "1970-01-01T00:00:00.000Z"
 
 
-def metrics(progresses: Iterable[Json]) -> JobMetrics:
-    """The metrics of a query whose reports are given, oldest first."""
+def metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] | None = None) -> JobMetrics:
+    """The metrics of a query whose reports are given, oldest first.
+
+    Args:
+        bytes_in: what the readers of batches gave, where it is known.
+    """
     job = JobMetrics()
     for progress in progresses:
-        job.take(progress)
+        job.take(progress, (bytes_in or {}).get(progress["batchId"]) if progress.get("numInputRows") else None)
     return job
 
 
@@ -154,6 +178,7 @@ def _source(source: Json) -> SourceMetrics | None:
             flat(latest.get("committedOffsets", {})),
             int(latest.get("commitsSucceeded", 0)),
             int(latest.get("commitsFailed", 0)),
+            latest.get("maxTimestamp"),
         )
     except CheckpointError:  # another source, whose offsets happen to have a version
         return None

@@ -22,6 +22,7 @@ _PARTITION: Final = (*_SOURCE, "topic", "partition")
 _JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = {
     "numRecordsIn": ("Rows read since the query's start.", lambda j, _: j.num_records_in),
     "numRecordsInPerSecond": ("Rows a second of the last batch.", lambda j, _: j.records_per_second),
+    "numBytesIn": ("Bytes of columns read since the query's start.", lambda j, _: j.num_bytes_in),
     "numBytesInPerSecond": ("Bytes of columns a second of the last batch.", lambda j, _: j.bytes_per_second),
     "currentEmitEventTimeLag": ("Age of the last batch's latest event, ms.", lambda j, _: j.event_time_lag),
     "watermarkLag": ("How far the watermark is behind the clock, ms.", JobMetrics.watermark_lag),

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.formats.format import Encoder
+from kafka_sql.last_rows import PLACE, last_places
 from kafka_sql.options import connector as opt
-
-_PLACE = "\0place"  # no column has this name
 
 
 def tombstones(encoder: Encoder, rows: pa.RecordBatch, deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:
@@ -55,6 +54,5 @@ def reduced(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterat
 def _last(key: Sequence[str], rows: pa.RecordBatch) -> pa.RecordBatch:
     """The last row of each key, in their order."""
     table = pa.table([rows.column(name) for name in key], names=list(key))
-    places = table.append_column(_PLACE, pa.array(np.arange(rows.num_rows)))
-    last = places.group_by(list(key), use_threads=False).aggregate([(_PLACE, "max")])[f"{_PLACE}_max"]
-    return rows.take(pa.array(np.sort(np.asarray(last))))
+    places = table.append_column(PLACE, pa.array(np.arange(rows.num_rows)))
+    return rows.take(pa.array(np.sort(np.asarray(last_places(places, key)))))

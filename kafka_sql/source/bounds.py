@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import MissingOptionError, OffsetError
+from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.cluster import Cluster, Offsets, Position
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import of_topics, specific_offsets
 from kafka_sql.source.partitions import partitions
-from kafka_sql.source.startup import at_time, now, resolved
+from kafka_sql.source.startup import at_time, named_group, now, resolved
 
 
 def stop_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets | None:
@@ -53,12 +53,11 @@ def _specific(definition: Definition, cluster: Cluster, positions: list[Position
 
 
 def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
-    group = definition.options.get(opt.GROUP_ID)
-    if group is None:
-        raise MissingOptionError(
-            f"Table '{definition.name}': option 'properties.group.id' is required when 'scan.bounded.mode' is "
-            "'group-offsets'. Set it, or end at 'latest-offset', a 'timestamp' or 'specific-offsets'."
-        )
+    group = named_group(
+        definition,
+        "'scan.bounded.mode' is 'group-offsets'",
+        "end at 'latest-offset', a 'timestamp' or 'specific-offsets'",
+    )
     committed = cluster.committed(group, positions)
     missing = ", ".join(f"{t}[{p}]" for t, p in positions if (t, p) not in committed)
     if missing:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.record import Records
+from kafka_sql.last_rows import PLACE, last_places
 from kafka_sql.row_kind import taken_back
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 ChangesOf: TypeAlias = "Callable[[RowDecoder, Records, int], tuple[pa.Table, pa.Table]]"
 
-_PLACE: Final = "\0place"  # a row's place in the order of the changes; no column has this name
 _ENOUGH: Final = 1_000_000  # changes that are worth putting together
 _BATCH: Final = 20_000
 
@@ -52,7 +52,7 @@ def latest(
             kept, deleted, changes = [_last(kept, deleted, rows.key_columns)], [], 0
             held = len(kept[0])
     if kept:
-        for batch in _last(kept, deleted, rows.key_columns).drop_columns([_PLACE]).to_batches(_BATCH):
+        for batch in _last(kept, deleted, rows.key_columns).drop_columns([PLACE]).to_batches(_BATCH):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=rows.schema)
 
 
@@ -73,10 +73,10 @@ def upserts(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, p
     )
     places = np.empty(len(offsets), np.int64)
     places[np.argsort(offsets, kind="stable")] = np.arange(start, start + len(offsets))
-    names = (*rows.schema.names, _PLACE)
+    names = (*rows.schema.names, PLACE)
     return (
         pa.table([*batch.columns, pa.array(places[: batch.num_rows])], names=list(names)),
-        pa.table([*keys.columns, pa.array(places[batch.num_rows :])], names=[*rows.key_columns, _PLACE]),
+        pa.table([*keys.columns, pa.array(places[batch.num_rows :])], names=[*rows.key_columns, PLACE]),
     )
 
 
@@ -87,11 +87,11 @@ def changelog(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table,
         the rows that are set, and the keys that are deleted, each with its place from ``start`` on.
     """
     made = rows.decode(records)
-    names = [*rows.schema.names, _PLACE]
+    names = [*rows.schema.names, PLACE]
     places = pa.array(np.arange(start, start + made.batch.num_rows))
     table = pa.table([*made.batch.columns, places], names=names)
     gone = taken_back(made.kinds)
-    return table.filter(pc.invert(gone)), table.filter(gone).select([*rows.key_columns, _PLACE])
+    return table.filter(pc.invert(gone)), table.filter(gone).select([*rows.key_columns, PLACE])
 
 
 def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
@@ -102,6 +102,6 @@ def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
 def _last(rows: Sequence[pa.Table], deletes: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
     """The rows that no later row and no later tombstone of their key replaces."""
     table = pa.concat_tables(rows)
-    changes = pa.concat_tables([table.select([*key, _PLACE]), *(d.select([*key, _PLACE]) for d in deletes)])
-    last = changes.group_by(list(key), use_threads=False).aggregate([(_PLACE, "max")])
-    return table.filter(pc.is_in(table[_PLACE], value_set=last[f"{_PLACE}_max"].combine_chunks()))
+    changes = pa.concat_tables([table.select([*key, PLACE]), *(d.select([*key, PLACE]) for d in deletes)])
+    last = last_places(changes, key).combine_chunks()
+    return table.filter(pc.is_in(table[PLACE], value_set=last))

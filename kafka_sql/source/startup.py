@@ -99,13 +99,26 @@ def _specific(definition: Definition, cluster: Cluster, positions: list[Position
     return {**chosen, **committed, **reset(definition, cluster, left, "earliest")}
 
 
-def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def named_group(definition: Definition, when: str, instead: str) -> str:
+    """The group of a table.
+
+    Raises:
+        MissingOptionError: it has none; says when it is needed, and what helps instead.
+    """
     group = definition.options.get(opt.GROUP_ID)
     if group is None:
         raise MissingOptionError(
-            f"Table '{definition.name}': option 'properties.group.id' is required when 'scan.startup.mode' is "
-            "'group-offsets' (its default). Set it, or set 'scan.startup.mode' to 'earliest-offset' or 'latest-offset'."
+            f"Table '{definition.name}': option 'properties.group.id' is required when {when}. Set it, or {instead}."
         )
+    return str(group)
+
+
+def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+    group = named_group(
+        definition,
+        "'scan.startup.mode' is 'group-offsets' (its default)",
+        "set 'scan.startup.mode' to 'earliest-offset' or 'latest-offset'",
+    )
     committed = cluster.committed(group, positions)
     return {**committed, **reset(definition, cluster, [p for p in positions if p not in committed], "none")}
 

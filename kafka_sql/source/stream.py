@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,8 @@ class Stream:
         self._ends: Mapping[Position, int] = {}
         self._fixed: Mapping[Position, int] | None = None  # Trigger.AvailableNow: the ends of the query
         self._sizes: dict[Position, float] = {}
+        self._ask_newest: Callable[[], int | None] | None = None
+        self._newest: int | None = None  # when the newest record of the last batch was made
         self._last_batch = -float("inf")
         group = definition.options.get(opt.GROUP_ID)
         wanted = definition.options.get(opt.COMMIT_OFFSETS)
@@ -99,6 +101,9 @@ class Stream:
                 self.stop()
             return asked
         self._last_batch = time.monotonic()
+        # what is read to its end now has the partition's newest record; of others nobody knows without reading
+        read = [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._fixed is None else []
+        self._ask_newest = self._client().newest(read)
         return Progress(ends, {p: starts[p] for p in ends if p not in progress.offsets or p in anew}, progress.stops)
 
     def splits(self, start: Progress, end: Progress) -> Sequence[Split]:
@@ -123,10 +128,14 @@ class Stream:
             self._commits.finish(_LAST_COMMIT)
 
     def report(self) -> dict[str, Any] | None:
-        """The ends of the partitions, and what became of the commits."""
+        """The ends of the partitions, the time of the newest record that was read, and what became of the commits."""
         if not self._ends:
             return None
         told: dict[str, Any] = {"table": self._definition.name}
+        if self._ask_newest is not None:
+            self._newest, self._ask_newest = self._ask_newest(), None
+        if self._newest is not None:
+            told["maxTimestamp"] = self._newest
         if self._commits is not None and self._definition.options[opt.REGISTER_METRICS]:
             told |= {
                 "commitsSucceeded": self._commits.succeeded,

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
+from kafka_sql.observability.listener import bytes_in
 from kafka_sql.observability.metrics import metrics
 from kafka_sql.sql.frames import frame, nothing
 from kafka_sql.sql.statements import StopJob
@@ -95,7 +96,9 @@ _COLUMNS: Final = {
     "status": pa.string(),
     "start time": pa.timestamp("us", "UTC"),
     "rows per second": pa.float64(),
+    "bytes per second": pa.float64(),
     "pending records": pa.int64(),
+    "commits succeeded": pa.int64(),
     "commits failed": pa.int64(),
     "event time lag ms": pa.int64(),
     "idle ms": pa.int64(),
@@ -111,13 +114,20 @@ def _row(job: Job) -> tuple[Any, ...]:
     started = datetime.fromtimestamp(job.started, timezone.utc)
     reports = job.query.recentProgress if job.query.isActive else []
     if not reports:
-        return (job.id, job.name, job.status, started, None, None, None, None, None)
-    found = metrics(json.loads(report.json) for report in reports)
-    pending = sum(s.pending_records for s in found.sources) if found.sources else None
-    failed = sum(s.commits_failed for s in found.sources) if found.sources else None
-    idle = found.idle_time(time.time_ns() // 1_000_000)
-    rate = round(found.records_per_second, 1)
-    return (job.id, job.name, job.status, started, rate, pending, failed, found.event_time_lag, idle)
+        return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 4))
+    last = [report.batchId for report in reports if report.numInputRows][-1:]
+    found = metrics((json.loads(report.json) for report in reports), {i: bytes_in(job.query, i) for i in last})
+    sources = found.sources
+    return (
+        *(job.id, job.name, job.status, started),
+        round(found.records_per_second, 1),
+        None if found.bytes_per_second is None else round(found.bytes_per_second, 1),
+        sum(s.pending_records for s in sources) if sources else None,
+        sum(s.commits_succeeded for s in sources) if sources else None,
+        sum(s.commits_failed for s in sources) if sources else None,
+        found.event_time_lag,
+        found.idle_time(time.time_ns() // 1_000_000),
+    )
 
 
 def stop_job(spark: SparkSession, statement: StopJob) -> DataFrame:

@@ -9,7 +9,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.options import connector as opt
 from kafka_sql.sql import lexer
+from kafka_sql.sql.bounded import stop_queries_at_end
 from kafka_sql.sql.head import Head
 from kafka_sql.sql.names import meant
 from kafka_sql.sql.reads import stream
@@ -36,7 +38,11 @@ def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None
         head = Head(lexer.spark(tableName))
         name = head.name()
         entry = meant(tables, name) if name and head.next is None else None
-        return plain(self, tableName) if entry is None else tables.plain(stream(entry))
+        if entry is None:
+            return plain(self, tableName)
+        if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
+            stop_queries_at_end(self._spark)
+        return tables.plain(stream(entry))
 
     setattr(table, _MARK, True)
     kind.table = table  # type: ignore[method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,36 @@ def test_what_is_partly_unbounded_does_not_end(spark: Any, streaming: Any, topic
     assert numbers(topics, target, 3) == [1, 2, 10]
 
 
+def test_read_stream_of_a_bounded_table_ends_by_itself(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    topic = topics.create(2)
+    put(topics, topic, 1, 2)
+    put(topics, topic, 3, partition=1)
+    bounded = {"scan.bounded.mode": "specific-offsets", "scan.max-offsets-per-trigger": "2"}
+    end = {"scan.bounded.specific-offsets": "partition:0,offset:3;partition:1,offset:1"}
+    column = "ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts"
+    sql(f"CREATE TABLE src (a INT, {column}) {topics.with_options(topic, **bounded, **end)}")
+    sql(f"CREATE TABLE endless (a INT) {topics.with_options(topic)}")
+    counted = spark.readStream.table("src").groupBy("ts").count()
+    both = spark.readStream.table("src").select("a").union(spark.readStream.table("endless"))
+
+    def started(frame: Any, name: str) -> Any:
+        writer = frame.writeStream.format("memory").queryName(name)
+        return writer.option("checkpointLocation", str(tmp_path / name)).start()
+
+    ends, goes_on = started(counted, "ends"), started(both, "goes_on")
+    ends.processAllAvailable()
+    assert ends.isActive  # its end is not there yet
+    put(topics, topic, 4, 5, timestamp=(time.time_ns() // 1_000_000) + 3_600_000)
+    assert ends.awaitTermination(280)
+    assert ends.exception() is None
+    # the windows that the last batch's watermark has closed are there: all but the last record's own
+    assert sum(row["count"] for row in spark.table("ends").collect()) == 3
+    goes_on.processAllAvailable()
+    assert goes_on.isActive
+    goes_on.stop()
+    assert sorted(row.a for row in spark.table("goes_on").collect()) == [1, 1, 2, 2, 3, 3, 4, 4, 5]
+
+
 def test_within_reach(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
@@ -105,6 +136,8 @@ def test_within_reach(topics: Topics) -> None:
     [
         (None, False),
         ("null", False),
+        ("17", False),  # of a source that is not Kafka's
+        ("no JSON", False),
         ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
         ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
         ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),

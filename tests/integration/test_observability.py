@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 import urllib.request
 from pathlib import Path
 from threading import Event
@@ -12,6 +14,7 @@ import pytest
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from kafka_sql.observability import observe
+from kafka_sql.observability.metrics import metrics
 from kafka_sql.observability.prometheus import serve
 from tests.support import Topics
 
@@ -68,6 +71,7 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert (job.num_records_in, table.commits_failed) == (8, 0)
     assert table.commits_succeeded >= 1
     assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
+    assert job.num_bytes_in
     spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
     assert job.event_time_lag is not None
     assert 0 < job.event_time_lag < 600_000
@@ -77,6 +81,9 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     found = scraped(port)
     assert found[f"kafka_sql_committedOffset{{{place}}}"] == 7
     assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
+    assert found[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
+    assert found[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
+    assert found[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
     assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
     assert found[f"kafka_sql_currentOffset{{{place}}}"] == 7
     assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
@@ -90,6 +97,8 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     }
     (shown,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
     assert (shown["pending records"], shown["commits failed"]) == (0, 0)
+    assert shown["commits succeeded"] == table.commits_succeeded
+    assert shown["bytes per second"] > 0
     assert shown["event time lag ms"] == job.event_time_lag
     assert 0 <= shown["idle ms"] < 600_000
     ended = Ended()
@@ -98,3 +107,24 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert ended.event.wait(60)  # told after the other one, and both later than the query
     spark.streams.removeListener(ended)
     assert not [name for name in scraped(port) if query.id in name]
+
+
+def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    topic, hour = topics.create(2), 3_600_000
+    now = time.time_ns() // 1_000_000
+    topics.put(topic, b'{"a": 1}', timestamp=now - 5 * hour)
+    topics.put(topic, b'{"a": 2}', b'{"a": 3}', partition=1, timestamp=now - 3 * hour)
+    found: dict[str, list[int | None]] = {}
+    for name, options in (("all", {}), ("some", {"scan.max-offsets-per-trigger": "1"})):
+        sql(f"CREATE TEMPORARY TABLE {name} (a INT) {topics.with_options(topic, **options)}")
+        frame = spark.readStream.table(name)
+        query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
+        query.processAllAvailable()
+        read = [json.loads(report.json) for report in query.recentProgress if report.numInputRows]
+        found[name] = [metrics([report]).event_time_lag for report in read]
+        query.stop()
+    ((lag,), lags) = found["all"], found["some"]
+    assert lag is not None
+    assert 3 * hour <= lag < 4 * hour  # the newest record's
+    assert sorted(lag is None for lag in lags) == [False, False, True]  # of partition 1 not all was read at first
+    assert all(3 * hour <= lag < 6 * hour for lag in lags if lag is not None)

@@ -29,6 +29,7 @@ BATCH: dict[str, Any] = {
                 "commitsSucceeded": 3,
                 "commitsFailed": 1,
                 "committedOffsets": {"a": {"0": 400}},
+                "maxTimestamp": NOON - 20_000,
             },
         },
         {"description": "RateStream", "endOffset": 17, "latestOffset": 17},
@@ -53,6 +54,7 @@ def test_offsets_of_a_source() -> None:
         committed={("a", 0): 400},
         commits_succeeded=3,
         commits_failed=1,
+        max_timestamp=NOON - 20_000,
     )
     assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # a partition that no batch has had yet
     assert source.pending_records == 500
@@ -78,16 +80,24 @@ def test_a_batch_and_the_time_after_it() -> None:
     assert job.event_time_lag == 31_500  # the batch ended two seconds after noon
     assert job.watermark_lag(NOON) == 60_000
     assert job.idle_time(NOON + 5000) == 3000
-    assert job.bytes_per_second is None
+    assert (job.num_bytes_in, job.bytes_per_second) == (None, None)
     job.take(IDLE)
     assert (job.num_records_in, job.records_per_second, job.event_time_lag) == (600, 0.0, 31_500)
     assert job.idle_time(NOON + 10_000) == 8000
     job.take({**BATCH, "timestamp": "2026-01-01T12:01:00.000Z"}, bytes_in=12_000)
     assert (job.num_records_in, job.bytes_per_second) == (1200, 6000.0)
+    assert job.num_bytes_in == 24_000  # 12,000 in the batch that was measured, and as many a row in the other one
+    assert metrics([BATCH], {7: 12_000}).num_bytes_in == 12_000
 
 
-def test_without_a_watermark_there_are_no_lags() -> None:
+def test_without_a_watermark_the_lag_is_that_of_kafkas_timestamps() -> None:
     job = metrics([{**BATCH, "eventTime": {}}])
-    assert (job.event_time_lag, job.watermark_lag(NOON)) == (None, None)
+    assert (job.event_time_lag, job.watermark_lag(NOON)) == (22_000, None)
+    job.take({**IDLE, "eventTime": {}})
+    assert job.event_time_lag == 22_000
+    ours, other = BATCH["sources"]
+    unknown = {k: v for k, v in ours["latestOffset"].items() if k != "maxTimestamp"}
+    job.take({**BATCH, "eventTime": {}, "sources": [{**ours, "latestOffset": unknown}, other]})
+    assert job.event_time_lag is None  # of a batch that has not read to an end
     fresh = metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
     assert fresh.watermark_lag(NOON) is None
