@@ -263,7 +263,8 @@ CLIENT_ID_PREFIX: Final = string(
 )
 REGISTER_METRICS: Final = boolean(
     "register.consumer.metrics",
-    "Whether a stream's progress tells commits and committed offsets beside the latest offsets.",
+    "Whether a stream's progress tells commits and committed offsets beside the latest offsets. The figures of Flink's "
+    "group KafkaConsumer have no equal (see metrics.md).",
     default="true",
     also=("properties.register.consumer.metrics",),
 )

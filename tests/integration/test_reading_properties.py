@@ -254,13 +254,12 @@ def test_random_topics_by_spark(
         **({"scan.parallelism": "3"} if restart else {}),
     )
     metadata = ", ".join(f"`{c}` {kind} METADATA VIRTUAL" for c, kind in METADATA.items())
-    sql(f"CREATE OR REPLACE TEMPORARY TABLE random_topics (v BYTES, {metadata}) {options}")
-    rows = oracle(topics, named, isolation)
-    assert rows_of(sql("SELECT * FROM random_topics")) == rows
-    name = f"random_{uuid.uuid4().hex}"
-    writing = spark.readStream.table("random_topics").writeStream.format("memory").queryName(name)
+    name, rows = f"random_{uuid.uuid4().hex}", oracle(topics, named, isolation)
+    sql(f"CREATE TABLE {name} (v BYTES, {metadata}) {options}")
+    assert rows_of(sql(f"SELECT * FROM {name}")) == rows
+    writing = spark.readStream.table(name).writeStream.format("memory").queryName(f"of_{name}")
     assert writing.trigger(availableNow=True).start().awaitTermination(300)
-    assert rows_of(spark.table(name)) == rows
+    assert rows_of(spark.table(f"of_{name}")) == rows
 
 
 METADATA = {"topic": "STRING", "partition": "INT", "offset": "BIGINT"}
