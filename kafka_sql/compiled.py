@@ -58,3 +58,25 @@ def copy(typing: Any, target: Any, source: Any, size: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(target, source, size), code
+
+
+@intrinsic
+def trailing_zeros(typing: Any, word: Any) -> Any:
+    """How many of the lowest bits of a word that is not 0 are 0."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), code
+
+
+@intrinsic
+def high_product(typing: Any, a: Any, b: Any) -> Any:
+    """The upper 64 bits of the product of two words."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), code

@@ -15,3 +15,14 @@ def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], 
         np.frombuffer(data if data is not None else b"", np.uint8),
         positions[payloads.offset : payloads.offset + len(payloads) + 1],
     )
+
+
+def merged(
+    some: tuple[npt.NDArray[np.int64], list[pa.Array]], others: tuple[npt.NDArray[np.int64], list[pa.Array]]
+) -> tuple[npt.NDArray[np.int64], list[pa.Array]]:
+    """Rows that were read in two ways, in the order of the payloads that they came from."""
+    places = np.concatenate([some[0], others[0]])
+    order = np.argsort(places, kind="stable")
+    taken = pa.array(order)
+    columns = [pa.concat_arrays(pair).take(taken) for pair in zip(some[1], others[1], strict=True)]
+    return places[order], columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,14 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.raw.charset import Charset
+
+# Columns of a slot's row
+VALUES: Final = 0  # address of values, or of int32 offsets
+VALID: Final = 1  # address of a byte for each
+DATA: Final = 2  # address of what the offsets point into
+ROOM: Final = 3  # entries
+BYTES_ROOM: Final = 4
+WIDTH: Final = 5  # of a value in bytes; 0 for a ROW, -1 for texts, -2 for arrays
 
 Words: TypeAlias = npt.NDArray[np.int64]
 _UTF_8 = Charset.named("UTF-8")
@@ -73,7 +81,7 @@ class Slots:
             rows: entries of slots that are not nested.
             room, bytes_room: entries and bytes for the others.
         """
-        self.table = np.zeros((count, 6), np.int64)
+        self.table = np.zeros((count, 6), np.int64)  # of the columns VALUES and so on
         self.counts, self.used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}
         for node in _all(tree):
@@ -91,6 +99,21 @@ class Slots:
                 len(data),
                 node.width,
             )
+
+    def enlarge(self, slot: int, room: int, bytes_room: int) -> None:
+        """Make room for so many entries and bytes; what is there is kept."""
+        values, valid, data = self._memory[slot]
+        width = max(len(values) // (len(valid) + 1), 1)
+        self._memory[slot] = tuple(
+            _longer(old, size)
+            for old, size in ((values, (room + 1) * width), (valid, room), (data, bytes_room if len(data) else 0))
+        )
+        values, valid, data = self._memory[slot]
+        self.table[slot, :5] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
+
+    def bytes(self, slot: int) -> npt.NDArray[np.uint8]:
+        """The memory of a slot's values."""
+        return self._memory[slot][0]
 
     def array(self, node: Node) -> pa.Array:
         """The column of a node."""
@@ -134,6 +157,14 @@ class Slots:
             array = pc.if_else(fits, array, pa.scalar(None, wide))
         buffers = array.buffers()
         return pa.Array.from_buffers(t, count, [buffers[0], buffers[1]], offset=array.offset)
+
+
+def _longer(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
+    if size <= len(old):
+        return old
+    new = np.empty(size, np.uint8)
+    new[: len(old)] = old
+    return new
 
 
 def _all(tree: list[Node]) -> list[Node]:

@@ -1,6 +1,7 @@
 """The json format: Flink's, a whole buffer at a time.
 
-Reading is decoder.py (the fast way in columns.py behind guard.py, the exact way in record.py); writing is encoder.py.
+Reading is decoder.py (the fast way in reader.py and what it compiles, the exact way in record.py); writing is
+encoder.py.
 """
 
 from __future__ import annotations

@@ -6,13 +6,12 @@ import base64 as std
 import datetime as dt
 import json
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.formats.json import base64, guard, times
+from kafka_sql.formats.json import base64, times
 from kafka_sql.formats.json.document import depth, parse
 from kafka_sql.formats.json.java import compact
 
@@ -79,47 +78,3 @@ def nesting(value: object) -> int:
 @given(JSON)
 def test_depth(value: object) -> None:
     assert depth(compact(value).encode()) == nesting(value)
-
-
-def provable(*payloads: bytes) -> bool:
-    """The guard's answer for a buffer of payloads."""
-    data = b"".join(p + b"\n" for p in payloads)
-    offsets = np.cumsum([0] + [len(p) + 1 for p in payloads], dtype=np.int32)
-    return guard.provable(np.frombuffer(data, np.uint8), offsets)
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b'{"s":"Info, NaN: Inf [NaN"}',
-        b'{"s":"\\" NaN","t":" Infinity"}',
-        b'{"l":[' + b'{"a":1},' * 2000 + b'{"a":1}]}',
-        b'{"s":"' + b"{[" * 2000 + b'"}',
-        b'{"l":' + b"[" * 999 + b"]" * 999 + b"}",
-        '{"s":"é😀"}'.encode(),
-    ],
-)
-def test_the_guard_lets_good_payloads_pass(payload: bytes) -> None:
-    assert provable(b"{}", payload, b"{}")
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b"",
-        b" {}",
-        b"{} ",
-        b"[]",
-        b"null",
-        b'{"a":NaN}',
-        b'{"a": -Infinity}',
-        b'{"s":"\\"","a":[1,Inf]}',
-        b'{"s":"\0"}',
-        b'{"s":"\xff"}',
-        b'{"s":"\xed\xa0\x80"}',
-        b'{"l":' + b"[" * 1000 + b"]" * 1000 + b"}",
-        b'{"l":' + b"[" * 5000 + b"}",
-    ],
-)
-def test_the_guard_stops_what_the_reader_would_take_otherwise(payload: bytes) -> None:
-    assert not provable(b"{}", payload, b"{}")

@@ -31,7 +31,7 @@ ISO = {"json.timestamp-format.standard": "ISO-8601"}
 def decode(t: pa.DataType, value: str, chosen: Mapping[str, str] | None = None) -> Any:
     """Column ``a`` of one record."""
     decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, chosen or {}))
-    return held(decoder.decode(pa.array([f'{{"a":{value}}}\n'.encode()])).columns[0])[0]
+    return held(decoder.decode(pa.array([f'{{"a":{value}}}'.encode()])).columns[0])[0]
 
 
 CASES: list[tuple[pa.DataType, dict[str, Any]]] = [
@@ -256,6 +256,6 @@ def test_a_timestamp_in_iso_8601(t: pa.DataType, text: str, expected: Any) -> No
 
 def test_a_decimal_column_makes_the_numbers_inside_a_text_decimals() -> None:
     schema = pa.schema([("a", pa.string()), ("d", pa.decimal128(10, 2))])
-    payload = b'{"a":{"x":1.50,"y":[1e10,-0,-0.0,1E-10,100.00,0.000]}}\n'
+    payload = b'{"a":{"x":1.50,"y":[1e10,-0,-0.0,1E-10,100.00,0.000]}}'
     decoded = JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(pa.array([payload]))
     assert decoded.columns[0].to_pylist() == ['{"x":1.5,"y":[1E+10,0,0,1E-10,1E+2,0]}']

@@ -1,0 +1,229 @@
+"""Compiled loops that read JSON's values by address: those of columns that are not nested, and those of no column."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import types
+
+from kafka_sql.compiled import compiled, copy, load, store
+from kafka_sql.formats import texts
+from kafka_sql.formats.json import program as p
+from kafka_sql.formats.json import strings
+
+QUOTE, COMMA, COLON, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST = 34, 44, 58, 123, 125, 91, 93
+_TRUE, _NULL, _ALSE = 0x65757274, 0x6C6C756E, 0x65736C61  # four bytes as a little-endian word
+_DEEPEST: Final = 60  # of what no column takes
+
+
+@compiled
+def space(at: int, end: int) -> int:
+    while at < end:
+        byte = load(at, types.uint8)
+        if byte > 32 or not (byte == 32 or byte == 10 or byte == 13 or byte == 9):
+            break
+        at += 1
+    return at
+
+
+@compiled
+def literal(at: int, end: int) -> int:
+    """The length of true, false or null; 0 where there is none."""
+    if end - at >= 4:
+        word = load(at, types.uint32)
+        if word in (_TRUE, _NULL):
+            return 4
+        if end - at >= 5 and load(at, types.uint8) == 102 and load(at + 1, types.uint32) == _ALSE:
+            return 5
+    return 0
+
+
+@compiled
+def colon(at: int, end: int) -> int:
+    """Where the value behind a name begins; -1 where there is none."""
+    at = space(at, end)
+    if at >= end or load(at, types.uint8) != COLON:
+        return -1
+    at = space(at + 1, end)
+    return at if at < end else -1
+
+
+@compiled
+def _skip_name(at: int, end: int, limit: int) -> int:
+    if at >= end or load(at, types.uint8) != QUOTE:
+        return -1
+    at = strings.skip(at + 1, end, limit)
+    return colon(at, end) if at >= 0 else -1
+
+
+@compiled
+def skip(at: int, end: int, limit: int) -> int:
+    """Where a value ends that no column takes; -1 where it is no JSON, or nested too deep for this."""
+    depth, objects = 0, np.uint64(0)  # a bit for each that is open
+    while True:
+        if at >= end:
+            return -1
+        byte = load(at, types.uint8)
+        if byte == QUOTE:
+            at = strings.skip(at + 1, end, limit)
+        elif byte in (OPEN, OPEN_LIST):
+            if depth == _DEEPEST:
+                return -1
+            at = space(at + 1, end)
+            if at >= end:
+                return -1
+            if load(at, types.uint8) != byte + 2:
+                depth += 1
+                objects = (objects << np.uint64(1)) | np.uint64(byte == OPEN)
+                if byte == OPEN:
+                    at = _skip_name(at, end, limit)
+                    if at < 0:
+                        return -1
+                continue
+            at += 1  # an empty one
+        else:
+            length = literal(at, end)
+            at = at + length if length > 0 else texts.number(at, end)[0]
+        while True:
+            if at < 0 or depth == 0:
+                return at
+            at = space(at, end)
+            if at >= end:
+                return -1
+            byte = load(at, types.uint8)
+            inside = objects & np.uint64(1)
+            at += 1
+            if byte == COMMA:
+                at = space(at, end)
+                if inside:
+                    at = _skip_name(at, end, limit)
+                    if at < 0:
+                        return -1
+                break
+            if byte != (CLOSE if inside else CLOSE_LIST):
+                return -1
+            depth -= 1
+            objects >>= np.uint64(1)
+
+
+@compiled
+def same(at: int, other: int, size: int) -> bool:
+    while size >= 8:
+        if load(at, types.uint64) != load(other, types.uint64):
+            return False
+        at += 8
+        other += 8
+        size -= 8
+    while size > 0:
+        if load(at, types.uint8) != load(other, types.uint8):
+            return False
+        at += 1
+        other += 1
+        size -= 1
+    return True
+
+
+@compiled
+def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, fields: int, guess: int) -> int:
+    """Which field a name in quotes is; -1 where it is none, -2 where it has escapes."""
+    for j in range(fields):
+        k = guess + j if guess + j < fields else guess + j - fields
+        if names[first + k, p.SIZE] == stop - at and same(at, names_at + names[first + k, p.NAME], stop - at):
+            return k
+    while at < stop:
+        if load(at, types.uint8) == 92:
+            return -2
+        at += 1
+    return -1
+
+
+@compiled
+def scalar(
+    at: int,
+    end: int,
+    limit: int,
+    row: np.ndarray,
+    iso: bool,
+    values: int,
+    n: int,
+    text: int,
+) -> tuple[int, int]:
+    """Read a value that is not nested; where it ends (-1 where it is left alone), and where its text does.
+
+    A number that is yet to be read ends at -2 - its end.
+
+    Args:
+        values: address of the slot's values, n: which is written.
+        text: address for the bytes of a text.
+    """
+    kind, byte = row[p.KIND], load(at, types.uint8)
+    if kind == p.TEXT:
+        if byte == QUOTE:
+            return strings.take(at + 1, end, limit, text)
+        begin, length = at, literal(at, end)
+        at = at + length if length > 0 else texts.number(at, end)[0]
+        if at >= 0:
+            copy(text, begin, at - begin)
+            text += at - begin
+        return at, text
+    if kind == p.BOOLEAN:
+        length = literal(at, end)
+        store(values + n, types.uint8(length == 4))
+        return at + length if length > 0 else -1, text
+    quoted = byte == QUOTE
+    at += quoted
+    if kind <= p.DECIMAL:
+        begin = at
+        at, mantissa, exponent, flags = texts.number(at, end)
+        if at < 0:
+            return -1, text
+        sure = True
+        if kind <= p.INT64:
+            sure, value = texts.integer(mantissa, flags)
+            if not sure or value < row[p.LOW] or value > row[p.HIGH]:
+                return -1, text
+            if kind == p.INT64:
+                store(values + 8 * n, value)
+            elif kind == p.INT32:
+                store(values + 4 * n, types.int32(value))
+            elif kind == p.INT16:
+                store(values + 2 * n, types.int16(value))
+            else:
+                store(values + n, types.int8(value))
+        elif kind == p.DOUBLE:
+            sure, real = texts.double(mantissa, exponent, flags)
+            store(values + 8 * n, real)
+        elif kind == p.FLOAT:
+            sure, short = texts.single(mantissa, exponent, flags)
+            store(values + 4 * n, types.float32(short))
+        elif not texts.decimal(values + 16 * n, mantissa, exponent, flags, row[p.SCALE], row[p.LOW], row[p.HIGH]):
+            return -1, text
+        if quoted:
+            if at >= end or load(at, types.uint8) != QUOTE:
+                return -1, text
+            at += 1
+        return at if sure else -2 - at, text
+    if not quoted:
+        return -1, text
+    if kind == p.TIMESTAMP:
+        micros, at = texts.moment(at, end, 84 if iso else 32, row[p.SCALE] == 1)
+        store(values + 8 * n, micros)
+        if micros == texts.BAD:
+            return -1, text
+    elif kind == p.DATE:
+        days = texts.day(at, end)
+        store(values + 4 * n, types.int32(days))
+        if days == texts.BAD:
+            return -1, text
+        at += 10
+    elif kind == p.TIME:
+        nanos, at = texts.clock(at, end)
+        store(values + 8 * n, nanos // 1_000_000 * 1_000_000)
+        if nanos == texts.BAD:
+            return -1, text
+    else:
+        at, text = texts.base64(at, end, text)
+    if at >= end or load(at, types.uint8) != QUOTE:
+        return -1, text
+    return at + 1, text
