@@ -51,6 +51,7 @@ def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping
 
 
 PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
+IGNORED = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
 GOOD = b'{"a":1,"s":"x"}'
 # Payloads that pyarrow's reader would take for something else, or that would end it.
 TRAPS = [
@@ -137,17 +138,21 @@ FAST = pa.schema(
         ("ts", pa.timestamp("us")),
         ("ltz", pa.timestamp("us", tz="Europe/Berlin")),
         ("r", pa.struct([pa.field("x", pa.int8(), nullable=False), pa.field("l", pa.list_(pa.timestamp("us")))])),
+        ("m", pa.map_(pa.string(), pa.map_(pa.string(), pa.float64()))),
     ]
 )
 PLAIN = (
     '{"n":1,"f":0.1,"d":1.5,"b":"AQI=","day":"2020-12-30","time":"12:13:14.5","ts":"2020-12-30 12:13:14.123","ltz":'
-    '"2020-12-30 12:13:14Z","r":{"x":1,"l":["2020-12-30 12:13:14",null]},"info":"says: Info, NaN","more":[{"x":1}]}'
+    '"2020-12-30 12:13:14Z","r":{"x":1,"l":["2020-12-30 12:13:14",null]},"info":"says: Info, NaN","more":[{"x":1}],'
+    '"m":{"a":{"\\u00e9\\ud83d\\ude00":0.1234567890123456789,"x":1e400},"b":null,"a":{}}}'
 )
 
 
-def test_plain_records_of_all_types_but_maps_go_the_fast_way() -> None:
+def test_plain_records_of_all_types_go_the_fast_way() -> None:
     decoder = CountingDecoder(FAST, Options(JSON_OPTIONS, {}))
-    array = pa.array([PLAIN.encode()] * 100 + [b'{"n":2}'])
+    spaced = json.dumps(json.loads(PLAIN), indent=1).encode() + b"\n"
+    turned = json.dumps(dict(reversed(json.loads(PLAIN).items())), ensure_ascii=False).encode()
+    array = pa.array([PLAIN.encode()] * 100 + [b'{"n":2}', b' {"n":"3","f":"1.5"} ', spaced, turned])
     decoded = decoder.decode(array)
     assert decoder.exact == 0
     assert [c.type for c in decoded.columns] == FAST.types
@@ -180,3 +185,43 @@ def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> No
     schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
     assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
+def test_numbers_of_any_length_agree(data: st.DataObject, t: pa.DataType) -> None:
+    digits = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+    floats = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    wholes = st.integers(-(2**64), 2**64).map(str)
+    texts = data.draw(st.lists(digits | floats | wholes | wholes.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
+    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
+    array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
+def test_strings_of_any_length_and_place_agree(texts: list[str], ascii_only: bool, before: int) -> None:
+    payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
+    array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
+    assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(ExactDecoder(PAIR, IGNORED), array)
+
+
+@pytest.mark.parametrize("size", [1, 100, 5_000])
+def test_columns_that_outgrow_their_room(size: int) -> None:
+    schema = pa.schema([("s", pa.string()), ("l", pa.list_(pa.struct([("f", pa.float64()), ("t", pa.string())])))])
+    rows = [
+        {"s": "x" * (size * (i % 3)), "l": [{"f": j / 7, "t": str(j)} for j in range(size * (i == 7))]}
+        for i in range(20)
+    ]
+    array = pa.array([json.dumps(row).encode() for row in rows])
+    decoder = CountingDecoder(schema, IGNORED)
+    for _ in range(2):  # the second time it knows the room
+        assert pa.RecordBatch.from_arrays(decoder.decode(array).columns, schema=schema).to_pylist() == rows
+    assert decoder.exact == 0
+
+
+def test_the_number_of_rows_is_that_of_payloads_whatever_they_cut() -> None:
+    good = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
+    cuts = [good[:i] for i in range(len(good) + 1)]
+    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(cuts)).rows == pa.array([len(good)])

@@ -56,9 +56,8 @@ def decoder(definition: Definition, *columns: Column) -> tuple[LenientDecoder, B
 
 
 def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> Records:
-    ended = [None if p is None else p + b"\n" for p in payloads]
     return Records(
-        pa.array(ended, pa.binary()),
+        pa.array(payloads, pa.binary()),
         np.arange(len(payloads)) * 2,
         None if keys is None else pa.array(keys, pa.binary()),
     )
@@ -141,9 +140,9 @@ def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
     key = Column("id", "STRING", "STRING", nullable=False)
     definition = define(Table(("t",), (key, N), options, primary_key=("id",)))
     lenient, bad = decoder(definition, key, N)
-    a, b = b'{"id": "a"}\n', b'{"id": "b"}\n'
+    a, b = b'{"id": "a"}', b'{"id": "b"}'
     changes = records(
-        [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None, None, b'{"n": 4}'], [a, b, a, b"[\n", b"{\n", b, a]
+        [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None, None, b'{"n": 4}'], [a, b, a, b"[", b"{", b, a]
     )
 
     def run() -> Iterator[Records]:
