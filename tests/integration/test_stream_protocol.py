@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.source.readers import StreamReader
@@ -22,6 +21,7 @@ from kafka_sql.table import Column, Table
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
+ReadAllAvailable = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2").ReadAllAvailable
 SCHEMA = pa.schema([("a", pa.int32())])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
+from kafka_sql.options import connector as opt
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql import read_stream, reads
 from kafka_sql.sql.dispatch import dispatch
@@ -19,7 +20,7 @@ def entry(database: str, name: str) -> Any:
         name=(database, name),
         source=name,
         behind_view=False,
-        definition=SimpleNamespace(name=f"{database}.{name}".strip(".")),
+        definition=SimpleNamespace(name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}),
         table=SimpleNamespace(temporary=not database, computed=(), watermark=None),
     )
 
