@@ -6,6 +6,7 @@ PY := $(VENV)/bin/python
 # Two processes, each with a Kafka and a Spark of its own; a file stays in one.
 PARALLEL := -n 2 --dist loadfile
 INSTALLED := $(VENV)/.installed
+ARCHIVE := $(VENV)/spark.jsa
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
@@ -17,7 +18,7 @@ help: ## Show these lines
 demo: java $(INSTALLED) ## Run the README's example on a real Kafka, started for it
 	$(PY) -m ddl_examples.demo
 
-test: java lint $(INSTALLED) ## Lint, types and import rules, then all tests
+test: java lint $(INSTALLED) $(ARCHIVE) ## Lint, types and import rules, then all tests
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit tests/integration
 
 proofs: java $(INSTALLED) ## The tests that take minutes each
@@ -26,7 +27,7 @@ proofs: java $(INSTALLED) ## The tests that take minutes each
 test-unit: java $(INSTALLED) ## The tests that need no broker
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit
 
-test-integration: java $(INSTALLED) ## The tests on a real Kafka, started for them
+test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
 
 bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
@@ -62,3 +63,7 @@ $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PY) -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+# The classes of Spark, so that the applications of the tests start sooner; they start without it, too.
+$(ARCHIVE): $(INSTALLED)
+	-$(PY) -m tools.quick_java >/dev/null 2>&1

@@ -11,12 +11,15 @@ import hypothesis
 import pytest
 
 from tests.support import Topics
+from tools import quick_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
 
+
+os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
 
 # how long an example takes says how busy the machine is, and nothing about the code
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
