@@ -1,4 +1,4 @@
-"""Which Python runs a local session's workers, and how it starts."""
+"""Which Python runs a local session's workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from kafka_sql import daemon
+from kafka_sql.interpreter import installed
 
 
 def share(spark: SparkSession) -> None:
@@ -20,8 +20,7 @@ def share(spark: SparkSession) -> None:
     context = spark.__dict__.get("_sc")  # a Connect session has none, and its workers are the server's
     if context is None or not context.master.startswith("local"):
         return
-    chosen = context.getConf()
-    if "PYSPARK_PYTHON" not in os.environ and chosen.get("spark.pyspark.python") is None:
+    if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable
-    if shutil.which(context.pythonExec) == sys.executable and chosen.get(daemon.CONF) is None:
-        context._jsc.sc().conf().set(daemon.CONF, daemon.__name__)  # the environment's own, which Spark asks each time
+    if shutil.which(context.pythonExec) == sys.executable:
+        context.pythonExec = installed() or sys.executable

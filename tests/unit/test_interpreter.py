@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql import daemon
+from kafka_sql import interpreter
 
 INSTALLED = "/opt/env/lib/python3.12/site-packages"
 ZIP = f"{INSTALLED}/pyspark/python/lib/pyspark.zip"
@@ -22,7 +22,7 @@ ZIP = f"{INSTALLED}/pyspark/python/lib/pyspark.zip"
     ],
 )
 def test_the_zip_gives_way_to_the_same_installation_only(path: list[str], left: list[str]) -> None:
-    assert daemon.without_zip(path) == left
+    assert interpreter.without_zip(path) == left
 
 
 def test_pysparks_own_places() -> None:
@@ -31,4 +31,4 @@ def test_pysparks_own_places() -> None:
     (folder,) = pyspark.__path__
     zip_ = str(Path(folder, "python", "lib", "pyspark.zip"))
     assert Path(zip_).exists()
-    assert daemon.without_zip([zip_, *sys.path]) == sys.path
+    assert interpreter.without_zip([zip_, *sys.path]) == sys.path

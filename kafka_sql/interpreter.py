@@ -1,0 +1,42 @@
+"""A Python for Spark's workers, which loads the pyspark that is installed: the command ``kafka-sql-python``.
+
+Spark puts ``pyspark.zip`` first on its workers' path. A zip keeps no bytecode, so each daemon that forks workers, and
+each worker, compiles some hundred modules anew: 1 s of CPU time where a folder takes 0.2 s.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Final
+
+COMMAND: Final = "kafka-sql-python"
+
+
+def main() -> None:
+    """Do as ``python`` does with these arguments; Spark gives ``-m`` and a module."""
+    if sys.argv[1:2] != ["-m"]:
+        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+    sys.path[:] = without_zip(["", *sys.path[1:]])  # the first was this command's folder
+    del sys.argv[:2]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+def installed() -> str | None:
+    """The command of the very Python that runs this; None where the package was not installed, but only found."""
+    return shutil.which(COMMAND, path=sysconfig.get_path("scripts"))
+
+
+def without_zip(path: list[str]) -> list[str]:
+    """A module search path without the zip of a pyspark that is on it as a folder, too: the very same installation."""
+    folders = {os.path.realpath(p) for p in path}
+    return [p for p in path if not (p.endswith("pyspark.zip") and str(_installed_in(p)) in folders)]
+
+
+def _installed_in(zip_: str) -> Path:
+    """``site-packages`` of ``site-packages/pyspark/python/lib/pyspark.zip``."""
+    return Path(zip_).resolve().parents[3] if len(Path(zip_).parts) > 4 else Path()
