@@ -1,0 +1,287 @@
+"""Which columns a message's fields are, and what the compiled loops hold of them.
+
+Rules: flink-protobuf's PbSchemaValidationUtils. Beyond them: unsigned numbers as wider types, and google.protobuf's
+Timestamp, wrappers and JSON values as the types that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.protobuf import instructions as i
+
+TIMESTAMP: Final = "google.protobuf.Timestamp"
+WRAPPERS: Final = frozenset(
+    f"google.protobuf.{kind}Value"
+    for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+)
+DOCUMENTS: Final = frozenset(f"google.protobuf.{kind}" for kind in ("Struct", "Value", "ListValue"))
+_SECONDS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
+
+F: Final = FieldDescriptor
+_INT: Final = {
+    F.TYPE_INT32: i.VARINT_32,
+    F.TYPE_UINT32: i.VARINT_32,
+    F.TYPE_SINT32: i.ZIGZAG_32,
+    F.TYPE_FIXED32: i.FIXED_4,
+    F.TYPE_SFIXED32: i.FIXED_4,
+}
+_LONG: Final = {
+    F.TYPE_INT64: i.VARINT_64,
+    F.TYPE_UINT64: i.VARINT_64,
+    F.TYPE_SINT64: i.ZIGZAG_64,
+    F.TYPE_FIXED64: i.FIXED_8,
+    F.TYPE_SFIXED64: i.FIXED_8,
+    F.TYPE_UINT32: i.UNSIGNED_32,
+    F.TYPE_FIXED32: i.FIXED_4_UNSIGNED,
+}
+_DECIMAL: Final = {F.TYPE_UINT64: i.UNSIGNED_64, F.TYPE_FIXED64: i.FIXED_8_UNSIGNED}
+_UNSIGNED: Final = pa.decimal128(20, 0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A field as a column.
+
+    Attributes:
+        path: for errors.
+        column: as the table has it.
+        held: the same as the loops have it: an enum as its number, a Timestamp as a ROW.
+        op: what its values are.
+        message: of a ROW, or of what is read as one.
+        inner: its columns; of a MAP key and value, of an ARRAY the element.
+        repeated: whether it is an ARRAY or MAP.
+        scalar: whether a message is read as something else than a ROW.
+    """
+
+    path: str
+    fd: FieldDescriptor
+    column: pa.Field
+    held: pa.Field
+    op: int
+    message: Descriptor | None = None
+    inner: tuple[Column, ...] = ()
+    repeated: bool = False
+    scalar: bool = False
+
+
+def columns(schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "") -> tuple[Column, ...]:
+    """The columns of a message.
+
+    Raises:
+        SchemaError: a column has no field, or one of another type.
+    """
+    found = []
+    for field in schema:
+        inside = f"{path}.{field.name}" if path else field.name
+        fd = message.fields_by_name.get(field.name)
+        if fd is None:
+            raise SchemaError(
+                f"Column {inside} does not exist in definition of proto class: the message {message.full_name} has "
+                f"the fields {', '.join(message.fields_by_name) or '(none)'}."
+            )
+        found.append(_column(field, fd, inside))
+    return tuple(found)
+
+
+def _column(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+    if not is_repeated(fd):
+        return _single(field, fd, path)
+    t, message = field.type, fd.message_type
+    if message is not None and message.GetOptions().map_entry:
+        if not pt.is_map(t):
+            raise _mismatch(fd, "MAP", t, path)
+        inner = (
+            _single(t.key_field, message.fields_by_name["key"], path),
+            _single(t.item_field, message.fields_by_name["value"], f"{path}[]"),
+        )
+        held = pa.map_(inner[0].held.with_nullable(False), inner[1].held)
+        return Column(path, fd, field, pa.field(field.name, held), i.MESSAGE, message, inner, True)
+    if not pt.is_list(t):
+        raise _mismatch(fd, "ARRAY", t, path)
+    element = _single(t.value_field, fd, f"{path}[]")
+    held = pa.list_(element.held)
+    return Column(path, fd, field, pa.field(field.name, held), element.op, message, (element,), True)
+
+
+def is_repeated(fd: FieldDescriptor) -> bool:
+    """Whether a field is an array or map."""
+    return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == F.LABEL_REPEATED
+
+
+def _single(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+    t, kind = field.type, fd.type
+
+    def made(op: int, held: pa.DataType) -> Column:
+        return Column(path, fd, field, pa.field(field.name, held), op)
+
+    if kind == F.TYPE_GROUP:
+        raise SchemaError(f"Unsupported type of column '{path}': its field is a group, which no column has.")
+    if kind == F.TYPE_MESSAGE:
+        return _message(field, fd, path)
+    if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
+        closed = bool(getattr(fd.enum_type, "is_closed", False))
+        return made(i.CLOSED_ENUM if closed else i.VARINT_32, pa.int32())
+    if (
+        (kind == F.TYPE_BOOL and pt.is_boolean(t))
+        or (kind == F.TYPE_FLOAT and pt.is_float32(t))
+        or (kind == F.TYPE_DOUBLE and pt.is_float64(t))
+    ):
+        return made({F.TYPE_BOOL: i.BOOL, F.TYPE_FLOAT: i.FIXED_4, F.TYPE_DOUBLE: i.FIXED_8}[kind], t)
+    if pt.is_int32(t) and kind in _INT:
+        return made(_INT[kind], t)
+    if pt.is_int64(t) and kind in _LONG:
+        return made(_LONG[kind], t)
+    if t == _UNSIGNED and kind in _DECIMAL:
+        return made(_DECIMAL[kind], t)
+    if kind == F.TYPE_STRING and is_text(t):
+        return made(i.STRING if _checked(fd) else i.BYTES, t)
+    if kind == F.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
+        return made(i.BYTES, t)
+    raise _mismatch(fd, "", t, path)
+
+
+def _checked(fd: FieldDescriptor) -> bool:
+    """Whether a text must be UTF-8: not in proto2."""
+    return not is_proto2(fd)
+
+
+def is_proto2(fd: FieldDescriptor) -> bool:
+    """Whether a field's file is of proto2."""
+    found = FileDescriptorProto()
+    fd.file.CopyToProto(found)
+    return found.syntax in ("", "proto2")
+
+
+def _message(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+    t, message = field.type, fd.message_type
+    name = message.full_name
+    if pt.is_struct(t):
+        inner = columns(t, message, path)
+        return Column(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner)
+    if name == TIMESTAMP and pt.is_timestamp(t):
+        inner = columns(_SECONDS, message, path)
+    elif name in WRAPPERS:
+        inner = columns(pa.struct([field.with_name("value")]), message, path)
+    elif name in DOCUMENTS and is_text(t):
+        return Column(path, fd, field, pa.field(field.name, pa.binary()), i.BYTES, message, (), False, True)
+    else:
+        raise _mismatch(fd, "ROW", t, path)
+    return Column(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner, False, True)
+
+
+def _row(inner: tuple[Column, ...]) -> pa.DataType:
+    return pa.struct([column.held for column in inner])
+
+
+def is_text(t: pa.DataType) -> bool:
+    """Whether a type is STRING."""
+    return bool(pt.is_string(t) or pt.is_large_string(t))
+
+
+def _mismatch(fd: FieldDescriptor, expected: str, t: pa.DataType, path: str) -> SchemaError:
+    kind = fd.message_type.full_name if fd.message_type is not None else _TYPES.get(fd.type, str(fd.type))
+    if is_repeated(fd):
+        kind = f"repeated {kind}"
+    also = f" It should be {expected}." if expected else ""
+    return SchemaError(
+        f"Protobuf field type does not match column type: {kind} (protobuf, field {fd.full_name}) is not compatible "
+        f"with {t} (column '{path}').{also}"
+    )
+
+
+_TYPES: Final = {getattr(F, name): name.removeprefix("TYPE_") for name in dir(F) if name.startswith("TYPE_")}
+
+
+def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
+    """What makes the table's column of what the loops hold."""
+    t = column.column.type
+    if column.held.type == t:
+        return lambda array: array
+    if column.repeated:
+        return _elements(column)
+    if column.op == i.BYTES and column.message is not None:
+        return lambda array: _documents(array, column).cast(t)
+    if column.fd.type == F.TYPE_ENUM:
+        return _symbols(column) if is_text(t) else lambda array: array.cast(t, safe=False)
+    if not column.scalar:
+        inner = [finisher(c) for c in column.inner]
+        fields = list(t)
+
+        def row(array: pa.StructArray) -> pa.StructArray:
+            made = [f(array.field(k)) for k, f in enumerate(inner)]
+            mask = array.is_null() if array.null_count else None
+            return pa.StructArray.from_arrays(made, fields=fields, mask=mask)
+
+        return row
+    if column.message is not None and column.message.full_name == TIMESTAMP:
+        return lambda array: _timestamps(array, t)
+    value = finisher(column.inner[0])
+    return lambda array: pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(
+        array.field(0)
+    )
+
+
+def _elements(column: Column) -> Callable[[pa.Array], pa.Array]:
+    inner, t = [finisher(c) for c in column.inner], column.column.type
+
+    def made(array: pa.Array) -> pa.Array:
+        buffers = array.buffers()[:2]
+        if pt.is_map(t):
+            children = [inner[0](array.keys), inner[1](array.items)]
+            entries = pa.StructArray.from_arrays(children, fields=[t.key_field, t.item_field])
+        else:
+            entries = inner[0](array.values)
+        return pa.Array.from_buffers(t, len(array), buffers, offset=array.offset, children=[entries])
+
+    return made
+
+
+def _symbols(column: Column) -> Callable[[pa.Array], pa.Array]:
+    """Names of numbers; a number that has none is UNRECOGNIZED, as Java's classes say it."""
+    enum = column.fd.enum_type
+    first: dict[int, str] = {}
+    for value in enum.values:
+        first.setdefault(value.number, value.name)
+    numbers = pa.array(list(first), pa.int32())
+    names = pa.array([*first.values(), "UNRECOGNIZED"], pa.string())
+
+    def made(array: pa.Array) -> pa.Array:
+        places = pc.index_in(array, numbers).fill_null(len(first))
+        if array.null_count:
+            places = pc.if_else(array.is_valid(), places, None)
+        return names.take(places).cast(column.column.type)
+
+    return made
+
+
+def _timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
+    seconds = array.field(0).fill_null(0).to_numpy()
+    nanos = array.field(1).fill_null(0).to_numpy().astype(np.int64)
+    micros = seconds * 1_000_000 + nanos // 1000
+    mask = None if not array.null_count else array.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(micros, pa.int64(), mask=mask).cast(pa.timestamp("us")).cast(pa.int64()).view(t)
+
+
+def _documents(array: pa.BinaryArray, column: Column) -> pa.StringArray:
+    """JSON of google.protobuf's Struct, Value and ListValue; they are rare enough to be made one by one."""
+    kind = message_factory.GetMessageClass(column.message)
+    texts = []
+    for payload in array.to_pylist():
+        texts.append(None if payload is None else _json(kind.FromString(payload)))
+    return pa.array(texts, pa.string())
+
+
+def _json(message: object) -> str:
+    return json_format.MessageToJson(message, indent=None, ensure_ascii=False)  # type: ignore[arg-type]

@@ -1,0 +1,184 @@
+"""What a message is as a row, by protobuf's own library; and random messages."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from kafka_sql.formats.protobuf.descriptors import message
+
+FILE = Path(__file__).with_name("protos") / "shops.desc"
+ORDER = message(FILE.read_bytes(), "shop.Order")
+ITEM = message(FILE.read_bytes(), "shop2.Item")
+LINE = pa.struct(
+    [
+        ("sku", pa.string()),
+        ("price", pa.float64()),
+        ("tags", pa.list_(pa.string())),
+        ("qty", pa.int32()),
+        ("inner", pa.struct([("x", pa.int64()), ("flags", pa.map_(pa.string(), pa.bool_()))])),
+    ]
+)
+ORDERS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("i", "si", "ui", "fi", "sfi")),
+        *((name, pa.int64()) for name in ("l", "sl", "ul", "fl", "sfl")),
+        ("f", pa.float32()),
+        ("d", pa.float64()),
+        ("b", pa.bool_()),
+        ("s", pa.string()),
+        ("y", pa.binary()),
+        ("c", pa.string()),
+        ("oi", pa.int32()),
+        ("os", pa.string()),
+        ("ri", pa.list_(pa.int32())),
+        ("rs", pa.list_(pa.string())),
+        ("lines", pa.list_(LINE)),
+        ("m", pa.map_(pa.string(), pa.int64())),
+        ("ml", pa.map_(pa.int32(), LINE)),
+        ("line", LINE),
+        ("a", pa.string()),
+        ("ol", LINE),
+        ("n", pa.int64()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("w", pa.int64()),
+        ("doc", pa.string()),
+        ("cs", pa.list_(pa.string())),
+        ("packed", pa.list_(pa.int64())),
+        ("unpacked", pa.list_(pa.float64())),
+        ("took", pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])),
+        ("ws", pa.string()),
+    ]
+)
+PART = pa.struct([("code", pa.string()), ("n", pa.int32())])
+ITEMS = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        ("size", pa.string()),
+        ("sizes", pa.list_(pa.int32())),
+        ("price", pa.float64()),
+        ("part", PART),
+        ("parts", pa.list_(PART)),
+        ("flag", pa.bool_()),
+        ("raw", pa.binary()),
+        ("numbers", pa.list_(pa.int32())),
+        ("big", pa.list_(pa.decimal128(20, 0))),
+        ("y", pa.string()),
+    ]
+)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+
+def row(one: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
+    """A message's columns."""
+    return {f.name: _field(one, one.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema}
+
+
+def _field(one: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
+    value = getattr(one, fd.name)
+    if pt.is_map(t):
+        found = [
+            (_value(k, fd.message_type.fields_by_name["key"], t.key_type, read_defaults),
+             _value(value[k], fd.message_type.fields_by_name["value"], t.item_type, read_defaults))
+            for k in value
+        ]  # fmt: skip
+        return found if found or read_defaults else None
+    if pt.is_list(t):
+        found = [_value(v, fd, t.value_type, read_defaults) for v in value]
+        return found if found or read_defaults else None
+    stands_for = fd.message_type is not None and not pt.is_struct(t)
+    if fd.has_presence and not one.HasField(fd.name) and (stands_for or not read_defaults):
+        return None
+    return _value(value, fd, t, read_defaults)
+
+
+def _value(value: Any, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
+    if pt.is_struct(t):
+        return row(value, t, read_defaults)
+    if pt.is_timestamp(t):
+        return EPOCH + dt.timedelta(microseconds=value.seconds * 1_000_000 + value.nanos // 1000)
+    if fd.message_type is not None and pt.is_string(t) and fd.message_type.name == "Struct":
+        return json.loads(json_format.MessageToJson(value))
+    if fd.message_type is not None:
+        return value.value
+    if fd.enum_type is not None and pt.is_string(t):
+        known = fd.enum_type.values_by_number.get(value)
+        return "UNRECOGNIZED" if known is None else known.name
+    if pt.is_decimal(t):
+        return Decimal(value)
+    if pt.is_string(t) and isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if pt.is_signed_integer(t):
+        return (value + 2 ** (t.bit_width - 1)) % 2**t.bit_width - 2 ** (t.bit_width - 1)
+    return value
+
+
+_BITS = {
+    FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
+    FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
+    FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
+    FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
+}
+
+
+def scalar(fd: FieldDescriptor, luck: Random) -> Any:
+    """A value of a field that is no message."""
+    if fd.enum_type is not None:
+        numbers = [value.number for value in fd.enum_type.values]
+        return luck.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
+    if fd.cpp_type in _BITS:
+        low, high = _BITS[fd.cpp_type]
+        return luck.choice([0, 1, low, high, luck.randint(low, high), luck.randint(0, 300)])
+    if fd.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return luck.random() < 0.5
+    if fd.type == FieldDescriptor.TYPE_BYTES:
+        return luck.randbytes(luck.randint(0, 5))
+    if fd.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return "".join(luck.choice("ab\0é\u20ac\U0001f600") for _ in range(luck.randint(0, 5)))
+    found = luck.choice([0.0, 1.5, -0.0, float("inf"), luck.uniform(-1e9, 1e9)])
+    return found if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(found))
+
+
+def message_of(kind: Descriptor, luck: Random, depth: int = 3) -> Message:
+    """A message with any of its fields."""
+    one = message_factory.GetMessageClass(kind)()
+    if kind.full_name == "google.protobuf.Timestamp":
+        one.seconds, one.nanos = luck.randint(-62135596800, 253402300799), luck.randint(0, 999_999_999)
+        return one
+    if kind.full_name == "google.protobuf.Struct":
+        one.update({luck.choice("abc"): luck.choice([None, True, "x", 2.5, [1.0], {"y": "z"}]) for _ in range(2)})
+        return one
+    for fd in kind.fields:
+        if fd.type == FieldDescriptor.TYPE_GROUP or (not fd.is_required and luck.randint(0, 2)):
+            continue
+        target, sub = getattr(one, fd.name), fd.message_type
+        if sub is not None and not depth:
+            continue
+        for _ in range(luck.randint(0, 3) if fd.is_repeated else 1):
+            if sub is not None and sub.GetOptions().map_entry:
+                key, value = scalar(sub.fields_by_name["key"], luck), sub.fields_by_name["value"]
+                if value.message_type is None:
+                    target[key] = scalar(value, luck)
+                else:
+                    target[key].CopyFrom(message_of(value.message_type, luck, depth - 1))
+            elif sub is not None:
+                place = target.add() if fd.is_repeated else target
+                place.SetInParent()
+                place.CopyFrom(message_of(sub, luck, depth - 1))
+            elif fd.is_repeated:
+                target.append(scalar(fd, luck))
+            else:
+                setattr(one, fd.name, scalar(fd, luck))
+    return one
