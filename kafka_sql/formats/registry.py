@@ -28,6 +28,7 @@ FORMATS: Final = _Formats(
         "csv": "csv:CSV",
         "json": "json:JSON",
         "json-confluent": "json_confluent:JSON_CONFLUENT",
+        "protobuf": "protobuf:PROTOBUF",
         "raw": "raw:RAW",
         "debezium-json": "cdc.debezium:DEBEZIUM_JSON",
         "debezium-avro-confluent": "cdc.debezium_avro:DEBEZIUM_AVRO_CONFLUENT",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -228,8 +228,8 @@ def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
     if column.message is not None and column.message.full_name == TIMESTAMP:
         return lambda array: _timestamps(array, t)
     value = finisher(column.inner[0])
-    return lambda array: pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(
-        array.field(0)
+    return lambda array: (
+        pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(array.field(0))
     )
 
 
@@ -283,5 +283,5 @@ def _documents(array: pa.BinaryArray, column: Column) -> pa.StringArray:
     return pa.array(texts, pa.string())
 
 
-def _json(message: object) -> str:
-    return json_format.MessageToJson(message, indent=None, ensure_ascii=False)  # type: ignore[arg-type]
+def _json(message: object) -> Any:
+    return json_format.MessageToJson(message, indent=None, ensure_ascii=False)

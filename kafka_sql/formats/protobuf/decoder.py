@@ -129,9 +129,7 @@ class Reader:
         return np.concatenate(parts), starts, ends
 
     def _columns(self, slots: Slots, rows: Indices) -> tuple[list[pa.Array], Indices]:
-        made = [
-            finish(slots.array(node)) for node, finish in zip(self._plan.tree, self._plan.finishers, strict=True)
-        ]
+        made = [finish(slots.array(node)) for node, finish in zip(self._plan.tree, self._plan.finishers, strict=True)]
         wrong = np.zeros(len(rows), np.bool_)
         for field, array in zip(self._schema, made, strict=True):
             for path, at in _nulls(array, field, np.arange(len(rows)), field.name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from kafka_sql.formats.protobuf.columns import Column, columns, finisher
 from kafka_sql.formats.slots import Node, nodes
 
 _INT64: Final = 2**63
+Table: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.finishers = [finisher(column) for column in self.columns]
 
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def arrays(self) -> tuple[Table, Table, Table, Table, Table, Table, Table]:
         """Fields, messages, inits, members, constants, texts and places, as the kernel wants them."""
         return (
             np.array(self.fields, np.int64).reshape(-1, i.FIELD_WIDTH),
@@ -92,7 +93,7 @@ def _message(
         paths[fd.number] = column.path
         inits += _init(p, column, node)
     for fd in message.fields:  # what is no column, but counts
-        counts = _is_required(fd) or any(f.number in rows for f in _oneof(fd))
+        counts = is_required(fd) or any(f.number in rows for f in _oneof(fd))
         if fd.number not in rows and counts:
             rows[fd.number] = [fd.number, i.SKIPPED, -1, 0, 0, -1, 0, 0, 0]
             paths[fd.number] = fd.name
@@ -103,14 +104,15 @@ def _message(
         p.members += oneof
         p.fields.append(rows[number])
         p.paths.append(paths[number])
-    required = [base + k for k, number in enumerate(order) if _is_required(message.fields_by_number[number])]
+    required = [base + k for k, number in enumerate(order) if is_required(message.fields_by_number[number])]
     entry = [base, len(order), len(p.inits), len(inits), len(p.members), len(required)]
     p.members += required
     p.inits += inits
     return entry
 
 
-def _is_required(fd: FieldDescriptor) -> bool:
+def is_required(fd: FieldDescriptor) -> bool:
+    """Whether a message cannot be without a field."""
     return bool(fd.is_required) if hasattr(fd, "is_required") else fd.label == FieldDescriptor.LABEL_REQUIRED
 
 

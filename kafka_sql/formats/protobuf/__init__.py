@@ -1,0 +1,36 @@
+"""The protobuf format: messages of compiled descriptors, a whole buffer at a time.
+
+A descriptor becomes a program (columns.py, plan.py, encoder.py) that compiled loops carry out (reading.py, writing.py).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
+from kafka_sql.formats.protobuf.options import PROTOBUF_OPTIONS
+from kafka_sql.options import Options
+
+
+def _decoder(schema: pa.Schema, options: Options) -> Decoder:
+    from kafka_sql.formats.protobuf.payloads import ProtobufDecoder
+
+    return ProtobufDecoder(schema, options)
+
+
+def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.protobuf.payloads import ProtobufEncoder
+
+    return ProtobufEncoder(schema, options)
+
+
+def _infer(options: Options) -> Inferred:
+    from kafka_sql.formats.protobuf.inferred import message_columns
+    from kafka_sql.formats.protobuf.payloads import message
+
+    return Inferred(message_columns(message(options)))
+
+
+PROTOBUF = Format("protobuf", PROTOBUF_OPTIONS, _decoder, _encoder, infer=_infer)
+
+__all__ = ["PROTOBUF"]

@@ -1,0 +1,73 @@
+"""The columns of a message, in Flink's words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.protobuf.columns import DOCUMENTS, TIMESTAMP, WRAPPERS, is_repeated
+
+F: Final = FieldDescriptor
+_SCALARS: Final = {
+    F.CPPTYPE_BOOL: "BOOLEAN",
+    F.CPPTYPE_INT32: "INT",
+    F.CPPTYPE_INT64: "BIGINT",
+    F.CPPTYPE_UINT32: "BIGINT",
+    F.CPPTYPE_UINT64: "DECIMAL(20, 0)",
+    F.CPPTYPE_FLOAT: "FLOAT",
+    F.CPPTYPE_DOUBLE: "DOUBLE",
+    F.CPPTYPE_ENUM: "STRING",
+    F.CPPTYPE_STRING: "STRING",
+}
+
+
+def message_columns(message: Descriptor) -> tuple[tuple[str, str], ...]:
+    """Names and types of all fields.
+
+    Raises:
+        SchemaError: a message contains itself, or a field has no type in a table.
+    """
+    return tuple(_fields(message, (), ""))
+
+
+def _fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+    name = message.full_name
+    if name in outer:
+        raise SchemaError(
+            f"The message contains itself: the recursive type '{name}' (field '{path}'). Declare the table's columns."
+        )
+    outer = (*outer, name)
+    return [(fd.name, _type(fd, outer, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
+
+
+def _type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+    if not is_repeated(fd):
+        return _single(fd, outer, path)
+    message = fd.message_type
+    if message is not None and message.GetOptions().map_entry:
+        key, value = (_single(message.fields_by_name[name], outer, path) for name in ("key", "value"))
+        return f"MAP<{key} NOT NULL, {value}>"
+    return f"ARRAY<{_single(fd, outer, path)}>"
+
+
+def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+    message = fd.message_type
+    if fd.type == F.TYPE_GROUP:
+        raise SchemaError(f"The field '{path}' is a group, which no column has. Declare the table's columns.")
+    if fd.type == F.TYPE_BYTES:
+        return "BYTES"
+    if message is None:
+        return _SCALARS[fd.cpp_type]
+    if message.full_name == TIMESTAMP:
+        return "TIMESTAMP_LTZ(6)"
+    if message.full_name in DOCUMENTS:
+        return "STRING"
+    if message.full_name in WRAPPERS:
+        return _single(message.fields_by_name["value"], outer, path)
+    fields = _fields(message, outer, path)
+    if not fields:
+        raise SchemaError(f"The field '{path}' is the message {message.full_name}, which has no fields. Declare the "
+                          "table's columns.")  # fmt: skip
+    return "ROW<" + ", ".join(f"`{name}` {kind}" for name, kind in fields) + ">"
