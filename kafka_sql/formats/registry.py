@@ -29,6 +29,7 @@ FORMATS: Final = _Formats(
         "json": "json:JSON",
         "json-confluent": "json_confluent:JSON_CONFLUENT",
         "protobuf": "protobuf:PROTOBUF",
+        "protobuf-confluent": "protobuf_confluent:PROTOBUF_CONFLUENT",
         "raw": "raw:RAW",
         "debezium-json": "cdc.debezium:DEBEZIUM_JSON",
         "debezium-avro-confluent": "cdc.debezium_avro:DEBEZIUM_AVRO_CONFLUENT",

@@ -47,6 +47,7 @@ _LONG: Final = {
     F.TYPE_FIXED32: i.FIXED_4_UNSIGNED,
 }
 _DECIMAL: Final = {F.TYPE_UINT64: i.UNSIGNED_64, F.TYPE_FIXED64: i.FIXED_8_UNSIGNED}
+_WIDENED: Final = {F.TYPE_INT32: i.VARINT_64, F.TYPE_SINT32: i.ZIGZAG_64}
 _UNSIGNED: Final = pa.decimal128(20, 0)
 
 
@@ -76,8 +77,14 @@ class Column:
     scalar: bool = False
 
 
-def columns(schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "") -> tuple[Column, ...]:
+def columns(
+    schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "", evolving: bool = False
+) -> tuple[Column, ...]:
     """The columns of a message.
+
+    Args:
+        evolving: whether the message may be another version of the table's: columns that it does not have are left
+            out, and INT is taken for BIGINT.
 
     Raises:
         SchemaError: a column has no field, or one of another type.
@@ -86,31 +93,33 @@ def columns(schema: pa.Schema | pa.DataType, message: Descriptor, path: str = ""
     for field in schema:
         inside = f"{path}.{field.name}" if path else field.name
         fd = message.fields_by_name.get(field.name)
+        if fd is None and evolving:
+            continue
         if fd is None:
             raise SchemaError(
                 f"Column {inside} does not exist in definition of proto class: the message {message.full_name} has "
                 f"the fields {', '.join(message.fields_by_name) or '(none)'}."
             )
-        found.append(_column(field, fd, inside))
+        found.append(_column(field, fd, inside, evolving))
     return tuple(found)
 
 
-def _column(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
     if not is_repeated(fd):
-        return _single(field, fd, path)
+        return _single(field, fd, path, evolving)
     t, message = field.type, fd.message_type
     if message is not None and message.GetOptions().map_entry:
         if not pt.is_map(t):
             raise _mismatch(fd, "MAP", t, path)
         inner = (
-            _single(t.key_field, message.fields_by_name["key"], path),
-            _single(t.item_field, message.fields_by_name["value"], f"{path}[]"),
+            _single(t.key_field, message.fields_by_name["key"], path, evolving),
+            _single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving),
         )
         held = pa.map_(inner[0].held.with_nullable(False), inner[1].held)
         return Column(path, fd, field, pa.field(field.name, held), i.MESSAGE, message, inner, True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
-    element = _single(t.value_field, fd, f"{path}[]")
+    element = _single(t.value_field, fd, f"{path}[]", evolving)
     held = pa.list_(element.held)
     return Column(path, fd, field, pa.field(field.name, held), element.op, message, (element,), True)
 
@@ -120,7 +129,7 @@ def is_repeated(fd: FieldDescriptor) -> bool:
     return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == F.LABEL_REPEATED
 
 
-def _single(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
     t, kind = field.type, fd.type
 
     def made(op: int, held: pa.DataType) -> Column:
@@ -129,7 +138,7 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
     if kind == F.TYPE_GROUP:
         raise SchemaError(f"Unsupported type of column '{path}': its field is a group, which no column has.")
     if kind == F.TYPE_MESSAGE:
-        return _message(field, fd, path)
+        return _message(field, fd, path, evolving)
     if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
         closed = bool(getattr(fd.enum_type, "is_closed", False))
         return made(i.CLOSED_ENUM if closed else i.VARINT_32, pa.int32())
@@ -143,6 +152,8 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
         return made(_INT[kind], t)
     if pt.is_int64(t) and kind in _LONG:
         return made(_LONG[kind], t)
+    if evolving and pt.is_int64(t) and kind in _WIDENED:
+        return made(_WIDENED[kind], t)
     if t == _UNSIGNED and kind in _DECIMAL:
         return made(_DECIMAL[kind], t)
     if kind == F.TYPE_STRING and is_text(t):
@@ -164,16 +175,16 @@ def is_proto2(fd: FieldDescriptor) -> bool:
     return found.syntax in ("", "proto2")
 
 
-def _message(field: pa.Field, fd: FieldDescriptor, path: str) -> Column:
+def _message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
     t, message = field.type, fd.message_type
     name = message.full_name
     if pt.is_struct(t):
-        inner = columns(t, message, path)
+        inner = columns(t, message, path, evolving)
         return Column(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner)
     if name == TIMESTAMP and pt.is_timestamp(t):
         inner = columns(_SECONDS, message, path)
     elif name in WRAPPERS:
-        inner = columns(pa.struct([field.with_name("value")]), message, path)
+        inner = columns(pa.struct([field.with_name("value")]), message, path, evolving)
     elif name in DOCUMENTS and is_text(t):
         return Column(path, fd, field, pa.field(field.name, pa.binary()), i.BYTES, message, (), False, True)
     else:
@@ -216,11 +227,10 @@ def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
     if column.fd.type == F.TYPE_ENUM:
         return _symbols(column) if is_text(t) else lambda array: array.cast(t, safe=False)
     if not column.scalar:
-        inner = [finisher(c) for c in column.inner]
-        fields = list(t)
+        inner, fields = finishers(t, column.inner), list(t)
 
         def row(array: pa.StructArray) -> pa.StructArray:
-            made = [f(array.field(k)) for k, f in enumerate(inner)]
+            made = inner([array.field(k) for k in range(array.type.num_fields)], len(array))
             mask = array.is_null() if array.null_count else None
             return pa.StructArray.from_arrays(made, fields=fields, mask=mask)
 
@@ -231,6 +241,25 @@ def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
     return lambda array: (
         pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(array.field(0))
     )
+
+
+def finishers(
+    schema: pa.Schema | pa.DataType, known: tuple[Column, ...]
+) -> Callable[[list[pa.Array], int], list[pa.Array]]:
+    """What makes columns of what the loops hold, and nulls of those that they do not know; of so many rows."""
+    places = {column.column.name: (k, finisher(column)) for k, column in enumerate(known)}
+
+    def made(arrays: list[pa.Array], rows: int) -> list[pa.Array]:
+        found = []
+        for field in schema:
+            if field.name in places:
+                place, finish = places[field.name]
+                found.append(finish(arrays[place]))
+            else:
+                found.append(pa.nulls(rows, field.type))
+        return found
+
+    return made
 
 
 def _elements(column: Column) -> Callable[[pa.Array], pa.Array]:

@@ -33,13 +33,24 @@ _REASONS: Final = {
 class Reader:
     """Reads messages of one type as the columns; keeps in mind how much room they took."""
 
-    def __init__(self, schema: pa.Schema, message: Descriptor, *, read_defaults: bool, ignore_errors: bool) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        message: Descriptor,
+        *,
+        read_defaults: bool,
+        ignore_errors: bool,
+        evolving: bool = False,
+    ) -> None:
         """
+        Args:
+            evolving: whether the message may be another version of the table's: a column that it has not is null.
+
         Raises:
             SchemaError: a column has no field, or one of another type.
         """
         self._schema, self._lenient = schema, ignore_errors
-        self._plan: Plan = plan(schema, message, read_defaults)
+        self._plan: Plan = plan(schema, message, read_defaults, evolving)
         self._arrays = self._plan.arrays()
         self._message = message_factory.GetMessageClass(message)
         self._room = np.full(self._plan.slots, 4.0)  # entries a message
@@ -129,7 +140,7 @@ class Reader:
         return np.concatenate(parts), starts, ends
 
     def _columns(self, slots: Slots, rows: Indices) -> tuple[list[pa.Array], Indices]:
-        made = [finish(slots.array(node)) for node, finish in zip(self._plan.tree, self._plan.finishers, strict=True)]
+        made = self._plan.finish([slots.array(node) for node in self._plan.tree], len(rows))
         wrong = np.zeros(len(rows), np.bool_)
         for field, array in zip(self._schema, made, strict=True):
             for path, at in _nulls(array, field, np.arange(len(rows)), field.name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -13,7 +14,7 @@ import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.protobuf import instructions as i
-from kafka_sql.formats.protobuf.columns import Column, columns, finisher
+from kafka_sql.formats.protobuf.columns import Column, columns, finishers
 from kafka_sql.formats.slots import Node, nodes
 
 _INT64: Final = 2**63
@@ -26,6 +27,7 @@ class Plan:
 
     Attributes:
         tree: the columns as the loops have them, and their slots.
+        finish: makes the table's columns of them.
         slots: how many there are.
         paths: the column's path of each field.
         depth: of messages in messages.
@@ -34,6 +36,7 @@ class Plan:
     columns: tuple[Column, ...]
     tree: list[Node]
     slots: int
+    finish: Callable[[list[pa.Array], int], list[pa.Array]]
     read_defaults: bool
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
@@ -44,9 +47,6 @@ class Plan:
     places: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     paths: list[str] = field(default_factory=list)
     depth: int = 1
-
-    def __post_init__(self) -> None:
-        self.finishers = [finisher(column) for column in self.columns]
 
     def arrays(self) -> tuple[Table, Table, Table, Table, Table, Table, Table]:
         """Fields, messages, inits, members, constants, texts and places, as the kernel wants them."""
@@ -61,15 +61,18 @@ class Plan:
         )
 
 
-def plan(schema: pa.Schema, message: Descriptor, read_defaults: bool) -> Plan:
+def plan(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: bool = False) -> Plan:
     """The program that reads messages as the schema's columns.
+
+    Args:
+        evolving: as of ``columns``.
 
     Raises:
         SchemaError: a column has no field, or one of another type.
     """
-    found = columns(schema, message)
+    found = columns(schema, message, "", evolving)
     tree, slots = nodes([column.held for column in found])
-    made = Plan(found, tree, slots, read_defaults)
+    made = Plan(found, tree, slots, finishers(schema, found), read_defaults)
     made.messages.append([])  # the whole is the first
     made.messages[0] = _message(made, message, list(zip(found, tree, strict=True)), [], 1)
     return made

@@ -1,0 +1,56 @@
+"""The protobuf-confluent format: protobuf with the id of its schema in a registry.
+
+The registry and the framing are formats/confluent, protobuf itself is formats/protobuf.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.confluent.client import Registered
+from kafka_sql.formats.confluent.columns import Columns, inferring
+from kafka_sql.formats.confluent.decoder import METADATA
+from kafka_sql.formats.confluent.encoder import FramedEncoder
+from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
+from kafka_sql.formats.protobuf.inferred import message_columns
+from kafka_sql.formats.protobuf_confluent.compiling import chosen
+from kafka_sql.formats.protobuf_confluent.derive import derive
+from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
+from kafka_sql.formats.protobuf_confluent.records import MessageWriter, ProtobufConfluentDecoder
+from kafka_sql.options import Options
+
+
+def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    given = options.get(REGISTRY.schema)
+    text = derive(schema) if given is None else given
+    try:
+        message = chosen(Registered(0, text), options.get(MESSAGE))
+    except ValueError as e:
+        what = "of the table" if given is None else f"of option '{REGISTRY.schema.key}'"
+        raise SchemaError(f"The Protobuf schema {what} {e}.") from e
+    return FramedEncoder(MessageWriter(schema, message, options), text, REGISTRY, options)
+
+
+def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    return ProtobufConfluentDecoder(schema, options, metadata)
+
+
+def _infer(options: Options) -> Inferred:
+    def columns(found: Registered) -> Columns:
+        return message_columns(chosen(found, options.get(MESSAGE)))
+
+    return inferring(REGISTRY, columns)(options)
+
+
+PROTOBUF_CONFLUENT = Format(
+    NAME,
+    PROTOBUF_CONFLUENT_OPTIONS,
+    _decoder,
+    _encoder,
+    metadata=METADATA,
+    metadata_decoder=_decoder,
+    infer=_infer,
+)
+
+__all__ = ["PROTOBUF_CONFLUENT"]

@@ -1,0 +1,186 @@
+"""Messages in Confluent's wire format: after the schema's id stand the message's places in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
+from kafka_sql.formats.confluent.client import registry
+from kafka_sql.formats.confluent.decoder import metadata as metadata_of
+from kafka_sql.formats.confluent.framing import HEADER, headless, ids
+from kafka_sql.formats.confluent.options import settings
+from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.memory import bytes_and_offsets
+from kafka_sql.formats.protobuf.decoder import Reader
+from kafka_sql.formats.protobuf.encoder import Writer
+from kafka_sql.formats.protobuf_confluent.compiling import compiled, indexes_of, message_at
+from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
+from kafka_sql.options import Options
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+Key: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id, and a message's places in it
+
+_FIRST: Final = (0,)
+
+
+class ProtobufConfluentDecoder:
+    """Decodes framed messages, each by the schema that it was written with; a null payload is no row."""
+
+    terminator = b""
+
+    def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
+        """
+        Args:
+            metadata: ``schema-id``, ``subject``: what to give besides the columns.
+
+        Raises:
+            OptionError: the registry's settings are in error.
+        """
+        self._schema, self._metadata = schema, metadata
+        self._ignore, self._defaults = options[IGNORE], options[DEFAULTS]
+        self._registry, self._subject = registry(settings(REGISTRY, options)), options.get(REGISTRY.subject)
+        self._readers: dict[Key, Reader | str] = {}  # or why there is none
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode a buffer of payloads.
+
+        Raises:
+            DecodeError: the first payload in error, unless errors are ignored.
+            SchemaRegistryError: the registry does not answer, for which no record is to blame.
+        """
+        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        data, offsets = bytes_and_offsets(payloads)
+        wrong = headless(data, offsets, kept)
+        first = int(np.argmax(wrong)) if wrong.any() else len(kept)
+        last = kept[first : first + 1]
+        kept = kept[~wrong] if self._ignore else kept[:first]
+        found = ids(data, offsets, kept)
+        starts, ends = offsets[kept].astype(np.int64) + HEADER, offsets[kept + 1].astype(np.int64)
+        parts: list[list[pa.Array]] = []
+        origins, errors = [np.empty(0, np.int64)], []
+        for key, mine, begin in self._groups(data, starts, ends, found):
+            try:
+                columns, rows = self._read(key, data, begin, ends[mine], kept[mine])
+            except DecodeError as e:
+                errors.append(e)
+            else:
+                parts.append(columns)
+                origins.append(rows)
+        if errors:
+            raise min(errors, key=lambda e: e.row)
+        if not self._ignore:
+            ids(data, offsets, last)  # says what is wrong
+        rows = np.concatenate(origins)
+        columns = _joined(self._schema, parts)
+        if len(parts) > 1:
+            order = np.argsort(rows, kind="stable")
+            rows, columns = rows[order], [column.take(pa.array(order)) for column in columns]
+        aligned = len(rows) == len(payloads)
+        numbers = ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
+        told = metadata_of(self._metadata, numbers, self._subject)
+        return Decoded(columns, None if aligned else pa.array(rows, pa.int64()), told)
+
+    def _groups(
+        self, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, found: npt.NDArray[np.uint32]
+    ) -> Iterator[tuple[Key, Indices, Indices]]:
+        """The payloads of each message: which they are, and where the messages begin."""
+        first = starts < ends
+        first[first] = data[starts[first]] == 0  # short for the first message, as most are
+        for number in np.unique(found[first]).tolist():
+            mine = np.flatnonzero(first & (found == number))
+            yield (number, _FIRST), mine, starts[mine] + 1
+        others: dict[Key, tuple[list[int], list[int]]] = {}
+        for k in np.flatnonzero(~first).tolist():
+            indexes, begin = _indexes(data[starts[k] : ends[k]].tobytes())
+            rows, begins = others.setdefault((int(found[k]), indexes), ([], []))
+            rows.append(k)
+            begins.append(int(starts[k]) + begin)
+        for key, (rows, begins) in others.items():
+            yield key, np.array(rows), np.array(begins)
+
+    def _read(
+        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices
+    ) -> tuple[list[pa.Array], Indices]:
+        reader = self._reader(key)
+        if isinstance(reader, str):
+            if self._ignore:
+                return _joined(self._schema, []), rows[:0]
+            raise DecodeError(int(rows[0]), None, reader)
+        return reader.read(data, starts, ends, rows)
+
+    def _reader(self, key: Key) -> Reader | str:
+        """What reads a message, or why it cannot be read."""
+        if key not in self._readers:
+            number, indexes = key
+            if not indexes:
+                return "Unknown data format: after the schema's id the places of the message are expected"
+            try:
+                found = self._registry.schema(number)
+                message = message_at(compiled(found.text, found.references), indexes)
+                self._readers[key] = self._made(message)
+            except SchemaNotFoundError as e:
+                self._readers[key] = str(e)
+            except ValueError as e:
+                self._readers[key] = f"the Protobuf schema of id {number} {e}"
+            except SchemaError as e:
+                self._readers[key] = f"the Protobuf schema of id {number} cannot be read as the table's columns: {e}"
+        return self._readers[key]
+
+    def _made(self, message: object) -> Reader:
+        return Reader(self._schema, message, read_defaults=self._defaults, ignore_errors=self._ignore, evolving=True)
+
+
+def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> list[pa.Array]:
+    if len(parts) == 1:
+        return parts[0]
+    empty = [pa.array([], field.type) for field in schema]
+    return [pa.concat_arrays(columns) for columns in zip(empty, *parts, strict=True)]
+
+
+def _indexes(payload: bytes) -> tuple[tuple[int, ...], int]:
+    """The places that a payload begins with, and where they end; none where it has not the form."""
+    numbers: list[int] = []
+    at = bits = shift = 0
+    while at < len(payload) and (not numbers or len(numbers) <= numbers[0]):
+        bits |= (payload[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if payload[at - 1] < 0x80:
+            numbers.append((bits >> 1) ^ -(bits & 1))
+            bits = shift = 0
+    complete = numbers and numbers[0] >= 0 and len(numbers) == numbers[0] + 1
+    return (tuple(numbers[1:]) or _FIRST if complete else ()), at
+
+
+def _zigzag(number: int) -> bytes:
+    bits, out = number << 1, bytearray()
+    while bits > 0x7F:
+        out.append(bits & 0x7F | 0x80)
+        bits >>= 7
+    return bytes([*out, bits])
+
+
+class MessageWriter:
+    """Writes rows as a message of a schema, its places before it."""
+
+    def __init__(self, schema: pa.Schema, message: object, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: a column has no field, or one of another type.
+        """
+        self._writer = Writer(schema, message, options[LITERAL])
+        indexes = indexes_of(message)
+        self._places = b"\0" if indexes == _FIRST else b"".join(map(_zigzag, (len(indexes), *indexes)))
+
+    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+        """One payload a row, each with ``header`` before it.
+
+        Raises:
+            EncodeError: a value has no form in the message.
+        """
+        return self._writer.write(batch, header + self._places)
