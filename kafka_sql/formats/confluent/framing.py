@@ -21,28 +21,28 @@ def header(number: int) -> bytes:
 
 
 def headless(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], end: int = 0
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """Which of the payloads that ``rows`` names have no header. Behind each are ``end`` bytes not its own."""
+    """Which of the payloads that ``rows`` names have no header."""
     starts = offsets[rows].astype(np.int64)
-    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER + end
+    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER
     long = ~wrong
     wrong[long] = data[starts[long]] != MAGIC
     return wrong
 
 
 def ids(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], end: int = 0
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint32]:
     """The schema ids of those payloads that ``rows`` names.
 
     Raises:
         DecodeError: a payload has no header.
     """
-    wrong = headless(data, offsets, rows, end)
+    wrong = headless(data, offsets, rows)
     if wrong.any():
         row = int(rows[np.argmax(wrong)])
-        payload = data[offsets[row] : offsets[row + 1] - end].tobytes()
+        payload = data[offsets[row] : offsets[row + 1]].tobytes()
         raise DecodeError(
             row,
             None,

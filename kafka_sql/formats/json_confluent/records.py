@@ -21,7 +21,7 @@ from kafka_sql.options import Options
 class JsonConfluentDecoder:
     """Decodes framed JSON, for which no schema is needed; a null payload is no row."""
 
-    terminator = JsonDecoder.terminator
+    terminator = b""
 
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         """
@@ -37,14 +37,14 @@ class JsonConfluentDecoder:
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Decode a buffer of payloads, each with the terminator.
+        """Decode a buffer of payloads.
 
         Raises:
             DecodeError: the first payload in error, unless errors are ignored.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        wrong = headless(data, offsets, kept, len(self.terminator))
+        wrong = headless(data, offsets, kept)
         first = int(np.argmax(wrong)) if wrong.any() else len(kept)
         framed = kept[~wrong] if self._ignore else kept[:first]
         documents = without_header(payloads if len(framed) == len(payloads) else payloads.take(framed))
@@ -53,7 +53,7 @@ class JsonConfluentDecoder:
         except DecodeError as e:
             raise DecodeError(int(framed[e.row]), e.field, e.reason) from e
         if not self._ignore:
-            ids(data, offsets, kept[first : first + 1], len(self.terminator))  # says what is wrong
+            ids(data, offsets, kept[first : first + 1])  # says what is wrong
         origins = framed if made.rows is None else framed[np.asarray(made.rows)]
         aligned = made.rows is None and len(framed) == len(payloads)
         found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
