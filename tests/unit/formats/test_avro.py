@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import random
 from collections.abc import Mapping
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.types as pt
 import pytest
@@ -265,10 +268,8 @@ FUZZED = pa.schema(
 
 
 def fuzz(records: int, seed: int) -> int:
-    """Mutated payloads one by one between good ones; how many were read."""
-    import random
-
-    rng, one, survived, places = random.Random(seed), decoder(FUZZED), 0, {1}
+    """Mutated payloads one by one, and those that can be read among good ones; how many can."""
+    rng, one, survivors = random.Random(seed), decoder(FUZZED), []
     rows = [
         {
             "a": k,
@@ -283,23 +284,29 @@ def fuzz(records: int, seed: int) -> int:
     ]
     good = encode(pa.RecordBatch.from_pylist(rows, FUZZED)).to_pylist()
     for number in range(records):
-        k = rng.randrange(20)
-        payloads = [good[k], mutate(rng, rng.choice(good)), good[k]]
-        last = 2 if number % 10 else 3  # a good one behind it, now and then
+        mutant = mutate(rng, rng.choice(good))
+        before, failed = number % 2, -1
         try:
-            decoded = one.decode(pa.array(payloads[:last], pa.binary()))
+            one.decode(pa.array([good[0]] * before + [mutant], pa.binary()))
         except DecodeError as e:
-            places.add(e.row)
-            continue
-        for column in decoded.columns:
-            column.validate(full=True)
-            assert len(column) == last
-        for row in (0, 2)[: last - 1]:
-            assert decoded.columns[0][row].as_py() == k
-            assert decoded.columns[1][row].as_py() == "é" * k
-        survived += 1
-    assert places == {1}
-    return survived
+            failed = e.row
+        assert failed in (-1, before)
+        if failed < 0:
+            survivors.append(mutant)
+    picks = [rng.randrange(20) for _ in survivors]
+    payloads = [p for pick, mutant in zip(picks, survivors, strict=True) for p in (good[pick], mutant)]
+    decoded = one.decode(pa.array(payloads, pa.binary()))
+    for column in decoded.columns:
+        column.validate(full=True)
+        assert len(column) == len(payloads)
+    assert decoded.columns[0][::2].to_pylist() == picks
+    assert decoded.columns[1][::2].to_pylist() == ["é" * pick for pick in picks]
+    schema = plain_schema(derive(FUZZED, legacy=True))
+    for k in range(1, min(len(payloads), 2_000), 2):
+        expected = fastavro.schemaless_reader(io.BytesIO(payloads[k]), schema, None, handle_unicode_errors="replace")
+        assert decoded.columns[0][k].as_py() == expected["a"]
+        assert decoded.columns[6][k].as_py() == pytest.approx(expected["f"], nan_ok=True)
+    return len(survivors)
 
 
 def test_mutated_payloads() -> None:

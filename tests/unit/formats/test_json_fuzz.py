@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
+from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
 from tests.unit.formats.fuzz import assault
+from tests.unit.formats.json_ways import ExactDecoder
 
 SCHEMA = pa.schema(
     [
@@ -32,15 +35,30 @@ def fuzz(records: int, seed: int) -> int:
         ).encode()
         for k in range(50)
     ]
-    decoder = JSON.decoder(SCHEMA, Options(JSON.options, {"json.ignore-parse-errors": "true"}))
-    return assault(decoder, good, range(50), records, seed)
+    options = Options(JSON.options, {"json.ignore-parse-errors": "true"})
+    return assault(JSON.decoder(SCHEMA, options), good, range(50), records, seed, ExactDecoder(SCHEMA, options))
+
+
+def fuzz_changes(records: int, seed: int) -> int:
+    """The same of the envelopes of Debezium's changes."""
+    schema = pa.schema([("a", pa.int64()), ("s", pa.string()), ("t", pa.timestamp("us"))])
+    good = [
+        json.dumps(
+            {"before": None, "after": {"a": k, "s": "é", "t": f"2020-01-01 00:00:{k:02}"}, "op": "c", "ts_ms": k}
+        ).encode()
+        for k in range(50)
+    ]
+    options = Options(DEBEZIUM_JSON.options, {"debezium-json.ignore-parse-errors": "true"})
+    return assault(DEBEZIUM_JSON.decoder(schema, options), good, range(50), records, seed)
 
 
 def test_mutated_payloads() -> None:
     assert fuzz(2_000, 1) > 60
+    assert fuzz_changes(2_000, 1) > 60
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_a_million_mutated_payloads() -> None:
+@pytest.mark.parametrize("fuzz", [fuzz, fuzz_changes])
+def test_a_million_mutated_payloads(fuzz: Callable[[int, int], int]) -> None:
     assert fuzz(1_000_000, 2) > 30_000

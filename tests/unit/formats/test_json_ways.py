@@ -17,13 +17,7 @@ from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.unit.formats.columns import held
 from tests.unit.formats.documents import payloads, schemas
-
-
-class ExactDecoder(JsonDecoder):
-    """Takes the exact way for all payloads."""
-
-    def _fast(self, data: Any, offsets: Any, kept: Any) -> Any:
-        return kept[:0], [pa.array([], field.type) for field in self._schema]
+from tests.unit.formats.json_ways import CountingDecoder, ExactDecoder
 
 
 def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
@@ -104,16 +98,6 @@ def test_payloads_that_only_together_are_json_are_not_joined() -> None:
     with pytest.raises(DecodeError) as e:
         JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
     assert e.value.row == 0
-
-
-class CountingDecoder(JsonDecoder):
-    """Counts the payloads that go the exact way."""
-
-    exact = 0
-
-    def _exact(self, data: Any, offsets: Any, odd: Any) -> Any:
-        self.exact += len(odd)
-        return super()._exact(data, offsets, odd)
 
 
 def test_an_odd_record_makes_only_itself_slow() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, InvalidOptionError, SchemaError
 from kafka_sql.formats.raw import RAW
+from kafka_sql.formats.raw.charset import Charset
 from kafka_sql.options import Options
+from tests.unit.formats.fuzz import mutate
 
 NUMBERS = {
     pa.bool_(): "?",
@@ -167,3 +171,28 @@ def test_null_where_null_must_not_be() -> None:
 def test_one_column_of_a_type_that_raw_has(make: Any, schema: pa.Schema, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         make(schema, Options(RAW.options, {}))
+
+
+def fuzz(records: int, seed: int) -> None:
+    """Any bytes are a text, and those of eight bytes a number."""
+    rng = random.Random(seed)
+    text, number = (RAW.decoder(pa.schema([("a", t)]), Options(RAW.options, {})) for t in (pa.string(), pa.int64()))
+    for start in range(0, records, 10_000):
+        payloads = [mutate(rng, b"text \xc3\xa9 \xf0\x9f\x98\x80 {}") for _ in range(min(10_000, records - start))]
+        column = text.decode(pa.array(payloads, pa.binary())).columns[0]
+        column.validate(full=True)
+        java = Charset.named("UTF-8")
+        assert column.to_pylist() == [java.decode(p) for p in payloads]
+        eights = [p[:8] for p in payloads if len(p) >= 8]
+        expected = np.frombuffer(b"".join(eights), ">i8")
+        assert (number.decode(pa.array(eights)).columns[0].to_numpy() == expected).all()
+
+
+def test_mutated_payloads() -> None:
+    fuzz(2_000, 1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_million_mutated_payloads() -> None:
+    fuzz(1_000_000, 2)
