@@ -11,10 +11,13 @@ def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], 
     """All bytes of the array's buffer, and where its payloads begin and end in them."""
     _, offsets, data = payloads.buffers()
     positions = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
-    return (
+    found = (
         np.frombuffer(data if data is not None else b"", np.uint8),
         positions[payloads.offset : payloads.offset + len(payloads) + 1],
     )
+    for array in found:
+        array.flags.writeable = False  # loops are compiled for one kind of array, and most of Arrow's are read-only
+    return found
 
 
 def merged(

@@ -20,6 +20,7 @@ DATA: Final = 2  # address of what the offsets point into
 ROOM: Final = 3  # entries
 BYTES_ROOM: Final = 4
 WIDTH: Final = 5  # of a value in bytes; 0 for a ROW, -1 for texts, -2 for arrays
+COLUMNS: Final = 6
 
 Words: TypeAlias = npt.NDArray[np.int64]
 _UTF_8 = Charset.named("UTF-8")
@@ -81,7 +82,7 @@ class Slots:
             rows: entries of slots that are not nested.
             room, bytes_room: entries and bytes for the others.
         """
-        self.table = np.zeros((count, 6), np.int64)  # of the columns VALUES and so on
+        self.table = np.zeros((count, COLUMNS), np.int64)  # of the columns VALUES and so on
         self.counts, self.used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}
         for node in _all(tree):
@@ -115,8 +116,12 @@ class Slots:
         """The memory of a slot's values."""
         return self._memory[slot][0]
 
-    def array(self, node: Node) -> pa.Array:
-        """The column of a node."""
+    def array(self, node: Node, is_utf8: bool = False) -> pa.Array:
+        """The column of a node.
+
+        Args:
+            is_utf8: whether the loop has looked at the texts.
+        """
         t, count = node.field.type, int(self.counts[node.slot])
         values, valid, data = self._memory[node.slot]
         validity = None
@@ -130,17 +135,21 @@ class Slots:
                 return self._decimals(node, validity, values, count)
             return pa.Array.from_buffers(t, count, [validity, pa.py_buffer(values[: count * node.width])])
         if node.width == 0:
-            return pa.Array.from_buffers(t, count, [validity], children=[self.array(c) for c in node.children])
+            return pa.Array.from_buffers(t, count, [validity], children=[self.array(c, is_utf8) for c in node.children])
         offsets = pa.py_buffer(values[: (count + 1) * 4])
         if node.width == -2:
-            children = [self.array(c) for c in node.children]
+            children = [self.array(c, is_utf8) for c in node.children]
             if pt.is_map(t):
                 children = [pa.StructArray.from_arrays(children, fields=[c.field for c in node.children])]
                 return _last_of_each(pa.Array.from_buffers(t, count, [validity, offsets], children=children))
             return pa.Array.from_buffers(t, count, [validity, offsets], children=children)
         used = pa.py_buffer(data[: self.used[node.slot]])
         binary = pa.Array.from_buffers(pa.binary(), count, [validity, offsets, used])
-        return binary.cast(t) if pt.is_binary(t) or pt.is_large_binary(t) else _utf8(binary).cast(t)
+        if pt.is_binary(t) or pt.is_large_binary(t):
+            return binary.cast(t)
+        if is_utf8:
+            return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(t)
+        return _utf8(binary).cast(t)
 
     def _decimals(self, node: Node, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int) -> pa.Array:
         """Numbers beyond the precision are null, as in Flink's DecimalData.fromUnscaledBytes."""

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, high_product, load, store
+from kafka_sql.compiled import compiled, high_product, inlined, load, store
 
 BAD: Final = -(1 << 62)  # no date and no time is this
 
@@ -30,7 +30,7 @@ _BASE64: Final = np.full(256, _OTHER, np.uint8)
 _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", np.uint8)] = np.arange(65)
 
 
-@compiled
+@inlined
 def number(at: int, end: int) -> tuple[int, int, int, int]:
     """A number of JSON's grammar: where it ends (-1 where there is none), its digits, their exponent, and its flags."""
     flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
@@ -86,7 +86,7 @@ def number(at: int, end: int) -> tuple[int, int, int, int]:
     return at, mantissa, exponent, flags
 
 
-@compiled
+@inlined
 def integer(mantissa: int, flags: int) -> tuple[bool, int]:
     """Whether digits are a number of 64 bits, and which."""
     if flags & (FRACTIONAL | LONG):
@@ -96,7 +96,7 @@ def integer(mantissa: int, flags: int) -> tuple[bool, int]:
     return mantissa < np.uint64(1 << 63), types.int64(mantissa)
 
 
-@compiled
+@inlined
 def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """Whether digits are certainly the nearest DOUBLE, and which (Clinger: both numbers are exact, one rounding)."""
     if flags & LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
@@ -106,7 +106,7 @@ def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     return True, -value if flags & NEGATIVE else value
 
 
-@compiled
+@inlined
 def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """The same of FLOAT."""
     if flags & LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:

@@ -1,6 +1,6 @@
 """The csv format: Flink's, a whole buffer at a time.
 
-Reading is decoder.py (the fast way in kernels.py and columns.py, the exact way in record.py); writing is encoder.py.
+Reading is decoder.py (the fast way in reading.py, the exact way in record.py); writing is encoder.py.
 """
 
 from __future__ import annotations

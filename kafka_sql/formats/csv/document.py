@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_sql.formats.csv.columns import SPACE
 from kafka_sql.formats.csv.options import Dialect
 
+SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
 _ESCAPES: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
 _LINE_ENDS: Final = "\r\n"
 _END: Final = ""  # where a character is expected and the text has ended

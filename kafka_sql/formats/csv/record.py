@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.csv.columns import SPACE
-from kafka_sql.formats.csv.document import parse
+from kafka_sql.formats.csv.document import SPACE, parse
 from kafka_sql.formats.csv.options import Dialect
 from kafka_sql.formats.json import times
 from kafka_sql.formats.json.scalars import octets, scalar

@@ -5,10 +5,7 @@ A compiled loop reads what it certainly reads as Flink does, and leaves every ot
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.formats.format import Decoded
@@ -19,13 +16,14 @@ from kafka_sql.formats.json.options import (
     TIMESTAMP_FORMAT,
     check_decoding,
 )
-from kafka_sql.formats.json.reader import Bytes, Offsets, Reader
+from kafka_sql.formats.json.reader import Bytes, Indices, Loop, Offsets, Reader
+from kafka_sql.formats.json.reading import run
 from kafka_sql.formats.json.record import Row, Rules, row_reader
 from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.formats.memory import bytes_and_offsets, merged
+from kafka_sql.formats.program import Program
+from kafka_sql.formats.slots import Slots
 from kafka_sql.options import Options
-
-Indices: TypeAlias = npt.NDArray[np.int64]
 
 
 class JsonDecoder:
@@ -51,7 +49,7 @@ class JsonDecoder:
             iso=options[TIMESTAMP_FORMAT] == ISO_8601,
         )
         self._read_row = row_reader(schema, self._rules)
-        self._reader = Reader(schema, self._rules)
+        self._reader = Reader(*_loop(schema, self._rules))
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode a buffer of payloads.
@@ -85,3 +83,39 @@ class JsonDecoder:
             origins += [i] * len(made)
         arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
         return np.array(origins, np.int64), arrays
+
+
+def _loop(schema: pa.Schema, rules: Rules) -> tuple[Program, Loop]:
+    p = Program(schema)
+
+    def loop(
+        data: Bytes,
+        offsets: Offsets,
+        rows: Indices,
+        begin: int,
+        slots: Slots,
+        odd: Bytes,
+        hard: Indices,
+        state: Indices,
+    ) -> int:
+        return run(
+            data,
+            offsets,
+            rows,
+            begin,
+            p.rows,
+            p.names,
+            p.texts,
+            p.depth,
+            rules.iso,
+            rules.fail_on_missing,
+            slots.table,
+            slots.counts,
+            slots.used,
+            slots.nulls,
+            odd,
+            hard,
+            state,
+        )
+
+    return p, loop

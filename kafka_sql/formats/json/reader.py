@@ -1,23 +1,26 @@
-"""The fast way: payloads through the compiled loop, and its slots to columns."""
+"""The fast way: payloads through a compiled loop, and its slots to columns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.formats.json import reading
+from kafka_sql.formats.filling import FULL, FULL_OF_BYTES, HARD, STATE
 from kafka_sql.formats.json.document import Fractional
-from kafka_sql.formats.json.program import Program
-from kafka_sql.formats.json.record import Rules
 from kafka_sql.formats.json.scalars import double, single
+from kafka_sql.formats.program import Program
 from kafka_sql.formats.slots import BYTES_ROOM, ROOM, WIDTH, Slots
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Offsets: TypeAlias = npt.NDArray[np.int32]
 Indices: TypeAlias = npt.NDArray[np.int64]
+
+# Reads payloads into slots as the json format's does (reading.py)
+Loop: TypeAlias = Callable[[Bytes, Offsets, Indices, int, Slots, Bytes, Indices, Indices], int]
 
 _SPARE: Final = 64
 
@@ -25,10 +28,10 @@ _SPARE: Final = 64
 class Reader:
     """Reads what the loop takes; keeps in mind how much room the columns took."""
 
-    def __init__(self, schema: pa.Schema, rules: Rules) -> None:
-        self._program, self._rules = Program(schema), rules
-        self._room = np.ones(self._program.slots)  # entries a payload
-        self._bytes = np.full(self._program.slots, 16.0)
+    def __init__(self, program: Program, loop: Loop) -> None:
+        self._program, self._loop = program, loop
+        self._room = np.ones(program.slots)  # entries a payload
+        self._bytes = np.full(program.slots, 16.0)
 
     def read(self, data: Bytes, offsets: Offsets, rows: Indices) -> tuple[Indices, list[pa.Array]]:
         """Which of the payloads that ``rows`` names were read, each to one row, and the columns."""
@@ -36,38 +39,20 @@ class Reader:
         longest = int((offsets[rows + 1] - offsets[rows]).max(initial=0)) + _SPARE
         room, room_of_bytes = ((r * count).astype(np.int64) + longest for r in (self._room, self._bytes))
         slots = Slots(p.tree, p.slots, count, room, room_of_bytes)
-        odd, state, hard = np.zeros(count, np.uint8), np.zeros(reading.STATE, np.int64), np.empty((_SPARE, 4), np.int64)
+        odd, state, hard = np.zeros(count, np.uint8), np.zeros(STATE, np.int64), np.empty((_SPARE, 4), np.int64)
         done = 0
         while True:
-            done = reading.run(
-                data,
-                offsets,
-                rows,
-                done,
-                p.rows,
-                p.names,
-                p.texts,
-                p.depth,
-                self._rules.iso,
-                self._rules.fail_on_missing,
-                slots.table,
-                slots.counts,
-                slots.used,
-                slots.nulls,
-                odd,
-                hard,
-                state,
-            )
+            done = self._loop(data, offsets, rows, done, slots, odd, hard, state)
             if done == count:
                 break
-            if state[reading.FULL] == p.slots:
+            if state[FULL] == p.slots:
                 hard = np.concatenate((hard, np.empty_like(hard)))
             else:
-                self._enlarge(slots, int(state[reading.FULL]), int(state[reading.FULL_OF_BYTES]), longest)
-        self._read_hard(data, slots, hard[: state[reading.HARD]])
+                self._enlarge(slots, int(state[FULL]), int(state[FULL_OF_BYTES]), longest)
+        self._read_hard(data, slots, hard[: state[HARD]])
         self._room = np.maximum(self._room, slots.counts / max(count, 1))
         self._bytes = np.maximum(self._bytes, slots.used / max(count, 1))
-        return rows[odd == 0], [slots.array(node) for node in p.tree]
+        return rows[odd == 0], [slots.array(node, is_utf8=True) for node in p.tree]
 
     def _enlarge(self, slots: Slots, full: int, full_of_bytes: int, longest: int) -> None:
         if full >= 0:

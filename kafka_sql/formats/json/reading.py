@@ -5,70 +5,15 @@ It takes what it certainly reads as record.py does, and leaves every other paylo
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numba import types
 
 from kafka_sql.compiled import compiled, load, store
+from kafka_sql.formats import program as p
 from kafka_sql.formats import slots as s
-from kafka_sql.formats.json import program as p
+from kafka_sql.formats.filling import FULL, FULL_OF_BYTES, HARD, ROWS, get, name, place, put, put_null, rule, undo
 from kafka_sql.formats.json import strings
 from kafka_sql.formats.json import values as v
-
-# What run() tells of itself
-ROWS: Final = 0  # how many payloads became rows
-HARD: Final = 1  # how many numbers are yet to be read
-FULL: Final = 2  # a slot without room for an entry, or -1; the first that there is not for the numbers
-FULL_OF_BYTES: Final = 3  # or for its bytes
-STATE: Final = 4
-
-
-@compiled
-def _put_null(
-    program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, nulls: np.ndarray, slot: int
-) -> int:
-    """Append null to a slot and what is within it; the slot that is full, or -1."""
-    at, end = slot, program[slot, p.END]
-    while at < end:
-        n, values, width = counts[at], slots[at, s.VALUES], slots[at, s.WIDTH]
-        if n >= slots[at, s.ROOM]:
-            return at
-        store(slots[at, s.VALID] + n, types.uint8(0))
-        counts[at] = n + 1
-        nulls[at] = 1
-        if width == -1:
-            store(values + 4 * n + 4, types.int32(used[at]))
-        elif width == -2:
-            store(values + 4 * n + 4, types.int32(counts[program[at, p.CHILD]]))
-        elif width == 1:
-            store(values + n, types.uint8(0))
-        elif width == 2:
-            store(values + 2 * n, types.int16(0))
-        elif width == 4:
-            store(values + 4 * n, types.int32(0))
-        elif width >= 8:
-            store(values + width * n, np.int64(0))
-            store(values + width * (n + 1) - 8, np.int64(0))
-        at = at + 1 if width == 0 else program[at, p.END]
-    return -1
-
-
-@compiled
-def _undo(program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, rows: int) -> None:
-    """Forget what was appended behind so many rows."""
-    root = len(counts)
-    for slot in range(root):
-        parent = program[slot, p.PARENT]
-        if parent == root:
-            count = rows
-        elif program[parent, p.KIND] == p.ROW:
-            count = counts[parent]
-        else:
-            count = types.int64(load(slots[parent, s.VALUES] + 4 * counts[parent], types.int32))
-        counts[slot] = count
-        if slots[slot, s.WIDTH] == -1:
-            used[slot] = types.int64(load(slots[slot, s.VALUES] + 4 * count, types.int32))
 
 
 @compiled
@@ -109,6 +54,12 @@ def run(
         how many payloads were read; where it is not all, room is needed before going on.
     """
     base, names_at = np.int64(data.ctypes.data), np.int64(texts_of_names.ctypes.data)
+    program_at, slots_at, rows_of_names = (
+        np.int64(program.ctypes.data),
+        np.int64(slots.ctypes.data),
+        np.int64(names.ctypes.data),
+    )
+    counts_at, used_at = np.int64(counts.ctypes.data), np.int64(used.ctypes.data)
     limit, root = base + len(data) - 8, len(counts)
     stack = np.empty((depth + 1, 3), np.int64)
     state[FULL], state[FULL_OF_BYTES] = -1, -1
@@ -130,17 +81,21 @@ def run(
             if not (fresh and byte == closing):
                 # Whose value it is
                 if kind == p.ARRAY:
-                    slot = program[owner, p.CHILD]
+                    slot = rule(program_at, owner, p.CHILD)
                 elif byte != v.QUOTE:
                     good = False
                     break
                 elif kind == p.ROW:
-                    first, fields = program[owner, p.FIRST], program[owner, p.FIELDS]
+                    first, fields = rule(program_at, owner, p.FIRST), rule(program_at, owner, p.FIELDS)
                     slot, size = np.int64(-1), np.int64(0)
                     if fields > 0:
-                        size = names[first + guess, p.SIZE]
-                    if size > 0 and end - at >= size and v.same(at, names_at + names[first + guess, p.NAME], size):
-                        slot = names[first + guess, p.SLOT]
+                        size = name(rows_of_names, first + guess, p.SIZE)
+                    if (
+                        size > 0
+                        and end - at >= size
+                        and v.same(at, names_at + name(rows_of_names, first + guess, p.NAME), size)
+                    ):
+                        slot = name(rows_of_names, first + guess, p.SLOT)
                         at += size
                     else:
                         stop = strings.skip(at + 1, end, limit)
@@ -150,30 +105,30 @@ def run(
                             break
                         at = stop
                         if which >= 0:
-                            guess, slot = which, names[first + which, p.SLOT]
+                            guess, slot = which, name(rows_of_names, first + which, p.SLOT)
                     if slot >= 0:
                         guess = guess + 1 if guess + 1 < fields else 0
                         seen += 1
-                        if counts[slot] > (row if owner == root else counts[owner] - 1):
+                        if get(counts_at, slot) > (row if owner == root else get(counts_at, owner) - 1):
                             good = False  # a repeated name
                             break
                     at = v.colon(at, end)
                 else:
-                    slot = program[owner, p.CHILD]
-                    n = counts[slot]
-                    if n >= slots[slot, s.ROOM]:
+                    slot = rule(program_at, owner, p.CHILD)
+                    n = get(counts_at, slot)
+                    if n >= place(slots_at, slot, s.ROOM):
                         full = slot
                         break
-                    if used[slot] + (end - at) + 8 > slots[slot, s.BYTES_ROOM]:
+                    if get(used_at, slot) + (end - at) + 8 > place(slots_at, slot, s.BYTES_ROOM):
                         bytes_full = slot
                         break
-                    text = slots[slot, s.DATA] + used[slot]
+                    text = place(slots_at, slot, s.DATA) + get(used_at, slot)
                     at, stop = strings.take(at + 1, end, limit, text)
-                    used[slot] += stop - text
-                    store(slots[slot, s.VALID] + n, types.uint8(1))
-                    store(slots[slot, s.VALUES] + 4 * n + 4, types.int32(used[slot]))
-                    counts[slot] = n + 1
-                    slot = program[owner, p.VALUE]
+                    put(used_at, slot, get(used_at, slot) + stop - text)
+                    store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
+                    store(place(slots_at, slot, s.VALUES) + 4 * n + 4, types.int32(get(used_at, slot)))
+                    put(counts_at, slot, n + 1)
+                    slot = rule(program_at, owner, p.VALUE)
                     if at >= 0:
                         at = v.colon(at, end)
                 if at < 0:
@@ -184,43 +139,43 @@ def run(
                 if slot < 0:
                     at = v.skip(at, end, limit)
                 elif byte == 110:
-                    if program[slot, p.NULLABLE] == 0 or v.literal(at, end) == 0:
+                    if rule(program_at, slot, p.NULLABLE) == 0 or v.literal(at, end) == 0:
                         good = False
                         break
-                    full = _put_null(program, slots, counts, used, nulls, slot)
+                    full = put_null(program, slots, counts, used, nulls, slot)
                     if full >= 0:
                         break
                     at += 4
                 else:
-                    n = counts[slot]
-                    if n >= slots[slot, s.ROOM]:
+                    n = get(counts_at, slot)
+                    if n >= place(slots_at, slot, s.ROOM):
                         full = slot
                         break
-                    of_slot = program[slot, p.KIND]
+                    of_slot = rule(program_at, slot, p.KIND)
                     if of_slot >= p.ROW:
                         if byte != (v.OPEN_LIST if of_slot == p.ARRAY else v.OPEN):
                             good = False
                             break
                         if of_slot == p.ROW:
-                            store(slots[slot, s.VALID] + n, types.uint8(1))
-                            counts[slot] = n + 1
+                            store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
+                            put(counts_at, slot, n + 1)
                         stack[level, 0], stack[level, 1], stack[level, 2] = owner, guess, seen
                         level += 1
                         owner, kind, guess, seen, fresh = slot, of_slot, 0, 0, True
                         at = v.space(at + 1, end)
                         continue
-                    text, width = np.int64(0), slots[slot, s.WIDTH]
+                    text, width = np.int64(0), place(slots_at, slot, s.WIDTH)
                     if width == -1:
-                        if used[slot] + (end - at) + 8 > slots[slot, s.BYTES_ROOM]:
+                        if get(used_at, slot) + (end - at) + 8 > place(slots_at, slot, s.BYTES_ROOM):
                             bytes_full = slot
                             break
-                        text = slots[slot, s.DATA] + used[slot]
+                        text = place(slots_at, slot, s.DATA) + get(used_at, slot)
                     start = at
-                    values = slots[slot, s.VALUES]
-                    at, stop = v.scalar(at, end, limit, program[slot], iso, values, n, text)
+                    values = place(slots_at, slot, s.VALUES)
+                    at, stop = v.scalar(at, end, limit, program_at + 8 * p.WIDTH * slot, iso, values, n, text)
                     if width == -1:
-                        used[slot] += stop - text
-                        store(values + 4 * n + 4, types.int32(used[slot]))
+                        put(used_at, slot, get(used_at, slot) + stop - text)
+                        store(values + 4 * n + 4, types.int32(get(used_at, slot)))
                     elif at < -1 and hards == len(hard):
                         full = root
                         break
@@ -230,8 +185,8 @@ def run(
                         hard[hards, 0], hard[hards, 1] = slot, n
                         hard[hards, 2], hard[hards, 3] = start + quotes - base, at - start - 2 * quotes
                         hards += 1
-                    store(slots[slot, s.VALID] + n, types.uint8(1))
-                    counts[slot] = n + 1
+                    store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
+                    put(counts_at, slot, n + 1)
                 if at < 0:
                     good = False
                     break
@@ -245,31 +200,34 @@ def run(
             while byte == closing:
                 at += 1
                 if kind == p.ROW:
-                    first, fields = program[owner, p.FIRST], program[owner, p.FIELDS]
+                    first, fields = rule(program_at, owner, p.FIRST), rule(program_at, owner, p.FIELDS)
                     if seen < fields:
-                        n = row if owner == root else counts[owner] - 1
+                        n = row if owner == root else get(counts_at, owner) - 1
                         for j in range(first, first + fields):
-                            slot = names[j, p.SLOT]
-                            if counts[slot] == n:
-                                if all_fields or program[slot, p.NULLABLE] == 0:
+                            slot = name(rows_of_names, j, p.SLOT)
+                            if get(counts_at, slot) == n:
+                                if all_fields or rule(program_at, slot, p.NULLABLE) == 0:
                                     good = False
                                     break
-                                full = _put_null(program, slots, counts, used, nulls, slot)
+                                full = put_null(program, slots, counts, used, nulls, slot)
                                 if full >= 0:
                                     break
                         if full >= 0 or not good:
                             break
                 else:
-                    n = counts[owner]
-                    store(slots[owner, s.VALID] + n, types.uint8(1))
-                    store(slots[owner, s.VALUES] + 4 * n + 4, types.int32(counts[program[owner, p.CHILD]]))
-                    counts[owner] = n + 1
+                    n = get(counts_at, owner)
+                    store(place(slots_at, owner, s.VALID) + n, types.uint8(1))
+                    store(
+                        place(slots_at, owner, s.VALUES) + 4 * n + 4,
+                        types.int32(get(counts_at, rule(program_at, owner, p.CHILD))),
+                    )
+                    put(counts_at, owner, n + 1)
                 level -= 1
                 at = v.space(at, end)
                 if level < 0:
                     break
                 owner, guess, seen = stack[level, 0], stack[level, 1], stack[level, 2]
-                kind = program[owner, p.KIND]
+                kind = rule(program_at, owner, p.KIND)
                 closing = v.CLOSE_LIST if kind == p.ARRAY else v.CLOSE
                 if at >= end:
                     good = False
@@ -289,7 +247,7 @@ def run(
             state[ROWS], state[HARD] = row + 1, hards
             odd[k] = 0
             continue
-        _undo(program, slots, counts, used, row)
+        undo(program, slots, counts, used, row)
         if full >= 0 or bytes_full >= 0:
             state[FULL], state[FULL_OF_BYTES] = full, bytes_full
             return k

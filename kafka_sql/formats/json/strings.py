@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, load, store, trailing_zeros
+from kafka_sql.compiled import compiled, inlined, load, store, trailing_zeros
 
 _QUOTE: Final = 34
 _BACKSLASH: Final = 92
@@ -107,7 +107,7 @@ def _put(target: int, code: int) -> int:
     return target + 2
 
 
-@compiled
+@inlined
 def take(at: int, end: int, limit: int, target: int) -> tuple[int, int]:
     """Write a string's text; where the string ends, behind its quote (-1 where it is left alone), and the text.
 

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, copy, load, store
+from kafka_sql.compiled import compiled, copy, inlined, load, store
+from kafka_sql.formats import program as p
 from kafka_sql.formats import texts
-from kafka_sql.formats.json import program as p
 from kafka_sql.formats.json import strings
 
 QUOTE, COMMA, COLON, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST = 34, 44, 58, 123, 125, 91, 93
@@ -138,12 +138,12 @@ def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, field
     return -1
 
 
-@compiled
+@inlined
 def scalar(
     at: int,
     end: int,
     limit: int,
-    row: np.ndarray,
+    row: int,
     iso: bool,
     values: int,
     n: int,
@@ -154,10 +154,11 @@ def scalar(
     A number that is yet to be read ends at -2 - its end.
 
     Args:
+        row: address of the slot's row in the program.
         values: address of the slot's values, n: which is written.
         text: address for the bytes of a text.
     """
-    kind, byte = row[p.KIND], load(at, types.uint8)
+    kind, byte = load(row + 8 * p.KIND, types.int64), load(at, types.uint8)
     if kind == p.TEXT:
         if byte == QUOTE:
             return strings.take(at + 1, end, limit, text)
@@ -181,7 +182,7 @@ def scalar(
         sure = True
         if kind <= p.INT64:
             sure, value = texts.integer(mantissa, flags)
-            if not sure or value < row[p.LOW] or value > row[p.HIGH]:
+            if not sure or value < load(row + 8 * p.LOW, types.int64) or value > load(row + 8 * p.HIGH, types.int64):
                 return -1, text
             if kind == p.INT64:
                 store(values + 8 * n, value)
@@ -197,7 +198,15 @@ def scalar(
         elif kind == p.FLOAT:
             sure, short = texts.single(mantissa, exponent, flags)
             store(values + 4 * n, types.float32(short))
-        elif not texts.decimal(values + 16 * n, mantissa, exponent, flags, row[p.SCALE], row[p.LOW], row[p.HIGH]):
+        elif not texts.decimal(
+            values + 16 * n,
+            mantissa,
+            exponent,
+            flags,
+            load(row + 8 * p.SCALE, types.int64),
+            load(row + 8 * p.LOW, types.int64),
+            load(row + 8 * p.HIGH, types.int64),
+        ):
             return -1, text
         if quoted:
             if at >= end or load(at, types.uint8) != QUOTE:
@@ -207,7 +216,7 @@ def scalar(
     if not quoted:
         return -1, text
     if kind == p.TIMESTAMP:
-        micros, at = texts.moment(at, end, 84 if iso else 32, row[p.SCALE] == 1)
+        micros, at = texts.moment(at, end, 84 if iso else 32, load(row + 8 * p.SCALE, types.int64) == 1)
         store(values + 8 * n, micros)
         if micros == texts.BAD:
             return -1, text

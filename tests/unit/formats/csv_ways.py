@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from kafka_sql.formats.csv.decoder import CsvDecoder
@@ -13,8 +12,8 @@ from kafka_sql.formats.csv.decoder import CsvDecoder
 class ExactDecoder(CsvDecoder):
     """Takes the exact way for all payloads."""
 
-    def _fast(self, payloads: Any, data: Any, offsets: Any) -> Any:
-        return np.empty(0, np.int64), [pa.array([], field.type) for field in self._schema]
+    def _fast(self, payloads: Any, data: Any, offsets: Any, kept: Any) -> Any:
+        return kept[:0], [pa.array([], field.type) for field in self._schema]
 
 
 class CountingDecoder(CsvDecoder):
@@ -22,6 +21,6 @@ class CountingDecoder(CsvDecoder):
 
     exact = 0
 
-    def _exact(self, data: Any, offsets: Any, odd: Any, kept: Any) -> Any:
+    def _exact(self, data: Any, offsets: Any, odd: Any) -> Any:
         self.exact += len(odd)
-        return super()._exact(data, offsets, odd, kept)
+        return super()._exact(data, offsets, odd)

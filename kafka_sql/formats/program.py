@@ -23,12 +23,13 @@ PARENT: Final = 7  # the slot that this one is within
 SCALE: Final = 8  # of a DECIMAL; of a TIMESTAMP, whether it ends in Z
 LOW: Final = 9  # of whole numbers the least; words of the first DECIMAL with too many digits
 HIGH: Final = 10
-_WIDTH: Final = 11
+WIDTH: Final = 11
 
 # Columns of a name's row
 NAME: Final = 0  # place of the name and the quotes around it in the texts
 SIZE: Final = 1  # 0 for a name that needs escapes, which is never found
 SLOT: Final = 2
+NAME_WIDTH: Final = 3
 
 BOOLEAN, INT8, INT16, INT32, INT64, FLOAT, DOUBLE, DECIMAL, TEXT, BYTES, DATE, TIME, TIMESTAMP, ROW, ARRAY, MAP = range(
     16
@@ -50,7 +51,7 @@ class Program:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.tree, self.slots = nodes(list(schema))
-        self.rows = np.zeros((self.slots + 1, _WIDTH), np.int64)
+        self.rows = np.zeros((self.slots + 1, WIDTH), np.int64)
         self._names: list[tuple[int, int, int]] = []
         self._texts = bytearray()
         self.depth = 1 + max(map(self._add, self.tree), default=0)
