@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.confluent.kernels import behind
 from kafka_sql.formats.memory import bytes_and_offsets
 
 HEADER: Final = 5
@@ -59,13 +60,9 @@ def ids(
 def without_header(payloads: pa.BinaryArray) -> pa.BinaryArray:
     """What stands behind the headers of payloads, none of which is null."""
     data, offsets = bytes_and_offsets(payloads)
-    starts = offsets[:-1].astype(np.int64)
-    kept = np.ones(len(data), np.bool_)
-    kept[: offsets[0]] = False
-    for k in range(HEADER):
-        kept[starts + k] = False
-    positions = (offsets - offsets[0] - HEADER * np.arange(len(offsets))).astype(np.int32)
-    rest = data[kept]
+    positions = np.empty(len(offsets), np.int32)
+    rest = np.empty(int(offsets[-1] - offsets[0]) - HEADER * len(payloads), np.uint8)
+    behind(data, offsets, HEADER, rest, positions)
     return pa.Array.from_buffers(pa.binary(), len(payloads), [None, pa.py_buffer(positions), pa.py_buffer(rest)])
 
 
