@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import io
-import ipaddress
 import json
 import subprocess
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import httpx
 import pyarrow as pa
 import pytest
@@ -23,6 +18,7 @@ from kafka_sql.errors import DecodeError, IncompatibleSchemaError, MissingOption
 from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
 from kafka_sql.formats.confluent import client
 from kafka_sql.options import Options
+from tests.registries import Gate, certificates, framed, gate_before, register
 
 pytestmark = pytest.mark.integration
 
@@ -40,21 +36,8 @@ def options(url: str, **more: str) -> Options:
     return Options(AVRO_CONFLUENT.options, {"avro-confluent.url": url, **named})
 
 
-def register(registry: EmbeddedRegistry, subject: str, schema: Any, **more: Any) -> int:
-    answer = httpx.post(f"{registry.url}/subjects/{subject}/versions", json={"schema": json.dumps(schema), **more})
-    assert answer.is_success, answer.text
-    return int(answer.json()["id"])
-
-
 def record(*fields: Any) -> Any:
     return {"type": "record", "name": "R", "fields": list(fields)}
-
-
-def framed(number: int, schema: Any, row: Any) -> bytes:
-    out = io.BytesIO(b"\0" + number.to_bytes(4, "big"))
-    out.seek(0, io.SEEK_END)
-    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), row)
-    return out.getvalue()
 
 
 def rows(decoded: Any, schema: pa.Schema = PAIR) -> list[Any]:
@@ -167,51 +150,11 @@ def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
         AVRO_CONFLUENT.encoder(PAIR, options(registry.url))
 
 
-class Gate(BaseHTTPRequestHandler):
-    """Passes on to the registry what has the right credentials; counts, and fails the first ``failing`` requests."""
-
-    target = ""
-    expected = ""
-    asked = 0
-    failing = 0
-
-    def answer(self) -> None:
-        kind = type(self)
-        kind.asked += 1
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if kind.asked <= kind.failing:
-            self.send_error(503)
-            return
-        if self.headers.get("Authorization", "") != kind.expected:
-            self.send_error(401)
-            return
-        answer = httpx.request(self.command, kind.target + self.path, content=body, headers={
-            "Content-Type": self.headers.get("Content-Type", "application/json")})  # fmt: skip
-        self.send_response(answer.status_code)
-        self.send_header("Content-Length", str(len(answer.content)))
-        self.end_headers()
-        self.wfile.write(answer.content)
-
-    do_GET = do_POST = answer
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture
 def gate(registry: EmbeddedRegistry) -> Iterator[tuple[str, type[Gate]]]:
     """A gate before the registry: its address, and its settings."""
-
-    class Own(Gate):
-        target = registry.url
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", Own
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with gate_before(registry.url) as found:
+        yield found
 
 
 def test_an_id_is_asked_for_once_and_again_after_failures(gate: Any, registry: EmbeddedRegistry) -> None:
@@ -266,34 +209,6 @@ def test_the_registry_restarts_and_stops_in_the_middle(
     starting.start()
     assert rows(decoder.decode(unknown)) == [{"id": 2, "name": None}]  # asked while it starts
     starting.join()
-
-
-def certificates(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1, which is its own authority, and its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "registry")])
-    now = dt.datetime.now(dt.timezone.utc)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return folder / "cert.pem", folder / "key.pem"
 
 
 def test_tls(tmp_path: Path) -> None:
