@@ -9,7 +9,7 @@ PLANNER = f"""
 import sys
 import kafka_sql.catalog.provider
 from kafka_sql.formats.registry import FORMATS
-for identifier in ("json", "avro", "csv", "raw", "debezium-json"):
+for identifier in FORMATS:
     FORMATS[identifier]
 print([name for name in {HEAVY} if name in sys.modules])
 """

@@ -10,20 +10,23 @@ import pyarrow as pa
 from kafka_sql.formats.avro.schema import parse
 from kafka_sql.formats.avro_confluent.columns import columns
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
-from kafka_sql.formats.avro_confluent.records import record_decoder, record_encoder
 from kafka_sql.formats.avro_confluent.tables import table_schema
 from kafka_sql.formats.confluent.columns import inferring
-from kafka_sql.formats.confluent.decoder import METADATA
+from kafka_sql.formats.confluent.registered import METADATA
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    from kafka_sql.formats.avro_confluent.records import record_decoder
+
     own = parse(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
     return record_decoder(schema, own, AVRO_CONFLUENT_OPTIONS, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.avro_confluent.records import record_encoder
+
     return record_encoder(
         schema, table_schema(schema, AVRO_CONFLUENT_OPTIONS, options), AVRO_CONFLUENT_OPTIONS, options
     )

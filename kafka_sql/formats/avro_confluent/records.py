@@ -8,10 +8,11 @@ from kafka_sql.formats.avro.decoder import Reader
 from kafka_sql.formats.avro.encoder import Writer
 from kafka_sql.formats.avro.plan import Mismatch, plan
 from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.confluent.client import Registered, registry
+from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import FramedDecoder
 from kafka_sql.formats.confluent.encoder import FramedEncoder
 from kafka_sql.formats.confluent.options import RegistryOptions, settings
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.options import Options
 
 

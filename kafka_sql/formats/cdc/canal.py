@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
 from kafka_sql.formats.cdc.json import Keep, change_format
-from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
 from kafka_sql.options import Option, Options
 from kafka_sql.options.java_pattern import java_pattern
@@ -58,6 +57,8 @@ def _keep(options: Options) -> Keep | None:
     wanted = {field: pattern for field, pattern in patterns.items() if pattern is not None}
     if not wanted:
         return None
+    from kafka_sql.formats.json.decoder import JsonDecoder
+
     decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in wanted]), Options(JSON_OPTIONS, _IGNORE))
 
     def keep(payloads: pa.BinaryArray) -> pa.BooleanArray:

@@ -15,15 +15,14 @@ from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.avro.schema import Type, parse
 from kafka_sql.formats.avro_confluent.columns import record_columns
-from kafka_sql.formats.avro_confluent.records import record_decoder, record_encoder
 from kafka_sql.formats.avro_confluent.tables import table_schema
 from kafka_sql.formats.cdc.debezium import DEBEZIUM
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
-from kafka_sql.formats.confluent.client import Registered
 from kafka_sql.formats.confluent.columns import Columns, inferring
 from kafka_sql.formats.confluent.options import registry_options
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.declared import KEY
 from kafka_sql.formats.format import Decoded, Decoder, Encoder, Format
 from kafka_sql.options import Options
@@ -105,6 +104,8 @@ class _Documents:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    from kafka_sql.formats.avro_confluent.records import record_decoder
+
     def documents(document: pa.Schema) -> Decoder:
         known = _with_types(document, schema, nullable=True)
         return _Documents(record_decoder(document, _reading_schema(known, options), OPTIONS, options))
@@ -113,6 +114,8 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.avro_confluent.records import record_encoder
+
     def documents(document: pa.Schema) -> Encoder:
         known = _with_types(document, schema, nullable=False)
         given = options.get(OPTIONS.schema)

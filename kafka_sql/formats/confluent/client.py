@@ -6,13 +6,13 @@ import functools
 import random
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
 
 from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
 from kafka_sql.formats.confluent.options import NAMES, Settings
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.confluent.tls import context
 
 PATIENCE: Final = 60.0  # seconds for which a registry that does not answer is asked again
@@ -21,20 +21,6 @@ _LONGEST_PAUSE: Final = 2.0
 _TEMPORARY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TIMEOUT: Final = 10.0
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
-
-
-@dataclass(frozen=True)
-class Registered:
-    """A schema in a registry.
-
-    Attributes:
-        number: its id.
-        references: names and texts of the schemas that it refers to, each behind those that it refers to itself.
-    """
-
-    number: int
-    text: str
-    references: tuple[tuple[str, str], ...] = ()
 
 
 @functools.lru_cache(maxsize=64)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafka_sql.errors import MissingOptionError, SchemaError
-from kafka_sql.formats.confluent.client import Registered, registry
 from kafka_sql.formats.confluent.options import RegistryOptions, settings
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.format import Inferred
 from kafka_sql.options import Options
 
@@ -32,6 +32,8 @@ def inferring(
             SchemaRegistryError: the registry has none, or does not answer.
             SchemaError: a field has no type in a table.
         """
+        from kafka_sql.formats.confluent.client import registry
+
         given, subject = options.get(known.schema), options.get(known.subject)
         if given is not None:
             found, what = Registered(0, given), f"of option '{known.schema.key}'"

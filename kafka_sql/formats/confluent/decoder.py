@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaNotFoundError
-from kafka_sql.formats.confluent.client import Registered, SchemaRegistry
+from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.framing import HEADER, ids, spread
+from kafka_sql.formats.confluent.registered import SCHEMA_ID, SUBJECT_NAME, Registered
 from kafka_sql.formats.format import Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
-
-SCHEMA_ID: Final = "schema-id"
-SUBJECT_NAME: Final = "subject"
-METADATA: Final = {SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()}
 
 
 class Reader(Protocol):

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.columns import inferring
-from kafka_sql.formats.confluent.decoder import METADATA
-from kafka_sql.formats.confluent.encoder import FramedEncoder
 from kafka_sql.formats.confluent.options import settings
+from kafka_sql.formats.confluent.registered import METADATA
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.json_confluent.columns import columns
 from kafka_sql.formats.json_confluent.derive import table_schema
 from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
-from kafka_sql.formats.json_confluent.records import JsonConfluentDecoder, JsonWriter
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    from kafka_sql.formats.confluent.client import registry
+    from kafka_sql.formats.json_confluent.records import JsonConfluentDecoder
+
     registry(settings(REGISTRY, options))  # settings in error are told, although reading asks for nothing
     return JsonConfluentDecoder(schema, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.confluent.encoder import FramedEncoder
+    from kafka_sql.formats.json_confluent.records import JsonWriter
+
     return FramedEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, TypeAlias
 
-from kafka_sql.formats.confluent.client import Registered
 from kafka_sql.formats.confluent.columns import Columns, quoted
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.json_confluent.derive import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]

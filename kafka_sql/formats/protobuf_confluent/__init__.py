@@ -8,20 +8,19 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.confluent.client import Registered
 from kafka_sql.formats.confluent.columns import Columns, inferring
-from kafka_sql.formats.confluent.decoder import METADATA
-from kafka_sql.formats.confluent.encoder import FramedEncoder
+from kafka_sql.formats.confluent.registered import METADATA, Registered
 from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
-from kafka_sql.formats.protobuf.inferred import message_columns
-from kafka_sql.formats.protobuf_confluent.compiling import chosen
-from kafka_sql.formats.protobuf_confluent.derive import derive
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
-from kafka_sql.formats.protobuf_confluent.records import MessageWriter, ProtobufConfluentDecoder
 from kafka_sql.options import Options
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
+    from kafka_sql.formats.confluent.encoder import FramedEncoder
+    from kafka_sql.formats.protobuf_confluent.compiling import chosen
+    from kafka_sql.formats.protobuf_confluent.derive import derive
+    from kafka_sql.formats.protobuf_confluent.records import MessageWriter
+
     given = options.get(REGISTRY.schema)
     text = derive(schema) if given is None else given
     try:
@@ -33,10 +32,15 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
+    from kafka_sql.formats.protobuf_confluent.records import ProtobufConfluentDecoder
+
     return ProtobufConfluentDecoder(schema, options, metadata)
 
 
 def _infer(options: Options) -> Inferred:
+    from kafka_sql.formats.protobuf.inferred import message_columns
+    from kafka_sql.formats.protobuf_confluent.compiling import chosen
+
     def columns(found: Registered) -> Columns:
         return message_columns(chosen(found, options.get(MESSAGE)))
 

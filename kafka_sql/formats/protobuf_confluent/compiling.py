@@ -14,7 +14,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 
-from kafka_sql.formats.confluent.client import Registered
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.protobuf import descriptors
 
 _MAIN: Final = "kafka_sql_schema.proto"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, SchemaError
-from kafka_sql.formats.confluent.client import Registered
 from kafka_sql.formats.confluent.framing import header
+from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.declared import KEY
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
 from kafka_sql.formats.json_confluent.columns import columns
