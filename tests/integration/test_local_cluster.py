@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.long  # a Spark application of its own, with three more JVMs
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_reads_and_writes(topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create(2)
     for partition in range(2):
@@ -29,7 +29,7 @@ def test_reads_and_writes(topics: Topics, tmp_path: Path) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=580,
+        timeout=1780,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
     assert done.returncode == 0, done.stderr

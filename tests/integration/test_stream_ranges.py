@@ -211,6 +211,20 @@ def test_an_end_that_does_not_exist_yet_is_waited_for(topics: Topics) -> None:
     assert (query.values(), query.values()) == ([b"c", b"d"], [])
 
 
+def test_fewer_offsets_than_the_least_come_when_the_delay_has_passed(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a")
+    least = {"scan_min__offsets__per__trigger": "3"}
+    patient = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 h"))
+    hasty = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 ms"))
+    assert (patient.values(), hasty.values()) == ([b"a"], [b"a"])
+    topics.put(topic, b"b")
+    assert patient.values() == []
+    eventually(hasty.values, [b"b"])
+    topics.put(topic, b"c", b"d")
+    assert patient.values() == [b"b", b"c", b"d"]
+
+
 def test_an_empty_range_and_a_start_behind_the_end(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(5)))
