@@ -166,13 +166,14 @@ def sources(progress: Json) -> list[SourceMetrics]:
 
 
 def _source(source: Json) -> SourceMetrics | None:
-    end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
-    if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "version" in latest):
+    end, latest = parsed(source.get("endOffset")), parsed(source.get("latestOffset"))
+    # PySpark 4.1 asks no source for its report, and shows the end of the batch for it
+    if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "table" in latest):
         return None
     try:
         current = from_json(end).positions
         return SourceMetrics(
-            str(latest.get("table", "")),
+            str(latest["table"]),
             current,
             from_json(latest).offsets,
             flat(latest.get("committedOffsets", {})),
@@ -184,7 +185,7 @@ def _source(source: Json) -> SourceMetrics | None:
         return None
 
 
-def _parsed(offset: Any) -> Any:
+def parsed(offset: Any) -> Any:
     """An offset in the JSON of the whole progress is JSON; alone, it is its text."""
     if not isinstance(offset, str):
         return offset

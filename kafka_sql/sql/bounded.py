@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -23,6 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import CheckpointError
+from kafka_sql.observability.metrics import parsed
 from kafka_sql.options import connector as opt
 from kafka_sql.source.checkpoint import from_json
 
@@ -113,15 +114,19 @@ def _stop(query: StreamingQuery) -> None:
 
 
 def _at_end(progress: StreamingQueryProgress | None) -> bool:
-    return progress is not None and bool(progress.sources) and all(reached(s.endOffset) for s in progress.sources)
+    # its JSON: PySpark 4.1 makes Python's text of the offsets in it
+    sources = json.loads(progress.json)["sources"] if progress is not None else []
+    return bool(sources) and all(reached(source.get("endOffset")) for source in sources)
 
 
-def reached(end: str | None) -> bool:
-    """Whether an offset of a source, as Spark shows it, is the end of a bounded range of ours."""
-    if not end or end == "null":
-        return False
+def reached(end: Any) -> bool:
+    """Whether an offset of a source, as Spark shows it, is the end of a bounded range of ours.
+
+    Args:
+        end: JSON, or its text.
+    """
     try:
-        progress = from_json(json.loads(end))
-    except (ValueError, CheckpointError):  # another source's
+        progress = from_json(parsed(end))
+    except CheckpointError:  # another source's
         return False
     return bool(progress.stops) and all(progress.offsets.get(p, stop) >= stop for p, stop in progress.stops.items())
