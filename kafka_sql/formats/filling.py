@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, load, store
+from kafka_sql.compiled import load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import slots as s
 
@@ -22,37 +22,37 @@ STATE: Final = 4
 # An array's elements by address: numba would ask of each index whether it counts from the end, and of each stride.
 
 
-@compiled
+@part
 def get(array: int, index: int) -> int:
     """An element of an array of int64."""
     return load(array + 8 * index, types.int64)
 
 
-@compiled
+@part
 def put(array: int, index: int, value: int) -> None:
     """Write an element of an array of int64."""
     store(array + 8 * index, types.int64(value))
 
 
-@compiled
+@part
 def rule(program: int, slot: int, column: int) -> int:
     """A number of a slot's row in the program."""
     return load(program + 8 * (p.WIDTH * slot + column), types.int64)
 
 
-@compiled
+@part
 def place(slots: int, slot: int, column: int) -> int:
     """A number of a slot's row."""
     return load(slots + 8 * (s.COLUMNS * slot + column), types.int64)
 
 
-@compiled
+@part
 def name(names: int, row: int, column: int) -> int:
     """A number of a name's row in the program."""
     return load(names + 8 * (p.NAME_WIDTH * row + column), types.int64)
 
 
-@compiled
+@part
 def put_null(
     program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, nulls: np.ndarray, slot: int
 ) -> int:
@@ -82,7 +82,7 @@ def put_null(
     return -1
 
 
-@compiled
+@part
 def undo(program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, rows: int) -> None:
     """Forget what was appended behind so many rows."""
     root = len(counts)

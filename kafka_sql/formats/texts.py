@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, high_product, inlined, load, store
+from kafka_sql.compiled import high_product, inlined, load, part, store
 
 BAD: Final = -(1 << 62)  # no date and no time is this
 
@@ -119,7 +119,7 @@ def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     return True, -value if flags & NEGATIVE else value
 
 
-@compiled
+@part
 def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int) -> bool:
     """Write digits as a DECIMAL of 128 bits, half rounded up; whether they are one.
 
@@ -149,7 +149,7 @@ def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, l
     return True
 
 
-@compiled
+@part
 def _digits(at: int, count: int) -> int:
     value, bad = types.int64(0), types.int64(0)
     for i in range(count):
@@ -159,7 +159,7 @@ def _digits(at: int, count: int) -> int:
     return value if bad >= 0 else -1
 
 
-@compiled
+@part
 def day(at: int, end: int) -> int:
     """Days since 1970 of ``2020-12-30``, ten bytes; BAD where they are none."""
     if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
@@ -180,7 +180,7 @@ def day(at: int, end: int) -> int:
     return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
 
 
-@compiled
+@part
 def clock(at: int, end: int) -> tuple[int, int]:
     """Nanoseconds of a day of ``12:13:14`` or ``12:13:14.5``, and where it ends; BAD where there are none."""
     if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
@@ -204,7 +204,7 @@ def clock(at: int, end: int) -> tuple[int, int]:
     return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, at
 
 
-@compiled
+@part
 def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
     """Microseconds since 1970 of ``2020-12-30 12:13:14.5``, and where it ends; BAD where there are none.
 
@@ -225,7 +225,7 @@ def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
     return days * (_DAY * 1_000_000) + nanos // 1000, at
 
 
-@compiled
+@part
 def base64(at: int, end: int, target: int) -> tuple[int, int]:
     """Write the bytes of base64 in groups of four, as long as there are such; where the text and the bytes end.
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, inlined, load, trailing_zeros
+from kafka_sql.compiled import inlined, load, part, trailing_zeros
 from kafka_sql.formats.csv.values import strip
 
 _CR: Final = 13
@@ -19,13 +19,13 @@ _CRS: Final = np.uint64(0x0D0D_0D0D_0D0D_0D0D)
 _LFS: Final = np.uint64(0x0A0A_0A0A_0A0A_0A0A)
 
 
-@compiled
+@part
 def all_of(byte: int, other: int) -> int:
     """A word of a byte alone, or of another where there is none."""
     return np.uint64(byte if byte >= 0 else other) * _ONES
 
 
-@compiled
+@part
 def _zeros(word: int) -> int:
     """A word whose lowest bit that is set stands in the first byte of ``word`` that is 0."""
     return (word - _ONES) & ~word & _TOPS
@@ -48,7 +48,7 @@ def _find(at: int, end: int, limit: int, a: int, b: int, c: int, d: int) -> int:
     return min(at, end)
 
 
-@compiled
+@part
 def cut_quoted(
     at: int, end: int, limit: int, separator: int, quote: int, escape: int
 ) -> tuple[int, int, int, bool, bool]:
@@ -112,7 +112,7 @@ def cut(
     return start, stop, at + 1, more, escaped
 
 
-@compiled
+@part
 def has_elements(start: int, stop: int, inner: int) -> bool:
     """Whether the text of an array or row has elements: a blank one has not."""
     low, high = strip(start, stop)
@@ -123,7 +123,7 @@ def has_elements(start: int, stop: int, inner: int) -> bool:
     return start < stop
 
 
-@compiled
+@part
 def is_strange(at: int, end: int, comments: bool) -> bool:
     """Whether a payload may be in another encoding, or begin with a comment."""
     if at == end:

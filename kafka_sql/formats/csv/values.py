@@ -6,7 +6,7 @@ from typing import Final
 
 from numba import types
 
-from kafka_sql.compiled import compiled, copy, inlined, load, store
+from kafka_sql.compiled import copy, inlined, load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import texts
 
@@ -16,7 +16,7 @@ _SPACE: Final = 32
 _GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads what is before in the Julian calendar
 
 
-@compiled
+@part
 def strip(at: int, stop: int) -> tuple[int, int]:
     """The text without what Java's String.trim removes."""
     while at < stop and load(at, types.uint8) <= _SPACE:
@@ -26,7 +26,7 @@ def strip(at: int, stop: int) -> tuple[int, int]:
     return at, stop
 
 
-@compiled
+@part
 def same(at: int, other: int, size: int) -> bool:
     same = True
     for i in range(size):
@@ -34,7 +34,7 @@ def same(at: int, other: int, size: int) -> bool:
     return same
 
 
-@compiled
+@part
 def _copy(at: int, stop: int, limit: int, target: int) -> None:
     """Copy a text, eight bytes at a time where that many can be read."""
     if stop <= limit:
@@ -46,7 +46,7 @@ def _copy(at: int, stop: int, limit: int, target: int) -> None:
         copy(target, at, stop - at)
 
 
-@compiled
+@part
 def unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> int:
     """Write a text that has escapes or doubled quotes; where it ends."""
     while at < stop:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, copy, inlined, load, store
+from kafka_sql.compiled import copy, load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import texts
 from kafka_sql.formats.json import strings
@@ -17,7 +17,7 @@ _TRUE, _NULL, _ALSE = 0x65757274, 0x6C6C756E, 0x65736C61  # four bytes as a litt
 _DEEPEST: Final = 60  # of what no column takes
 
 
-@compiled
+@part
 def space(at: int, end: int) -> int:
     while at < end:
         byte = load(at, types.uint8)
@@ -27,7 +27,7 @@ def space(at: int, end: int) -> int:
     return at
 
 
-@compiled
+@part
 def literal(at: int, end: int) -> int:
     """The length of true, false or null; 0 where there is none."""
     if end - at >= 4:
@@ -39,7 +39,7 @@ def literal(at: int, end: int) -> int:
     return 0
 
 
-@compiled
+@part
 def colon(at: int, end: int) -> int:
     """Where the value behind a name begins; -1 where there is none."""
     at = space(at, end)
@@ -49,7 +49,7 @@ def colon(at: int, end: int) -> int:
     return at if at < end else -1
 
 
-@compiled
+@part
 def _skip_name(at: int, end: int, limit: int) -> int:
     if at >= end or load(at, types.uint8) != QUOTE:
         return -1
@@ -57,7 +57,7 @@ def _skip_name(at: int, end: int, limit: int) -> int:
     return colon(at, end) if at >= 0 else -1
 
 
-@compiled
+@part
 def skip(at: int, end: int, limit: int) -> int:
     """Where a value ends that no column takes; -1 where it is no JSON, or nested too deep for this."""
     depth, objects = 0, np.uint64(0)  # a bit for each that is open
@@ -107,7 +107,7 @@ def skip(at: int, end: int, limit: int) -> int:
             objects >>= np.uint64(1)
 
 
-@compiled
+@part
 def same(at: int, other: int, size: int) -> bool:
     while size >= 8:
         if load(at, types.uint64) != load(other, types.uint64):
@@ -124,7 +124,7 @@ def same(at: int, other: int, size: int) -> bool:
     return True
 
 
-@compiled
+@part
 def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, fields: int, guess: int) -> int:
     """Which field a name in quotes is; -1 where it is none, -2 where it has escapes."""
     for j in range(fields):
@@ -138,7 +138,7 @@ def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, field
     return -1
 
 
-@inlined
+@part
 def scalar(
     at: int,
     end: int,
