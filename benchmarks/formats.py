@@ -18,10 +18,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import fastavro
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
+from google.protobuf import message_factory
 
 from kafka_sql.formats.avro.decoder import Reader
 from kafka_sql.formats.avro.derive import derive
@@ -30,6 +32,10 @@ from kafka_sql.formats.avro.plan import plan
 from kafka_sql.formats.avro.schema import parse
 from kafka_sql.formats.confluent.framing import HEADER, header, ids
 from kafka_sql.formats.memory import bytes_and_offsets
+from kafka_sql.formats.protobuf.decoder import Reader as MessageReader
+from kafka_sql.formats.protobuf.encoder import Writer as MessageWriter
+from kafka_sql.formats.protobuf_confluent.compiling import compiled
+from kafka_sql.formats.protobuf_confluent.derive import derive as derive_proto
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
 
@@ -66,7 +72,8 @@ def main() -> int:
     batch = rows(arguments.records)
     print(f"Python {platform.python_version()}, pyarrow {pa.__version__}, {arguments.records:,} records of 9 fields;")
     print("microseconds of CPU a record:")
-    for contest in [*json_contests(batch), *csv_contests(batch), *avro_contests(batch), *confluent_contests(batch)]:
+    for contest in [*json_contests(batch), *csv_contests(batch), *avro_contests(batch), *confluent_contests(batch),
+                    *protobuf_contests(batch)]:  # fmt: skip
         ours, theirs = measure(contest, arguments.rounds)
         scale = 1e6 / arguments.records
         print(
@@ -222,6 +229,36 @@ def confluent_contests(batch: pa.RecordBatch) -> list[Contest]:
     return [
         Contest("avro-confluent read", read, "avro", lambda: decoder.decode(payloads)),
         Contest("avro-confluent write", lambda: writer.write(batch, header(7)), "avro", lambda: encoder.encode(batch)),
+    ]
+
+
+def protobuf_contests(batch: pa.RecordBatch) -> list[Contest]:
+    """Against protobuf's own library, record by record, into columns and out of them."""
+    kind = compiled(derive_proto(SCHEMA)).message_types_by_name["Record"]
+    message: Any = message_factory.GetMessageClass(kind)
+    reader = MessageReader(SCHEMA, kind, read_defaults=False, ignore_errors=False)
+    writer = MessageWriter(SCHEMA, kind)
+    payloads = writer.write(batch)
+    data, offsets = bytes_and_offsets(payloads)
+    places, every = offsets.astype("int64"), np.arange(len(payloads))
+    texts = payloads.to_pylist()
+
+    def read() -> pa.RecordBatch:
+        many = [message.FromString(text) for text in texts]
+        return pa.RecordBatch.from_arrays(
+            [pa.array([getattr(one, f.name) for one in many], f.type) for f in SCHEMA], schema=SCHEMA
+        )
+
+    def write() -> list[bytes]:
+        return [message(**row).SerializeToString() for row in batch.to_pylist()]
+
+    check(reader.read(data, places[:-1], places[1:], every)[0], batch)
+    check(read().columns, batch)
+    if write() != texts:
+        sys.exit("FAILED: protobuf's library writes other bytes")
+    return [
+        Contest("protobuf read", lambda: reader.read(data, places[:-1], places[1:], every), "google.protobuf", read),
+        Contest("protobuf write", lambda: writer.write(batch), "google.protobuf", write),
     ]
 
 
