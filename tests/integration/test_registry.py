@@ -108,7 +108,7 @@ def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
         (good[:-1], "the payload ends before the value does"),
     ):
         with pytest.raises(DecodeError) as e:
-            decoder.decode(pa.array([good, good, bad, good]))
+            decoder.decode(pa.array([good, good, bad, good, b"x"]))
         assert e.value.row == 2
         assert words in str(e.value)
 

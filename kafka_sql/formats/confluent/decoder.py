@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaNotFoundError
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.framing import HEADER, ids, spread
+from kafka_sql.formats.confluent.framing import HEADER, framed, ids, spread
 from kafka_sql.formats.confluent.registered import SCHEMA_ID, SUBJECT_NAME, Registered
 from kafka_sql.formats.format import Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
@@ -68,11 +68,13 @@ class FramedDecoder:
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
+        kept, headless = framed(data, offsets, kept)
         found = ids(data, offsets, kept)
         if len(found) and (found == found[0]).all():
             columns = self._reader(int(found[0]), int(kept[0])).read(data, offsets, kept, HEADER)
         else:
             columns = self._by_schema(data, offsets, kept, found)
+        ids(data, offsets, headless)  # says what is wrong
         rows = pa.array(kept, pa.int64()) if payloads.null_count else None
         return Decoded(columns, rows, metadata(self._metadata, found, self._subject))
 

@@ -32,6 +32,17 @@ def headless(
     return wrong
 
 
+def framed(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], ignore: bool = False
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Those of ``rows`` before the first without a header, and that one; with errors ignored, all that have one."""
+    wrong = headless(data, offsets, rows)
+    if ignore:
+        return rows[~wrong], rows[:0]
+    first = int(np.argmax(wrong)) if wrong.any() else len(rows)
+    return rows[:first], rows[first : first + 1]
+
+
 def ids(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint32]:

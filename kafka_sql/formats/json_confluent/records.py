@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import headless, ids, without_header
+from kafka_sql.formats.confluent.framing import framed, ids, without_header
 from kafka_sql.formats.format import Decoded
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
@@ -44,18 +44,15 @@ class JsonConfluentDecoder:
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        wrong = headless(data, offsets, kept)
-        first = int(np.argmax(wrong)) if wrong.any() else len(kept)
-        framed = kept[~wrong] if self._ignore else kept[:first]
-        documents = without_header(payloads if len(framed) == len(payloads) else payloads.take(framed))
+        good, headless = framed(data, offsets, kept, self._ignore)
+        documents = without_header(payloads if len(good) == len(payloads) else payloads.take(good))
         try:
             made = self._documents.decode(documents)
         except DecodeError as e:
-            raise DecodeError(int(framed[e.row]), e.field, e.reason) from e
-        if not self._ignore:
-            ids(data, offsets, kept[first : first + 1])  # says what is wrong
-        origins = framed if made.rows is None else framed[np.asarray(made.rows)]
-        aligned = made.rows is None and len(framed) == len(payloads)
+            raise DecodeError(int(good[e.row]), e.field, e.reason) from e
+        ids(data, offsets, headless)  # says what is wrong
+        origins = good if made.rows is None else good[np.asarray(made.rows)]
+        aligned = made.rows is None and len(good) == len(payloads)
         found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
         rows = None if aligned else pa.array(origins, pa.int64())
         return Decoded(made.columns, rows, metadata_of(self._metadata, found, self._subject))

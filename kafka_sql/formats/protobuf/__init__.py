@@ -1,6 +1,7 @@
 """The protobuf format: messages of compiled descriptors, a whole buffer at a time.
 
-A descriptor becomes a program (columns.py, plan.py, encoder.py) that compiled loops carry out (reading.py, writing.py).
+A descriptor becomes a program (columns.py, plan.py, encoder.py) that compiled loops carry out (reading.py, writing.py);
+finishing.py and holding.py are between their columns and the table's.
 """
 
 from __future__ import annotations

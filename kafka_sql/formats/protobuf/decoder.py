@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError as NoMessage
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.protobuf import instructions as i
 from kafka_sql.formats.protobuf import reading
+from kafka_sql.formats.protobuf.pieces import BYTES_ROOM
 from kafka_sql.formats.protobuf.plan import Plan, plan
 from kafka_sql.formats.slots import Slots
 
@@ -120,7 +121,7 @@ class Reader:
         if reason == i.FULL:
             self._room[slot] = max(2 * self._room[slot], float(slots.counts[slot]) * grown)
         else:
-            if slots.table[slot, reading.BYTES_ROOM] == 2**31 - 1:
+            if slots.table[slot, BYTES_ROOM] == 2**31 - 1:
                 raise OverflowError("a column of more than 2 GiB in one buffer")
             self._bytes[slot] = max(2 * self._bytes[slot], float(slots.used[slot]) * grown)
 

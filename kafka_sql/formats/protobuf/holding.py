@@ -1,4 +1,4 @@
-"""A table's columns as the compiled loops take them: the way back of columns.finisher."""
+"""A table's columns as the compiled loops take them: the way back of finishing.py."""
 
 from __future__ import annotations
 

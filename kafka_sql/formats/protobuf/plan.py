@@ -14,7 +14,8 @@ import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.protobuf import instructions as i
-from kafka_sql.formats.protobuf.columns import Column, columns, finishers
+from kafka_sql.formats.protobuf.columns import Column, columns
+from kafka_sql.formats.protobuf.finishing import finishers
 from kafka_sql.formats.slots import Node, nodes
 
 _INT64: Final = 2**63

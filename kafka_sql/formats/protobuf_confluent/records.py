@@ -12,7 +12,7 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import HEADER, headless, ids
+from kafka_sql.formats.confluent.framing import HEADER, framed, ids
 from kafka_sql.formats.confluent.options import settings
 from kafka_sql.formats.format import Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
@@ -55,10 +55,7 @@ class ProtobufConfluentDecoder:
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        wrong = headless(data, offsets, kept)
-        first = int(np.argmax(wrong)) if wrong.any() else len(kept)
-        last = kept[first : first + 1]
-        kept = kept[~wrong] if self._ignore else kept[:first]
+        kept, headless = framed(data, offsets, kept, self._ignore)
         found = ids(data, offsets, kept)
         starts, ends = offsets[kept].astype(np.int64) + HEADER, offsets[kept + 1].astype(np.int64)
         parts: list[list[pa.Array]] = []
@@ -73,8 +70,7 @@ class ProtobufConfluentDecoder:
                 origins.append(rows)
         if errors:
             raise min(errors, key=lambda e: e.row)
-        if not self._ignore:
-            ids(data, offsets, last)  # says what is wrong
+        ids(data, offsets, headless)  # says what is wrong
         rows = np.concatenate(origins)
         columns = _joined(self._schema, parts)
         if len(parts) > 1:
