@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -41,7 +42,7 @@ class Node:
     nested: bool
     children: list[Node] = field(default_factory=list)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes of a value; 0 for a ROW, -1 for texts, -2 for arrays and maps."""
         t = self.field.type
@@ -92,14 +93,8 @@ class Slots:
             valid = np.empty(n, np.uint8)
             data = np.empty(int(bytes_room[node.slot]) if node.width == -1 else 0, np.uint8)
             self._memory[node.slot] = (values, valid, data)
-            self.table[node.slot] = (
-                values.ctypes.data,
-                valid.ctypes.data,
-                data.ctypes.data,
-                n,
-                len(data),
-                node.width,
-            )
+            addresses = (a.__array_interface__["data"][0] for a in (values, valid, data))  # at half ctypes' cost
+            self.table[node.slot] = (*addresses, n, len(data), node.width)
 
     def enlarge(self, slot: int, room: int, bytes_room: int) -> None:
         """Make room for so many entries and bytes; what is there is kept."""
