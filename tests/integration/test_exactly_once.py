@@ -54,6 +54,29 @@ def test_a_stream_over_restarts(spark: Any, sql: Any, topics: Topics, tmp_path: 
     assert committed(topics, target, 120, 2) == [*range(60), *range(100, 160)]
 
 
+def test_several_sinks_in_one_statement_set(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, *targets = topics.create(2), topics.create(2), topics.create()
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    for i, target in enumerate(targets):
+        sql(f"CREATE TABLE tgt{i} (a INT) {exactly_once(topics, target, f'several-{i}')}")
+    both = """EXECUTE STATEMENT SET BEGIN
+        INSERT INTO tgt0 SELECT a FROM src WHERE a < 3; INSERT INTO tgt1 SELECT a + 10 FROM src; END"""
+    topics.put(source, b'{"a": 1}', b'{"a": 2}', b'{"a": 3}')
+    sql(both)
+    spark.table("src").selectExpr("a + 20").write.insertInto("tgt1")
+    assert committed(topics, targets[0], 2, 2) == [1, 2]
+    assert committed(topics, targets[1], 6) == [11, 12, 13, 21, 22, 23]
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    for _ in range(2):  # the second time from its checkpoints
+        queries = [spark.streams.get(row[0]) for row in sql(both).collect()]
+        for query in queries:
+            query.processAllAvailable()
+            query.stop()
+    assert committed(topics, targets[0], 4, 2) == [1, 1, 2, 2]
+    assert committed(topics, targets[1], 9) == [11, 11, 12, 12, 13, 13, 21, 22, 23]
+
+
 def test_a_failing_insert_is_not_seen(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (a INT NOT NULL, b DOUBLE) {exactly_once(topics, topic, 'failing')}")

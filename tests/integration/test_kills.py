@@ -59,43 +59,49 @@ def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("master", "lives"), [("local[2,8]", 12), ("local-cluster[2,1,1024]", 6)])
+def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path, master: str, lives: int) -> None:
+    """Drivers in each life; in every second one, what works for it, while it works: workers, or executors with them."""
+    processes = workers if master.startswith("local[") else executors
     with EmbeddedKafka() as kafka:
         topics, chance = Topics(kafka.bootstrap_servers), random.Random(1)
         source, target = topics.create(3), topics.create(3)
-        sent = 0
-        for life in range(12):
-            with running(kafka.bootstrap_servers, source, target, tmp_path) as (python, java):
-                before = seen(topics, target)
-                for _ in range(3):
+        sent = killed = 0
+        for life in range(lives):
+            with running(kafka.bootstrap_servers, source, target, tmp_path, master) as (python, java):
+                sent = send(topics, source, sent)
+                await_rows(topics, target, sent)
+                for _ in range(3 if life % 2 else 0):
                     sent = send(topics, source, sent)
-                    if life % 3 == 2:
-                        kill_workers(java)
-                await_rows(topics, target, before + 100)
+                    time.sleep(chance.uniform(0, 0.5))  # into a batch, at any place of it
+                    killed += kill(processes(java))
+                    await_rows(topics, target, sent)
                 send_until = time.monotonic() + chance.uniform(0, 3)
                 while time.monotonic() < send_until:
                     sent = send(topics, source, sent)
-                for process in (java, python):
-                    os.kill(process, signal.SIGKILL)
-        with running(kafka.bootstrap_servers, source, target, tmp_path):
+                kill([java, python])
+        with running(kafka.bootstrap_servers, source, target, tmp_path, master):
             found = oracle.read(kafka.bootstrap_servers, target, 3, sent, 400, None)
     verdict = found.verdict(sent)
     assert oracle.right(verdict), verdict
+    assert killed >= lives
 
 
 @contextlib.contextmanager
-def running(bootstrap: str, source: str, target: str, folder: Path) -> Any:
+def running(bootstrap: str, source: str, target: str, folder: Path, master: str) -> Any:
     """Process ids of the query's Python and Java, which are killed at the end."""
-    command = [sys.executable, "-m", "tests.kills.spark_query", bootstrap, source, target, "spark-kills", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    command = [sys.executable, "-m", "tests.kills.spark_query", bootstrap, source, target, "spark-kills"]
+    command += [str(folder / "checkpoints"), master]
+    with (
+        (folder / "driver.err").open("ab") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
         assert process.stdout is not None
         python, java = map(int, process.stdout.readline().split())
         try:
             yield python, java
         finally:
-            for one in (java, python):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one, signal.SIGKILL)
+            kill([java, python])
 
 
 def send(topics: Topics, topic: str, start: int) -> int:
@@ -107,20 +113,41 @@ def send(topics: Topics, topic: str, start: int) -> int:
     return start + 100
 
 
-def seen(topics: Topics, topic: str) -> int:
-    return len(oracle.read(topics.bootstrap, topic, 3, 0, 2, None).numbers)
-
-
 def await_rows(topics: Topics, topic: str, count: int) -> None:
     found = oracle.read(topics.bootstrap, topic, 3, count, 400, None)
     assert len(found.numbers) >= count, "no progress"
 
 
-def kill_workers(java: int) -> None:
-    """All Python processes below Spark's, at whatever they are; the daemon that forks them, too."""
-    children = Path(f"/proc/{java}/task").glob("*/children")
-    for child in {int(word) for path in children for word in path.read_text().split()}:
-        below = Path(f"/proc/{child}/task/{child}/children").read_text().split()
-        for worker in map(int, below):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
+def kill(processes: list[int]) -> int:
+    """How many of them there were."""
+    gone = 0
+    for one in processes:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            gone += 1
+    return len(processes) - gone
+
+
+def workers(java: int) -> list[int]:
+    """All Python processes that Spark's daemons have forked, whatever they do."""
+    return [worker for daemon in children(java) for worker in children(daemon)]
+
+
+def executors(java: int) -> list[int]:
+    """The Javas of a local cluster."""
+    return [one for one in children(java) if b"CoarseGrainedExecutorBackend" in command_of(one)]
+
+
+def children(process: int) -> list[int]:
+    with contextlib.suppress(FileNotFoundError):
+        return [
+            int(word) for path in Path(f"/proc/{process}/task").glob("*/children") for word in path.read_text().split()
+        ]
+    return []
+
+
+def command_of(process: int) -> bytes:
+    with contextlib.suppress(FileNotFoundError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""

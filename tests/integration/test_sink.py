@@ -136,7 +136,9 @@ def test_a_streaming_aggregate_writes_what_each_batch_has_changed(
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql(f"CREATE TABLE src (word STRING) {topics.with_options(source)}")
-    sql(f"CREATE TABLE t (word STRING, n BIGINT, PRIMARY KEY (word) NOT ENFORCED) {upsert(topics, target)}")
+    delivery = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "words"}
+    options = upsert(topics, target, **delivery)
+    sql(f"CREATE TABLE t (word STRING, n BIGINT, PRIMARY KEY (word) NOT ENFORCED) {options}")
     insert = "INSERT INTO t SELECT word, count(*) FROM src GROUP BY word"
     topics.put(source, b'{"word": "a"}', b'{"word": "b"}', b'{"word": "a"}')
     query = spark.streams.get(sql(insert).collect()[0][0])
@@ -149,7 +151,7 @@ def test_a_streaming_aggregate_writes_what_each_batch_has_changed(
     query.processAllAvailable()
     query.stop()
     written: dict[str, list[int]] = {}
-    for message in topics.take(target, 5, 2):
+    for message in topics.take(target, 5, 2, **{"isolation.level": "read_committed"}):
         row = json.loads(message.value() or b"")
         assert json.loads(message.key() or b"") == {"word": row["word"]}
         written.setdefault(row["word"], []).append(row["n"])

@@ -1,5 +1,5 @@
 """A continuous query on Spark that copies numbers, exactly once: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE
-TARGET PREFIX CHECKPOINTS``. Prints the process ids of Python and Java, and runs until it is killed.
+TARGET PREFIX CHECKPOINTS MASTER``. Prints the process ids of Python and Java, and runs until it is killed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 import kafka_sql
 
 
-def main(bootstrap: str, source: str, target: str, prefix: str, checkpoints: str) -> None:
+def main(bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str) -> None:
     """Start it and wait."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = kafka_sql.enable(
-        SparkSession.builder.master("local[2,8]")  # a task may fail seven times
+        SparkSession.builder.master(master)
+        .config("spark.task.maxFailures", "8")  # for tasks whose process is killed
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
