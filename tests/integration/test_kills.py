@@ -130,8 +130,13 @@ def kill(processes: list[int]) -> int:
 
 
 def workers(java: int) -> list[int]:
-    """All Python processes that Spark's daemons have forked, whatever they do."""
-    return [worker for daemon in children(java) for worker in children(daemon)]
+    """The Python processes that work at tasks; the death of one that plans or commits ends the query."""
+    return [
+        worker
+        for daemon in children(java)
+        if command_of(daemon).endswith(b"pyspark.worker\0")
+        for worker in children(daemon)
+    ]
 
 
 def executors(java: int) -> list[int]:
