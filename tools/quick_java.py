@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,19 +23,32 @@ def options() -> str:
 
 
 def make() -> None:
-    """Run a small application whose classes are kept."""
+    """Run a small application, with Hive's catalog and Spark Connect, whose classes are kept."""
     from pyspark.sql import SparkSession
 
     ARCHIVE.unlink(missing_ok=True)
     os.environ[VARIABLE] = f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE} -Xlog:cds=off -Xlog:cds+dynamic=off"
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    spark.sql("CREATE TEMPORARY VIEW t AS SELECT id, CAST(id AS STRING) AS s FROM range(10)")
-    spark.sql("SELECT s, count(*) FROM t GROUP BY s").toArrow()
-    java: Any = spark.sparkContext._gateway
-    spark.stop()
-    java.shutdown()
-    java.proc.stdin.close()
-    java.proc.wait()  # it writes the archive at its end
+    with tempfile.TemporaryDirectory() as folder:
+        spark = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.sql.catalogImplementation", "hive")
+            .config("spark.sql.warehouse.dir", folder)
+            .config("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:derby:memory:archive;create=true")
+            .config("spark.driver.extraJavaOptions", f"-Dderby.stream.error.file={folder}/derby.log")
+            .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+            .config("spark.connect.grpc.binding.port", "0")
+            .config("spark.sql.shuffle.partitions", "2")
+            .getOrCreate()
+        )
+        spark.sql("CREATE TABLE t USING parquet AS SELECT id, CAST(id AS STRING) AS s FROM range(10)")
+        spark.sql("SELECT s, count(*) FROM t GROUP BY s").toArrow()
+        rows = spark.readStream.table("t").writeStream.format("noop")
+        rows.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()
+        java: Any = spark.sparkContext._gateway
+        spark.stop()
+        java.shutdown()
+        java.proc.stdin.close()
+        java.proc.wait()  # it writes the archive at its end
 
 
 if __name__ == "__main__":
