@@ -136,7 +136,7 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
     if kind == F.TYPE_MESSAGE:
         return _message(field, fd, path, evolving)
     if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
-        closed = bool(getattr(fd.enum_type, "is_closed", False))
+        closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
         return made(i.CLOSED_ENUM if closed else i.VARINT_32, pa.int32())
     if (
         (kind == F.TYPE_BOOL and pt.is_boolean(t))
