@@ -111,7 +111,9 @@ class JobMetrics:
             self.rows_measured, self.bytes_measured = self.rows_measured + rows, self.bytes_measured + bytes_in
             self.bytes_per_second = 1000 * bytes_in / duration if duration else self.bytes_per_second
         if rows:
-            newest: list[int | None] = [millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
+            newest: list[int | None] = (
+                [millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
+            )
             known = [at for at in newest if at is not None]
             self.event_time_lag = end - max(known) if known else None
         if millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
