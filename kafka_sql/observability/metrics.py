@@ -29,6 +29,7 @@ class SourceMetrics:
         latest: the end of each partition.
         committed: committedOffset: what Kafka has last confirmed.
         commits_succeeded, commits_failed: since the query's start.
+        without_row: offsets that the last batch has read past and that gave no row.
         max_timestamp: Kafka's time of the newest record that has been read, milliseconds since 1970-01-01 UTC; None
             where the last batch has not read to the end of any partition.
     """
@@ -39,6 +40,7 @@ class SourceMetrics:
     committed: Offsets
     commits_succeeded: int
     commits_failed: int
+    without_row: int = 0
     max_timestamp: int | None = None
 
     @property
@@ -60,6 +62,8 @@ class JobMetrics:
         name: the query's, or None.
         sources: its Kafka tables.
         num_records_in: rows that its batches have read, of all sources.
+        records_without_row: offsets that its batches have read past and that gave no row: records that were skipped or
+            became dead letters, tombstones, and what transactions and compaction leave.
         records_per_second: of the last batch.
         rows_measured, bytes_measured: of the batches of which Spark tells the bytes of columns that it took over from
             the readers, their rows and these bytes.
@@ -77,6 +81,7 @@ class JobMetrics:
     name: str | None = None
     sources: list[SourceMetrics] = field(default_factory=list)
     num_records_in: int = 0
+    records_without_row: int = 0
     records_per_second: float = 0.0
     rows_measured: int = 0
     bytes_measured: int = 0
@@ -90,6 +95,7 @@ class JobMetrics:
     send_time: float | None = None
     transactions: int | None = None
     sink: str | None = None
+    _counted: int | None = None  # the last batch whose offsets without a row are in the sum
 
     def take(self, progress: Json, bytes_in: int | None = None) -> None:
         """Take over what Spark reports of a batch, or of the time without one.
@@ -105,6 +111,9 @@ class JobMetrics:
         times = progress.get("eventTime") or {}
         self.num_records_in += rows
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
+        without_row = sum(s.without_row for s in self.sources)
+        if without_row and progress["batchId"] != self._counted:  # it comes again while there is nothing to read
+            self.records_without_row, self._counted = self.records_without_row + without_row, progress["batchId"]
         if rows or self.last_read is None:
             self.last_read = end
         if bytes_in is not None:
@@ -181,10 +190,19 @@ def _source(source: Json) -> SourceMetrics | None:
             flat(latest.get("committedOffsets", {})),
             int(latest.get("commitsSucceeded", 0)),
             int(latest.get("commitsFailed", 0)),
+            _without_row(parsed(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
             latest.get("maxTimestamp"),
         )
     except CheckpointError:  # another source, whose offsets happen to have a version
         return None
+
+
+def _without_row(start: Any, end: Offsets, rows: int) -> int:
+    """Offsets between two places that gave no row; 0 where records give several, as those of changes may."""
+    if not isinstance(start, Mapping):
+        return 0
+    begin = from_json(start).positions
+    return max(0, sum(offset - begin.get(place, offset) for place, offset in end.items()) - rows)
 
 
 def parsed(offset: Any) -> Any:

@@ -21,6 +21,10 @@ _PARTITION: Final = (*_SOURCE, "topic", "partition")
 
 _JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = {
     "numRecordsIn": ("Rows read since the query's start.", lambda j, _: j.num_records_in),
+    "numRecordsWithoutRow": (
+        "Offsets read past that gave no row: skipped records, dead letters, tombstones.",
+        lambda j, _: j.records_without_row,
+    ),
     "numRecordsInPerSecond": ("Rows a second of the last batch.", lambda j, _: j.records_per_second),
     "numBytesIn": ("Bytes of columns read since the query's start.", lambda j, _: j.num_bytes_in),
     "numBytesInPerSecond": ("Bytes of columns a second of the last batch.", lambda j, _: j.bytes_per_second),

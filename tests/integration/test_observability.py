@@ -45,12 +45,16 @@ class Ended(StreamingQueryListener):
 
 def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create()
-    topics.put(source, *(b'{"a": %d}' % i for i in range(7)))
+    topics.put(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
     topics.put(source, b'{"a": 7}', partition=1)
+    options = {
+        "properties.group.id": f"g-{source}",
+        "scan.max-offsets-per-trigger": "5",
+        "error-handling.mode": "ignore",
+    }
     sql(
         f"""CREATE TABLE src (a INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
-        WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
-        {topics.with_options(source, **{"properties.group.id": f"g-{source}", "scan.max-offsets-per-trigger": "5"})}"""
+        WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {topics.with_options(source, **options)}"""
     )
     sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
@@ -66,9 +70,9 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
         query.awaitTermination(0.1)
     (table,) = job.sources
     assert (table.table, table.pending_records) == ("default.src", 0)
-    assert table.current == {(source, 0): 7, (source, 1): 1}
+    assert table.current == {(source, 0): 8, (source, 1): 1}
     assert table.committed == table.current
-    assert (job.num_records_in, table.commits_failed) == (8, 0)
+    assert (job.num_records_in, job.records_without_row, table.commits_failed) == (8, 1, 0)
     assert table.commits_succeeded >= 1
     assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
     assert job.num_bytes_in
@@ -79,13 +83,14 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     labels = f'job_id="{query.id}",job_name="observed"'
     place = f'{labels},partition="0",table="default.src",topic="{source}"'
     found = scraped(port)
-    assert found[f"kafka_sql_committedOffset{{{place}}}"] == 7
+    assert found[f"kafka_sql_committedOffset{{{place}}}"] == 8
     assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
+    assert found[f"kafka_sql_numRecordsWithoutRow{{{labels}}}"] == 1
     assert found[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
     assert found[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
     assert found[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
     assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
-    assert found[f"kafka_sql_currentOffset{{{place}}}"] == 7
+    assert found[f"kafka_sql_currentOffset{{{place}}}"] == 8
     assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
     assert found[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
     assert found[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')

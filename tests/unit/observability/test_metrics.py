@@ -20,6 +20,7 @@ BATCH: dict[str, Any] = {
     "sources": [
         {
             "description": "PythonMicroBatchStream",
+            "numInputRows": 590,
             "startOffset": {"version": 2, "offsets": {"a": {"0": 0, "1": 0}}},
             "endOffset": {"version": 2, "offsets": {"a": {"0": 500, "1": 100}}},
             "latestOffset": {
@@ -54,6 +55,7 @@ def test_offsets_of_a_source() -> None:
         committed={("a", 0): 400},
         commits_succeeded=3,
         commits_failed=1,
+        without_row=10,
         max_timestamp=NOON - 20_000,
     )
     assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # a partition that no batch has had yet
@@ -72,6 +74,17 @@ def test_a_source_of_another_kind_is_left_out() -> None:
     for end, latest in [("no JSON", "{"), ({"version": 2}, {"version": 9}), (None, None), ({"a": 1}, {"version": 2})]:
         assert sources({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
     assert sources({}) == []
+
+
+def test_offsets_that_gave_no_row() -> None:
+    """A batch of them alone is reported again while there is nothing to read."""
+    (source, other) = BATCH["sources"]
+    skipped = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**source, "numInputRows": 0}, other]}
+    assert metrics([BATCH, skipped, skipped]).records_without_row == 10 + 600
+    many = {**BATCH, "batchId": 9, "sources": [{**source, "numInputRows": 700}, other]}
+    assert metrics([BATCH, many]).records_without_row == 10  # changes: several rows of one record
+    first = {**BATCH, "sources": [{**source, "startOffset": None}, other]}
+    assert metrics([first]).records_without_row == 0
 
 
 def test_a_batch_and_the_time_after_it() -> None:

@@ -18,7 +18,9 @@ class Observed:
     def jobs(self) -> dict[str, JobMetrics]:
         table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)
         return {
-            "id-1": JobMetrics("copy", [table], num_records_in=5, rows_measured=4, bytes_measured=8, last_read=0),
+            "id-1": JobMetrics(
+                "copy", [table], 5, records_without_row=3, rows_measured=4, bytes_measured=8, last_read=0
+            ),
             "id-2": JobMetrics(),
         }
 
@@ -33,6 +35,8 @@ def test_every_metric_with_its_labels() -> None:
     assert shown == [
         'kafka_sql_numRecordsIn{job_id="id-1",job_name="copy"} 5.0',
         'kafka_sql_numRecordsIn{job_id="id-2",job_name=""} 0.0',
+        'kafka_sql_numRecordsWithoutRow{job_id="id-1",job_name="copy"} 3.0',
+        'kafka_sql_numRecordsWithoutRow{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_numRecordsInPerSecond{job_id="id-1",job_name="copy"} 0.0',
         'kafka_sql_numRecordsInPerSecond{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_numBytesIn{job_id="id-1",job_name="copy"} 10.0',
