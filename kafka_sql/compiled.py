@@ -4,6 +4,9 @@ and copies by address.
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
@@ -19,11 +22,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """numba.njit, cached where numba finds a folder that it can write (a locked-down executor may have none)."""
+    """numba.njit, cached: beside the module, else in the user's cache folder, else in one of our own."""
     try:
         return cast(F, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # "cannot cache function: no locator available"
-        return cast(F, numba.njit(nogil=True)(function))
+    except RuntimeError:  # "cannot cache function: no locator available": an executor may have no home
+        folder = private_folder(tempfile.gettempdir())
+        if folder is None:
+            return cast(F, numba.njit(nogil=True)(function))
+        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
+        return cast(F, numba.njit(nogil=True, cache=True)(function))
+
+
+def private_folder(parent: str) -> str | None:
+    """A folder of this user's alone; None where there can be none. Who could write a cache could run code."""
+    folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        found = os.lstat(folder)
+    except OSError:
+        return None
+    own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return folder if own else None
 
 
 def part(function: F) -> F:
