@@ -133,7 +133,7 @@ def test_completion(shell: Shell) -> None:
         ("SELECT my_orders.ord\t", "SELECT my_orders.order_number"),
         ("descri\t", "describe"),
         ("CREATE TABLE t (a INT) WITH ('scan.startup.mo\tear\t", "WITH ('scan.startup.mode' = 'earliest-offset'"),
-        ("CREATE TABLE t (a INT) WITH ('format' = 'js\t", "'format' = 'json'"),
+        ("CREATE TABLE t (a INT) WITH ('format' = 'ra\t", "'format' = 'raw'"),
         ("SET 'execution.run\tstr\t", "SET 'execution.runtime-mode' = 'streaming'"),
     ):
         shell.terminal.clear()
