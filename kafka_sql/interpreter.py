@@ -23,7 +23,10 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
     sys.path[:] = without_zip(["", *sys.path[1:]])  # the first was this command's folder
     del sys.argv[:2]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    except BrokenPipeError:  # a query was stopped, and Spark has closed the connection: who is to read a traceback?
+        sys.exit(1)
 
 
 def installed() -> str | None:

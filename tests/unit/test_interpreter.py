@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,3 +34,20 @@ def test_pysparks_own_places() -> None:
     zip_ = str(Path(folder, "python", "lib", "pyspark.zip"))
     assert Path(zip_).exists()
     assert interpreter.without_zip([zip_, *sys.path]) == sys.path
+
+
+def test_what_is_run_and_the_end_of_its_connection(tmp_path: Path) -> None:
+    (tmp_path / "runs.py").write_text("import sys; print(sys.argv[1:], __name__)")
+    (tmp_path / "breaks.py").write_text("raise BrokenPipeError")
+    (tmp_path / "fails.py").write_text("raise EOFError")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-c", "from kafka_sql.interpreter import main; main()", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr[-9:]
+
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    assert run("-m", "runs", "a", "-b") == (0, "['a', '-b'] __main__\n", "")
+    assert run("-m", "breaks") == (1, "", "")  # a stopped query's source
+    assert run("-m", "fails") == (1, "", "EOFError\n")
+    assert run("-c", "import sys; print(sys.argv)", "x") == (0, "['-c', 'x']\n", "")
