@@ -1,0 +1,36 @@
+"""Fixtures of the tests on real servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.support import Topics
+from tests.writers import Sink
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Topics]:
+    """A broker that looks for transactions that have timed out every 200 ms."""
+    with EmbeddedKafka(
+        properties={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200, "log.cleaner.backoff.ms": 200}
+    ) as kafka:
+        yield Topics(kafka.bootstrap_servers)
+
+
+@pytest.fixture
+def sink(impatient: Topics, tmp_path: Path) -> Iterator[Sink]:
+    one = Sink(impatient, tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def other(impatient: Topics, tmp_path: Path, sink: Sink) -> Iterator[Sink]:
+    """Another query under the same prefix."""
+    one = Sink(impatient, tmp_path / "other", prefix=sink.prefix)
+    yield one
+    one.close()
