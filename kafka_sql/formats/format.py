@@ -30,13 +30,7 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """Payloads to columns.
-
-    ``terminator`` is a byte string that the reader puts after each payload (inside its value in the array), for
-    formats whose parser takes one joined buffer; most leave it empty.
-    """
-
-    terminator: bytes
+    """Payloads to columns."""
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode a buffer; null is a record without a payload.

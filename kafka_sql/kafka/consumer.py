@@ -50,7 +50,6 @@ _EPOCH: Final = library.address(library.message_leader_epoch)
 def fetch(
     config: Mapping[str, str],
     split: Split,
-    terminator: bytes = b"",
     wanted: Wanted = VALUES_ONLY,
     size: BatchSize = _DEFAULT_SIZE,
     lost: Lost | None = None,
@@ -62,7 +61,6 @@ def fetch(
 
     Args:
         config: librdkafka's configuration of a table.
-        terminator: one byte or none, put after each value inside the array (for parsers of joined buffers).
         wanted: what is read of a record besides its value and its offset.
         size: how much a run of records is at most.
         lost: is told of offsets that were removed before they were read (the split, the wanted offset and the first
@@ -90,7 +88,7 @@ def fetch(
         queue = library.consumer_queue(handle.pointer)
         try:
             _assign(handle, split, split.start)
-            yield from _drain(handle, queue, split, stall, terminator, wanted, size, lost or _refuse)
+            yield from _drain(handle, queue, split, stall, wanted, size, lost or _refuse)
         finally:
             library.queue_destroy(queue)
             library.consumer_close(handle.pointer)
@@ -111,7 +109,6 @@ def _drain(
     queue: int,
     split: Split,
     stall: float,
-    terminator: bytes,
     wanted: Wanted,
     size: BatchSize,
     lost: Lost,
@@ -125,7 +122,7 @@ def _drain(
             while start < count and position < split.stop:
                 end, values, keys, done = kernels.measure(messages, start, count, split.stop, size.bytes)
                 if end > start:
-                    records = _gather(messages, start, end, (values, keys), terminator, wanted)
+                    records = _gather(messages, start, end, (values, keys), wanted)
                     start, position, at_end = end, int(records.offsets[-1]) + 1, False
                     yield records
                 if done:
@@ -194,21 +191,19 @@ def _refuse(split: Split, position: int, first: int) -> None:
     raise DataLossError(f"{split.at(position)}: removed before it was read; the first offset there is is {first}.")
 
 
-def _gather(
-    messages: npt.NDArray[np.int64], start: int, end: int, sizes: tuple[int, int], terminator: bytes, wanted: Wanted
-) -> Records:
+def _gather(messages: npt.NDArray[np.int64], start: int, end: int, sizes: tuple[int, int], wanted: Wanted) -> Records:
     """Copy messages[start:end] into columns and give them back to librdkafka.
 
     Args:
         sizes: bytes of the values and of the keys.
     """
     count = end - start
-    values = _bytes(messages, start, end, Message.payload.offset, Message.length.offset, sizes[0], terminator)
+    values = _bytes(messages, start, end, Message.payload.offset, Message.length.offset, sizes[0])
     offsets = np.empty(count, np.int64)
     kernels.gather_offsets(messages, start, end, offsets)
     keys = timestamps = kinds = epochs = None
-    if wanted.keys is not None:
-        keys = _bytes(messages, start, end, Message.key.offset, Message.key_length.offset, sizes[1], wanted.keys)
+    if wanted.keys:
+        keys = _bytes(messages, start, end, Message.key.offset, Message.key_length.offset, sizes[1])
     if wanted.timestamps:
         timestamps, kinds = np.empty(count, np.int64), np.empty(count, np.int32)
         kernels.gather_timestamps(messages, start, end, _TIMESTAMP, timestamps, kinds)
@@ -221,14 +216,13 @@ def _gather(
 
 
 def _bytes(
-    messages: npt.NDArray[np.int64], start: int, end: int, pointer_at: int, length_at: int, size: int, ending: bytes
+    messages: npt.NDArray[np.int64], start: int, end: int, pointer_at: int, length_at: int, size: int
 ) -> pa.BinaryArray:
     """The values or the keys of messages[start:end]."""
     count = end - start
     positions, valid = np.empty(count + 1, np.int32), np.empty(count, np.uint8)
-    data = np.empty(size + count * len(ending), np.uint8)
-    last = ending[0] if ending else -1
-    nulls = kernels.gather_bytes(messages, start, end, pointer_at, length_at, last, positions, data, valid)
+    data = np.empty(size, np.uint8)
+    nulls = kernels.gather_bytes(messages, start, end, pointer_at, length_at, positions, data, valid)
     mask = pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None
     buffers = [mask, pa.py_buffer(positions), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), count, buffers, null_count=nulls)

@@ -51,7 +51,6 @@ def gather_bytes(
     end: int,
     pointer_at: int,
     length_at: int,
-    terminator: int,
     positions: np.ndarray,
     data: np.ndarray,
     valid: np.ndarray,
@@ -60,7 +59,6 @@ def gather_bytes(
 
     Args:
         pointer_at, length_at: where in a message the pointer and its length stand.
-        terminator: byte to put after each, or -1.
         positions: int32, end - start + 1: Arrow's offsets.
         data: uint8: the bytes.
         valid: uint8, end - start: 0 for a null pointer.
@@ -82,9 +80,6 @@ def gather_bytes(
             if length > 0:
                 copy(target + position, source, length)
                 position += length
-        if terminator >= 0:
-            data[position] = terminator
-            position += 1
     positions[end - start] = position
     return nulls
 

@@ -12,13 +12,9 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is copied of each record besides its value and its offset. What nobody declares costs nothing.
+    """What is copied of each record besides its value and its offset. What nobody declares costs nothing."""
 
-    Attributes:
-        keys: None for no keys; else the byte, or none (``b""``), to put after each key.
-    """
-
-    keys: bytes | None = None
+    keys: bool = False
     timestamps: bool = False
     headers: bool = False
     leader_epochs: bool = False
@@ -32,7 +28,7 @@ class Records:
     """A run of records, as columns of one length; None for what was not wanted.
 
     Attributes:
-        values: payloads; null is a tombstone. Each is followed by the terminator that was asked for.
+        values: payloads; null is a tombstone.
         offsets: int64.
         keys: like the values; null is a record without a key.
         timestamps: int64 milliseconds since 1970, -1 where the record has none.

@@ -34,7 +34,7 @@ class DeadLetters:
         """Write records; returns when the brokers have them, so that none is lost if the task ends here.
 
         Args:
-            records: with keys, timestamps and headers, without terminators.
+            records: with keys, timestamps and headers.
             errors: as many.
 
         Raises:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoded, Decoder
-from kafka_sql.kafka.metadata import INLINE
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.row_kind import ROW_KIND
@@ -62,8 +60,7 @@ class RowDecoder:
         self._key_names = definition.key.columns if definition.key is not None else ()
         self.key_columns = definition.table.primary_key if definition.changes else self._key_names
         self.zone = session_zone() if any(c.zoned for c in self.metadata) else ""
-        self.wanted = wanted(self.metadata, self._key.terminator if self._key is not None else None)
-        self._raw = any(c.key in INLINE for c in self.metadata)
+        self.wanted = wanted(self.metadata, keys=self._key is not None)
 
     def decode(self, records: Records) -> Rows:
         """The rows of a run of records.
@@ -79,12 +76,11 @@ class RowDecoder:
         if keys is not None:
             columns = {**dict(zip(self._key_names, pairs.keys(keys.columns), strict=True)), **columns}
         formats = dict(zip(self._asked, pairs.values(values.metadata), strict=True))
-        raw = self.raw(records) if self._raw else records
         for c in self.metadata:
             if c.of_format:
                 array = formats[c.key.removeprefix(FORMAT_PREFIX)]
             else:
-                array = pairs.records(read_metadata(c.key, raw if c.key in INLINE else records, self.split))
+                array = pairs.records(read_metadata(c.key, records, self.split))
             columns[c.name] = c.cast(array, self.zone).cast(self.schema.field(c.name).type)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
         return Rows(rows, pairs, formats.get(ROW_KIND))
@@ -98,17 +94,8 @@ class RowDecoder:
         assert self._key is not None
         return self._decoded(self._key, records.keys, records, " (key)")
 
-    def raw(self, records: Records) -> Records:
-        """The records with their payloads as they are in Kafka, without what was put after each."""
-        keys = _without_end(records.keys, self.wanted.keys or b"") if records.keys is not None else None
-        return replace(records, values=_without_end(records.values, self.value.terminator), keys=keys)
-
     def _decoded(self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, part: str = "") -> Decoded:
         try:
             return decoder.decode(payloads)
         except DecodeError as e:
             raise e.at(self.split.at(int(records.offsets[e.row])) + part) from e
-
-
-def _without_end(payloads: pa.BinaryArray, end: bytes) -> pa.BinaryArray:
-    return pc.binary_slice(payloads, 0, -len(end)) if end else payloads

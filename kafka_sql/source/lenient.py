@@ -39,7 +39,7 @@ class LenientDecoder(RowDecoder):
             return super().decode(records)
         except DecodeError:  # of the first; the others are not known yet
             parts, bad = sift(len(records.offsets), lambda low, high: self._part(records, low, high))
-        self._bad.take(self.raw(records), bad)
+        self._bad.take(records, bad)
         rows = [part for _, part in parts]
         return _joined(self.schema, [*rows, self._failures(records, bad)] if self._inline else rows)
 
@@ -50,7 +50,7 @@ class LenientDecoder(RowDecoder):
         except DecodeError:
             keys = super().keys
             parts, bad = sift(len(records.offsets), lambda low, high: (keys(_cut(records, low, high)), high - low))
-        self._bad.take(self.raw(records), bad)
+        self._bad.take(records, bad)
         origins = [np.zeros(0, np.int64), *(start + origins_of(part, count) for start, (part, count) in parts)]
         columns = zip(*(part.columns for _, (part, _) in parts), strict=True)
         return Decoded([pa.concat_arrays(c) for c in columns], pa.array(np.concatenate(origins)))
@@ -63,7 +63,7 @@ class LenientDecoder(RowDecoder):
     def _failures(self, records: Records, bad: list[tuple[int, DecodeError]]) -> Rows:
         """A row of each record that cannot be read: its metadata, and why."""
         at = np.array([i for i, _ in bad], np.int64)
-        failed = self.raw(records.take(at))
+        failed = records.take(at)
         columns = {f.name: pa.nulls(len(bad), f.type) for f in self.schema}
         for c in self.metadata:
             if c.of_format:

@@ -76,14 +76,14 @@ def _column(
     return MetadataColumn(column.name, key, convert, needs_zone(kind, target), key in formats)
 
 
-def wanted(columns: list[MetadataColumn], key_terminator: bytes | None) -> Wanted:
-    """What must be read of the records for these columns, and no more."""
-    keys = {column.key for column in columns}
+def wanted(columns: list[MetadataColumn], keys: bool) -> Wanted:
+    """What must be read of the records for these columns, and for columns of the key, and no more."""
+    asked = {column.key for column in columns}
     return Wanted(
-        keys=b"" if key_terminator is None and "raw-key" in keys else key_terminator,
-        timestamps=bool(keys & {"timestamp", "timestamp-type"}),
-        headers=bool(keys & {"headers", "header-list"}),
-        leader_epochs="leader-epoch" in keys,
+        keys=keys or "raw-key" in asked,
+        timestamps=bool(asked & {"timestamp", "timestamp-type"}),
+        headers=bool(asked & {"headers", "header-list"}),
+        leader_epochs="leader-epoch" in asked,
     )
 
 

@@ -57,4 +57,4 @@ def _records(
     definition: Definition, rows: RowDecoder, split: Split, config: Mapping[str, str] | None
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    return fetch(config or definition.client, split, rows.value.terminator, rows.wanted, size, lost_in_task(definition))
+    return fetch(config or definition.client, split, rows.wanted, size, lost_in_task(definition))

@@ -22,12 +22,8 @@ def config(topics: Topics, **more: str) -> dict[str, str]:
     return to_librdkafka({"bootstrap.servers": topics.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
 
 
-def values(found: dict[str, str], split: Split, terminator: bytes = b"") -> list[tuple[int, bytes | None]]:
-    return [
-        pair
-        for r in fetch(found, split, terminator)
-        for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
-    ]
+def values(found: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
+    return [pair for r in fetch(found, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)]
 
 
 def one(topics: Topics, topic: str, wanted: Wanted, stop: int = 1) -> Records:
@@ -52,7 +48,7 @@ def test_values_nulls_and_empty_values(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", None, b"", b"ccc")
     assert values(config(topics), Split(topic, 0, 0, 4)) == [(0, b"a"), (1, None), (2, b""), (3, b"ccc")]
-    assert values(config(topics), Split(topic, 0, 1, 3), b"\n") == [(1, None), (2, b"\n")]
+    assert values(config(topics), Split(topic, 0, 1, 3)) == [(1, None), (2, b"")]
 
 
 def test_timestamps(topics: Topics) -> None:
@@ -69,17 +65,14 @@ def test_timestamps(topics: Topics) -> None:
     assert kinds.tolist() == [2]
 
 
-def test_keys_with_a_terminator_of_their_own(topics: Topics) -> None:
+def test_keys(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"v")
     topics.put(topic, b"v", b"v", key=b"")
     topics.put(topic, b"v", key=b"kk")
-    bare = one(topics, topic, Wanted(keys=b""), 4).keys
-    ended = one(topics, topic, Wanted(keys=b"\n"), 4).keys
-    assert bare is not None
-    assert ended is not None
-    assert bare.to_pylist() == [None, b"", b"", b"kk"]
-    assert ended.to_pylist() == [None, b"\n", b"\n", b"kk\n"]
+    found = one(topics, topic, Wanted(keys=True), 4).keys
+    assert found is not None
+    assert found.to_pylist() == [None, b"", b"", b"kk"]
 
 
 def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topics) -> None:

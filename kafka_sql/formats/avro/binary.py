@@ -19,8 +19,6 @@ from kafka_sql.options import Options
 class BinaryDecoder:
     """Decodes payloads whose writer had the table's own schema; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

@@ -32,8 +32,6 @@ _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "INF": math.inf, "-Inf
 class TextDecoder:
     """Decodes payloads in the JSON encoding of the table's own schema; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

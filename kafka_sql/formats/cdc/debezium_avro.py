@@ -93,8 +93,6 @@ DEBEZIUM_AVRO: Final = replace(
 class _Documents:
     """Decodes documents; an empty payload is none, too."""
 
-    terminator = b""
-
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
 

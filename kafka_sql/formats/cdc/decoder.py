@@ -59,7 +59,6 @@ class ChangeDecoder:
         self._dialect, self._schema, self._asked = dialect, schema, tuple(metadata)
         self._wrapped, self._ignore, self._keep = wrapped, ignore_errors, keep
         self._documents = documents(_document(dialect, schema, self._fields(), wrapped))
-        self.terminator = self._documents.terminator
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode a buffer.

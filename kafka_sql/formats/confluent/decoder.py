@@ -38,8 +38,6 @@ class Reader(Protocol):
 class FramedDecoder:
     """Decodes Confluent's wire format; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(
         self,
         schema: pa.Schema,

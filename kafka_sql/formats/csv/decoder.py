@@ -23,8 +23,6 @@ from kafka_sql.options import Options
 class CsvDecoder:
     """Decodes one line of CSV a payload; a null payload is no row. All rules: docs/formats/csv.md."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

@@ -32,8 +32,6 @@ class JsonDecoder:
     A null or empty payload is no row. Flink's words for all of this: docs/formats/json.md.
     """
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

@@ -21,8 +21,6 @@ from kafka_sql.options import Options
 class JsonConfluentDecoder:
     """Decodes framed JSON, for which no schema is needed; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         """
         Args:

@@ -54,8 +54,6 @@ _message = lru_cache(maxsize=64)(descriptors.message)
 class ProtobufDecoder:
     """Decodes messages; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

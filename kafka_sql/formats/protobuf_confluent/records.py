@@ -31,8 +31,6 @@ _FIRST: Final = (0,)
 class ProtobufConfluentDecoder:
     """Decodes framed messages, each by the schema that it was written with; a null payload is no row."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         """
         Args:

@@ -18,8 +18,6 @@ from kafka_sql.options import Options
 class RawDecoder:
     """Decodes the payload as the column's value; a null payload is a row with null."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:

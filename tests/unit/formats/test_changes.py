@@ -46,8 +46,7 @@ def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | N
         given_[f"{format_}.schema-include"] = "true"
     assert found.metadata_decoder is not None
     decoder = found.metadata_decoder(SCHEMA, Options(found.options, given_), (ROW_KIND, *metadata))
-    ended = [None if p is None else p.encode() + decoder.terminator for p in payloads]
-    return decoder.decode(pa.array(ended, pa.binary()))
+    return decoder.decode(pa.array([None if p is None else p.encode() for p in payloads], pa.binary()))
 
 
 def rows(decoded: Decoded, payloads: int) -> list[list[str]]:

@@ -150,7 +150,7 @@ def test_no_payload_is_no_row(array: pa.Array) -> None:
     assert (decoded.rows is None) == (len(array) == 0)
 
 
-def test_slices_nulls_and_missing_terminators() -> None:
+def test_slices_and_nulls() -> None:
     decoder = JsonDecoder(PAIR, Options(JSON_OPTIONS, {}))
     whole = pa.array([b"no", b'{"a":1}', None, b'{"a":2}', b"", b'[{"a":3},{"a":4}]', b"no"])
     decoded = decoder.decode(whole[1:6])

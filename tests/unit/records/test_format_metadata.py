@@ -25,8 +25,6 @@ ASKED: list[tuple[str, ...]] = []
 class TaggedDecoder:
     """Values are rows as often as their length says, with the tag's text as metadata."""
 
-    terminator = b""
-
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         ASKED.append(metadata)
         self._metadata = metadata
