@@ -71,19 +71,13 @@ def values(topics: Topics, topic: str, expected: int) -> list[dict[str, object]]
     return [json.loads(m.value() or b"") for m in topics.take(topic, expected)]
 
 
+def test_a_run(project: Path, topics: Topics) -> None:
+    first_run(project, topics)
+
+
+@pytest.mark.long
 def test_two_runs_with_records_in_between(project: Path, topics: Topics) -> None:
-    topics.create_named("orders", 2)
-    topics.create_named("revenue")
-    topics.create_named("large-orders")
-    topics.put("orders", *FIRST)
-    topics.put("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
-    dbt(project, topics.bootstrap, "deps")
-
-    first = dbt(project, topics.bootstrap, "build")
-    assert "Done. PASS=11 WARN=0 ERROR=0 SKIP=0" in first
-    assert table(project, "revenue", ("country", "revenue", "orders")) == [("DE", "32.97", "2"), ("FR", "120.00", "1")]
-    assert values(topics, "large-orders", 1) == [{"order_id": 2, "total": 120.0}]
-
+    first_run(project, topics)
     topics.put("orders", b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
     topics.put("orders", b'{"order_id": 5, "country": "us", "price": 0.50, "quantity": 1}', partition=1)
     second = dbt(project, topics.bootstrap, "build")
@@ -116,3 +110,18 @@ def test_documentation(project: Path, topics: Topics) -> None:
         dbt(project, topics.bootstrap, *command)
     catalog = json.loads((project / "target/catalog.json").read_text())
     assert set(catalog["nodes"]) >= {"model.shop.order_log", "model.shop.revenue", "model.shop.stg_orders"}
+
+
+def first_run(project: Path, topics: Topics) -> None:
+    """Build it on three orders, and check what it made."""
+    topics.create_named("orders", 2)
+    topics.create_named("revenue")
+    topics.create_named("large-orders")
+    topics.put("orders", *FIRST)
+    topics.put("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
+    dbt(project, topics.bootstrap, "deps")
+
+    first = dbt(project, topics.bootstrap, "build")
+    assert "Done. PASS=11 WARN=0 ERROR=0 SKIP=0" in first
+    assert table(project, "revenue", ("country", "revenue", "orders")) == [("DE", "32.97", "2"), ("FR", "120.00", "1")]
+    assert values(topics, "large-orders", 1) == [{"order_id": 2, "total": 120.0}]
