@@ -14,11 +14,12 @@ from typing import Any, Final
 VARIABLE: Final = "SPARK_SUBMIT_OPTS"  # read by spark-submit, and so by pyspark, spark-sql and the Connect server
 ARCHIVE: Final = Path(sys.prefix, "spark.jsa")
 _QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_SILENT: Final = "-Xlog:cds=off -Xlog:cds+dynamic=off"  # of classes that are not where they were
 
 
 def options() -> str:
     """What ``VARIABLE`` is to be."""
-    archive = f" -XX:SharedArchiveFile={ARCHIVE} -Xlog:cds=off -Xlog:cds+dynamic=off" if ARCHIVE.exists() else ""
+    archive = f" -XX:SharedArchiveFile={ARCHIVE} {_SILENT}" if ARCHIVE.exists() else ""
     return _QUICK + archive
 
 
@@ -27,7 +28,7 @@ def make() -> None:
     from pyspark.sql import SparkSession
 
     ARCHIVE.unlink(missing_ok=True)
-    os.environ[VARIABLE] = f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    os.environ[VARIABLE] = f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE} {_SILENT}"
     with tempfile.TemporaryDirectory() as folder:
         spark = (
             SparkSession.builder.master("local[2]")

@@ -13,10 +13,9 @@ from kafka_sql.formats.csv.reading import run
 from kafka_sql.formats.csv.record import row_reader
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.formats.format import Decoded
-from kafka_sql.formats.json.reader import Bytes, Indices, Loop, Offsets, Reader
+from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
 from kafka_sql.formats.memory import bytes_and_offsets, merged
 from kafka_sql.formats.program import Program
-from kafka_sql.formats.slots import Slots
 from kafka_sql.options import Options
 
 
@@ -32,7 +31,7 @@ class CsvDecoder:
         check_schema(schema)
         self._schema, self._dialect = schema, dialect(options)
         self._read_row = row_reader(schema, self._dialect)
-        self._reader = Reader(*_loop(schema, self._dialect))
+        self._reader = _reader(schema, self._dialect)
         nested = any(t.num_fields for t in schema.types)
         self._plain = self._dialect.ascii and (not nested or self._dialect.element_separator.isascii())
 
@@ -71,7 +70,7 @@ class CsvDecoder:
         return np.array(origins, np.int64), arrays
 
 
-def _loop(schema: pa.Schema, dialect: Dialect) -> tuple[Program, Loop]:
+def _reader(schema: pa.Schema, dialect: Dialect) -> Reader:
     p = Program(schema)
     marks = (
         ord(dialect.separator),
@@ -80,42 +79,9 @@ def _loop(schema: pa.Schema, dialect: Dialect) -> tuple[Program, Loop]:
         ord(dialect.element_separator),
     )
     literal = np.frombuffer((dialect.null or "").encode("utf-8", "surrogatepass"), np.uint8)
-
-    def loop(
-        data: Bytes,
-        offsets: Offsets,
-        rows: Indices,
-        begin: int,
-        slots: Slots,
-        odd: Bytes,
-        hard: Indices,
-        state: Indices,
-    ) -> int:
-        return run(
-            data,
-            offsets,
-            rows,
-            begin,
-            p.rows,
-            p.names,
-            marks,
-            dialect.trim,
-            dialect.comments,
-            dialect.trailing,
-            literal,
-            dialect.null is not None,
-            dialect.empty_null,
-            dialect.ignore_errors,
-            slots.table,
-            slots.counts,
-            slots.used,
-            slots.nulls,
-            odd,
-            hard,
-            state,
-        )
-
-    return p, loop
+    kept = dialect.trim, dialect.comments, dialect.trailing
+    nulls = literal, dialect.null is not None, dialect.empty_null
+    return Reader(p, run, p.rows, p.names, marks, *kept, *nulls, dialect.ignore_errors)
 
 
 def _not_utf8(payloads: pa.BinaryArray, data: Bytes, offsets: Offsets) -> list[int]:

@@ -16,13 +16,12 @@ from kafka_sql.formats.json.options import (
     TIMESTAMP_FORMAT,
     check_decoding,
 )
-from kafka_sql.formats.json.reader import Bytes, Indices, Loop, Offsets, Reader
+from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
 from kafka_sql.formats.json.reading import run
 from kafka_sql.formats.json.record import Row, Rules, row_reader
 from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.formats.memory import bytes_and_offsets, merged
 from kafka_sql.formats.program import Program
-from kafka_sql.formats.slots import Slots
 from kafka_sql.options import Options
 
 
@@ -47,7 +46,9 @@ class JsonDecoder:
             iso=options[TIMESTAMP_FORMAT] == ISO_8601,
         )
         self._read_row = row_reader(schema, self._rules)
-        self._reader = Reader(*_loop(schema, self._rules))
+        p = Program(schema)
+        own = p.rows, p.names, p.texts, p.depth, self._rules.iso, self._rules.fail_on_missing
+        self._reader = Reader(p, run, *own)
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode a buffer of payloads.
@@ -81,39 +82,3 @@ class JsonDecoder:
             origins += [i] * len(made)
         arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
         return np.array(origins, np.int64), arrays
-
-
-def _loop(schema: pa.Schema, rules: Rules) -> tuple[Program, Loop]:
-    p = Program(schema)
-
-    def loop(
-        data: Bytes,
-        offsets: Offsets,
-        rows: Indices,
-        begin: int,
-        slots: Slots,
-        odd: Bytes,
-        hard: Indices,
-        state: Indices,
-    ) -> int:
-        return run(
-            data,
-            offsets,
-            rows,
-            begin,
-            p.rows,
-            p.names,
-            p.texts,
-            p.depth,
-            rules.iso,
-            rules.fail_on_missing,
-            slots.table,
-            slots.counts,
-            slots.used,
-            slots.nulls,
-            odd,
-            hard,
-            state,
-        )
-
-    return p, loop

@@ -19,17 +19,19 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Offsets: TypeAlias = npt.NDArray[np.int32]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
-# Reads payloads into slots as the json format's does (reading.py)
-Loop: TypeAlias = Callable[[Bytes, Offsets, Indices, int, Slots, Bytes, Indices, Indices], int]
-
 _SPARE: Final = 64
 
 
 class Reader:
     """Reads what the loop takes; keeps in mind how much room the columns took."""
 
-    def __init__(self, program: Program, loop: Loop) -> None:
-        self._program, self._loop = program, loop
+    def __init__(self, program: Program, run: Callable[..., int], *own: Any) -> None:
+        """
+        Args:
+            run: a compiled loop, as the json format's (reading.py).
+            own: its arguments between the place where it begins and the slots.
+        """
+        self._program, self._run, self._own = program, run, own
         self._room = np.ones(program.slots)  # entries a payload
         self._bytes = np.full(program.slots, 16.0)
 
@@ -42,7 +44,8 @@ class Reader:
         odd, state, hard = np.zeros(count, np.uint8), np.zeros(STATE, np.int64), np.empty((_SPARE, 4), np.int64)
         done = 0
         while True:
-            done = self._loop(data, offsets, rows, done, slots, odd, hard, state)
+            filled = slots.table, slots.counts, slots.used, slots.nulls
+            done = self._run(data, offsets, rows, done, *self._own, *filled, odd, hard, state)
             if done == count:
                 break
             if state[FULL] == p.slots:
