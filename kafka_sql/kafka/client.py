@@ -83,6 +83,7 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
         library.conf_destroy(conf)
         raise BrokerError(f"The Kafka client could not start: {shown(why.value)}.")
     library.set_log_queue(handle.pointer, None)
+    library.poll(handle.pointer, 0)  # an unsecured bearer token is made from here; without it no broker answers
     try:
         yield handle
     finally:

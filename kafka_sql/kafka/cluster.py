@@ -23,7 +23,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError, TopicNotFoundError, did_you_mean
+from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError, TopicNotFoundError
+from kafka_sql.kafka.absent import absence
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.properties import API_TIMEOUT, resolved
 from kafka_sql.options.references import masked, resolve
@@ -35,11 +36,22 @@ Position = tuple[str, int]  # topic, partition
 Offsets = dict[Position, int]
 
 # A producer's settings mean nothing to the admin client, and some (transactional.id) would change it.
-_ADMIN_KEYS = ("bootstrap.", "client.", "security.", "sasl.", "ssl.", "socket.", "reconnect.", "retry.", "broker.")
+_ADMIN_KEYS = (
+    *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
+    *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
+)
 # the admin client logs each attempt as an error; what counts is raised with its cause
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+_FORBIDDEN = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
+_RIGHTS = (
+    " Grant the user DESCRIBE on the topic, and READ on the group of 'properties.group.id' where offsets are kept."
+)
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()
 _LATEST: OffsetSpec = OffsetSpec.latest()
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()
@@ -74,6 +86,7 @@ class Cluster:
             self._admin = AdminClient({**settings, **callbacks})
         except KafkaException as e:  # without its cause, which may quote what a reference was resolved to
             raise BrokerError(f"The Kafka client could not start: {self._shown(str(e.args[0]))}.") from None
+        self._admin.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
 
     def _note(self, error: KafkaError) -> None:
         self._errors.append(self._shown(str(error.str())))
@@ -97,13 +110,13 @@ class Cluster:
 
         Raises:
             TopicNotFoundError: names the missing topic and the nearest that exists.
+            AuthorizationError: the user may not see a topic.
             BrokerUnreachableError: no answer in time.
         """
         known = self.topics() if existing is None else existing
         for topic in topics:
             if topic not in known:
-                near = did_you_mean(topic, [t for t in known if not t.startswith("__")])
-                raise TopicNotFoundError(f"Topic '{topic}' does not exist on {self._servers}.{near}")
+                raise absence(self._admin, topic, known, self._servers, self._wait)
             error = known[topic].error
             if error is not None:
                 raise BrokerError(f"Topic '{topic}' cannot be read on {self._servers}: {error.str()}.")
@@ -246,12 +259,13 @@ class Cluster:
     @contextmanager
     def _named(self) -> Iterator[None]:
         """Kafka's exceptions as ours, with the address and the time waited."""
+        self._admin.poll(0)  # error callbacks and bearer tokens are served here only
         self._errors.clear()
         try:
             yield
         except KafkaException as e:
             error: KafkaError = e.args[0]
-            self._admin.poll(0)  # error callbacks are served here only
+            self._admin.poll(0)
             why = self._shown(str(error.str()))
             causes = "; ".join(dict.fromkeys(self._errors)) or why
             if error.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
@@ -260,7 +274,8 @@ class Cluster:
                     f"{self._wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
                     "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
                 ) from e
-            raise BrokerError(f"{self._servers}: {why} ({error.name()}); {causes}.") from e
+            kind, advice = (AuthorizationError, _RIGHTS) if error.code() in _FORBIDDEN else (BrokerError, "")
+            raise kind(f"{self._servers}: {why} ({error.name()}); {causes}.{advice}") from e
 
 
 def _newest(answers: Collection[Future[Any]]) -> int | None:

@@ -128,12 +128,15 @@ def _drain(
                 if done:
                     position = split.stop
                 elif start < count and (message := Message.from_address(int(messages[start]))).err:
-                    ended = message.err == library.PARTITION_EOF
-                    at_end = ended and split.waits
-                    position = max(position, _next(handle, message, split, position, lost))
+                    moved = False
+                    # partitions are assigned, no group is used: librdkafka looks for its coordinator all the same
+                    if message.err != library.GROUP_AUTHORIZATION_FAILED:
+                        moved = message.err != library.PARTITION_EOF
+                        at_end = not moved and split.waits
+                        position = max(position, _next(handle, message, split, position, lost))
                     kernels.release(messages, start, start + 1, _DESTROY)
                     start += 1
-                    if not ended:  # it goes on elsewhere
+                    if moved:  # it goes on elsewhere
                         _assign(handle, split, position)
                 deadline = time.monotonic() + stall
         finally:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import BrokerError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import _ADMIN_KEYS, Cluster
 from kafka_sql.kafka.properties import API_TIMEOUT, resolved
@@ -26,6 +26,11 @@ LOG_TOPIC: Final = "__kafka_sql_transactions"
 _LOG = logging.getLogger("kafka_sql.kafka")
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
 _FENCED: Final = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+_FORBIDDEN: Final = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+_IGNORED: Final = (
+    KafkaError._PARTITION_EOF,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,  # the consumer has no group: librdkafka asks for one's coordinator
+)
 _TIMEOUT_MS: Final = 30_000  # of a writer's transaction: a dead one holds readers of the log up no longer
 _VISIBLE_SECONDS: Final = 90.0  # the brokers look for transactions that have timed out every 10 s
 # small segments, cleaned early: the log is read as a whole
@@ -108,7 +113,8 @@ class LogWriter:
     def _error(self, what: str, e: KafkaException) -> BrokerError:
         error: KafkaError = e.args[0]
         why = masked(str(error.str()), self._config, resolved(self._config))
-        return TransactionError(
+        kind = AuthorizationError if error.code() in _FORBIDDEN else TransactionError
+        return kind(
             f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {why} "
             f"({error.name()}). Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin with "
             f"'sink.transactional-id-prefix', and READ, WRITE and DESCRIBE on the topic."
@@ -180,7 +186,12 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
                     found.pop(key, None)
                 else:
                     found[key] = message.value()
-            elif error.code() != KafkaError._PARTITION_EOF:
+            elif error.code() in _FORBIDDEN:
+                raise AuthorizationError(
+                    f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, cannot be read: {error.str()}. "
+                    "Grant the user READ, WRITE and DESCRIBE on it."
+                )
+            elif error.code() not in _IGNORED:
                 raise BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {error.str()}.")
             at = consumer.position([place])[0].offset
         if time.monotonic() > deadline:
@@ -208,6 +219,12 @@ def make_log(config: Mapping[str, str]) -> None:
         admin.create_topics([new])[LOG_TOPIC].result(patience(config))
     except KafkaException as e:
         error: KafkaError = e.args[0]
+        if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+            raise AuthorizationError(
+                f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, does not exist, or the user may "
+                f"not see it, and may not create it: {error.str()} Grant the user READ, WRITE and DESCRIBE on it; and "
+                "where it does not exist, CREATE, or create it once: one partition, 'cleanup.policy' = 'compact'."
+            ) from e
         if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise BrokerError(
                 f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, could not be created: "
@@ -219,6 +236,8 @@ def make_log(config: Mapping[str, str]) -> None:
 def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
     given = resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
     try:
-        return kind({**given, **own, "logger": _QUIET})
+        client = kind({**given, **own, "logger": _QUIET})
     except KafkaException as e:
         raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, given)}.") from None
+    client.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
+    return client

@@ -23,6 +23,8 @@ from kafka_sql.kafka.produce_kernels import Column, fill_messages, first_refused
 _FLUSH_MS: Final = 100
 _FULL_MS: Final = 5  # no report tells of room in the queue, as acknowledged records have none
 _PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
+_PURGED: Final = (-151, -152)  # in flight, in the queue
+_NO_CAUSE: Final = (-145, -172)  # the client has no transactions, or its transaction has not failed
 _NO_PARTITIONS: Final = frozen(np.zeros(0, np.int32))
 
 
@@ -216,10 +218,18 @@ class Producer:
             raise delivery_error(code, f"{self._label}{place}", more, words)
 
     def _cause(self, code: int) -> tuple[int, str | None]:
-        """The code and the words of the error that ended the whole client, if it is one of those."""
+        """The code and the words of the error that ended the whole client or its transaction, if it is one of those."""
         words = ctypes.create_string_buffer(512)
         fatal = library.fatal_error(self._handle.pointer, words, len(words))
-        return (fatal, words.value.decode(errors="replace")) if fatal else (code, None)
+        if fatal:
+            return fatal, words.value.decode(errors="replace")
+        if code in _PURGED and (error := library.begin_transaction(self._handle.pointer)):
+            # a transaction that has failed drops its records, and tells why when one more is to begin
+            found, said = library.error_code(error), library.error_string(error).decode(errors="replace")
+            library.error_destroy(error)
+            if found not in _NO_CAUSE:
+                return found, said
+        return code, None
 
 
 @contextmanager

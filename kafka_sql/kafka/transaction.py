@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from kafka_sql.errors import BrokerError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.producer import Producer, open_producer
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
@@ -42,6 +42,7 @@ def open_transaction(
 
     Raises:
         TransactionError: the brokers refuse the transaction.
+        AuthorizationError: the user may not write under the transactional id.
         BrokerError: they do not answer.
     """
     mine = {**_SWIFT, **config, "transactional.id": transactional_id, "enable.idempotence": "true"}
@@ -86,7 +87,7 @@ def _check(error: int | None, producer: Producer, transactional_id: str, config:
             "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
         )
     if code == _FORBIDDEN:
-        raise TransactionError(
+        raise AuthorizationError(
             f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
             "'sink.transactional-id-prefix'."
         )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
@@ -13,21 +18,25 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.wire import free_ports
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.cluster import Cluster
+from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transactions import Transactions, check_security
+from kafka_sql.kafka.split import Split
 from tests.kills.engine import ROWS, Engine, table
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 PASSWORD = "pass,word=ü"
+_HEADER = {"alg": "none"}
 _MODULE = "org.apache.kafka.common.security"
 
 
 class Secured:
     """A broker with listeners of every kind."""
 
-    def __init__(self, kafka: EmbeddedKafka, folder: Path, ports: list[int]) -> None:
-        self.kafka, self.folder, self.ports = kafka, folder, ports
+    def __init__(self, kafka: EmbeddedKafka, folder: Path, ports: list[int], endpoint: str) -> None:
+        self.kafka, self.folder, self.ports, self.endpoint = kafka, folder, ports, endpoint
 
     def options(self, listener: str, mechanism: str = "") -> dict[str, str]:
         """A client's properties."""
@@ -47,13 +56,46 @@ class Secured:
             claims = "principal=user lifeSeconds=600"
             unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": claims}
             return {**given, "sasl.mechanism": mechanism, **unsecured}
+        if mechanism == "OIDC":
+            client = {"token.endpoint.url": self.endpoint, "client.id": "me", "client.secret": PASSWORD}
+            oidc = {f"sasl.oauthbearer.{key}": value for key, value in {"method": "oidc", **client}.items()}
+            return {**given, "sasl.mechanism": "OAUTHBEARER", **oidc}
         if mechanism:
             given |= {"sasl.mechanism": mechanism, "sasl.username": "user", "sasl.password": PASSWORD}
         return given
 
 
+class Tokens(BaseHTTPRequestHandler):
+    """A token endpoint: gives one that is not signed to the client that knows the password."""
+
+    def do_POST(self) -> None:
+        given = base64.b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
+        known = given == f"me:{PASSWORD}"
+        claims = {"sub": "user", "iat": int(time.time()), "exp": int(time.time()) + 600}
+        parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (_HEADER, claims)]
+        answer = json.dumps({"access_token": f"{'.'.join(parts)}.", "token_type": "Bearer", "expires_in": 600}).encode()
+        self.send_response(200 if known else 401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer) if known else 0))
+        self.end_headers()
+        self.wfile.write(answer if known else b"")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+def endpoint() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/token"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Iterator[Secured]:
     folder, ports = tmp_path_factory.mktemp("secured"), free_ports(3)
     command = (
         "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
@@ -94,7 +136,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             user = UserScramCredentialUpsertion("user", ScramCredentialInfo(kind, 4096), PASSWORD.encode())
             admin.alter_user_scram_credentials([user])["user"].result(30)
-        yield Secured(kafka, folder, ports)
+        yield Secured(kafka, folder, ports, endpoint)
 
 
 WAYS = [
@@ -103,6 +145,8 @@ WAYS = [
     ("SASL", "SCRAM-SHA-512"),
     ("TLS", ""),
     ("BOTH", "SCRAM-SHA-512"),
+    ("SASL", "OAUTHBEARER"),
+    ("SASL", "OIDC"),
 ]
 
 
@@ -120,10 +164,21 @@ def test_exactly_once_under_the_clients_options(
     assert len(topics.take(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
 
 
-def test_a_bearer_token(secured: Secured) -> None:
-    transactions = Transactions(to_librdkafka(secured.options("SASL", "OAUTHBEARER")))
-    assert transactions.ongoing("nothing") == []
-    transactions.close()
+def test_a_bearer_token_reads_as_it_writes(secured: Secured) -> None:
+    topics = Topics(secured.kafka.bootstrap_servers)
+    topic = topics.create()
+    topics.put(topic, b"a", b"b")
+    config = to_librdkafka(secured.options("SASL", "OAUTHBEARER"))
+    found = [v for records in fetch(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
+    assert found == [b"a", b"b"]
+
+
+def test_an_endpoint_that_gives_no_token(secured: Secured) -> None:
+    options = {**secured.options("SASL", "OIDC"), "sasl.oauthbearer.client.secret": "planted-4711"}
+    transactions = Transactions(to_librdkafka(options))
+    with pytest.raises(BrokerError, match=r"token.endpoint.url' gave no token: HTTP status 401") as e:
+        transactions.ongoing("x")
+    assert "planted-4711" not in str(e.value)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
@@ -133,6 +188,16 @@ def test_a_wrong_password_is_said_and_not_shown(secured: Secured, mechanism: str
     with pytest.raises(BrokerError, match=r"SASL authentication failed.*Check 'properties.sasl") as e:
         transactions.ongoing("x")
     assert "planted-4711" not in str(e.value)
+
+
+def test_a_certificate_that_nobody_is_to_check(secured: Secured) -> None:
+    options = {**secured.options("BOTH", "PLAIN"), "enable.ssl.certificate.verification": "false"}
+    del options["ssl.ca.location"]
+    config = to_librdkafka(options)
+    assert Cluster(config).topics()
+    transactions = Transactions(config)
+    assert transactions.ongoing("nothing") == []
+    transactions.close()
 
 
 def test_a_certificate_that_nobody_knows_is_refused(secured: Secured) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError, TransactionError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, resolved
 from kafka_sql.kafka.protocol import requests, witness
@@ -277,7 +277,7 @@ class _Passing(Exception):
 
 def _fine(what: str, code: int, found: Any) -> Any:
     if code in _FORBIDDEN:
-        raise TransactionError(
+        raise AuthorizationError(
             f"{what}: {library.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
             "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
         )
