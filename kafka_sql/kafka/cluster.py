@@ -188,7 +188,8 @@ class Cluster:
             try:
                 wrong = [tp for tp in asked.result().topic_partitions or [] if tp.error is not None]
             except KafkaException as e:
-                answer.set_exception(BrokerError(f"{self._servers}: {self._shown(str(e.args[0].str()))}."))
+                kind, advice = _kind(e.args[0])
+                answer.set_exception(kind(f"{self._servers}: {self._shown(str(e.args[0].str()))}.{advice}"))
                 return
             if wrong:
                 places = ", ".join(f"{tp.topic}[{tp.partition}]: {tp.error}" for tp in wrong)
@@ -274,8 +275,12 @@ class Cluster:
                     f"{self._wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
                     "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
                 ) from e
-            kind, advice = (AuthorizationError, _RIGHTS) if error.code() in _FORBIDDEN else (BrokerError, "")
+            kind, advice = _kind(error)
             raise kind(f"{self._servers}: {why} ({error.name()}); {causes}.{advice}") from e
+
+
+def _kind(error: KafkaError) -> tuple[type[BrokerError], str]:
+    return (AuthorizationError, _RIGHTS) if error.code() in _FORBIDDEN else (BrokerError, "")
 
 
 def _newest(answers: Collection[Future[Any]]) -> int | None:
