@@ -36,8 +36,9 @@ bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by S
 bench-formats: $(INSTALLED) ## Read and write buffers of records in each format, next to its peers
 	$(PY) -m benchmarks.formats
 
-docs-options: $(INSTALLED) ## Write docs/options.md from the options tables
+docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from the tables
 	$(PY) -m tools.options_page
+	$(PY) -m tools.properties_page
 
 lint: $(INSTALLED) ## Style, formatting, types, import rules
 	$(PY) -m ruff check

@@ -16,10 +16,12 @@ same facts are attributes of the same names.
     │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
     │   ├── UnsupportedOptionError known, and Spark or Kafka's client cannot carry it
     │   ├── SecretReferenceError   ${provider:path:key} in a value names nothing
+    │   ├── KeyStoreError          a key or trust store, or a PEM text, cannot be used
     │   └── ConflictingOptionsError
     ├── SchemaError              a column declared wrongly, or one that the format or Spark cannot carry
     ├── BrokerError              the cluster
     │   ├── BrokerUnreachableError
+    │   ├── AuthenticationError    one of the two does not believe who the other is: password, token, certificate
     │   ├── TopicNotFoundError
     │   ├── TopicMismatchError     the topic is otherwise than the table says
     │   ├── OffsetError            a start or end position that cannot be had
@@ -125,6 +127,10 @@ class SecretReferenceError(OptionError):
     """A reference such as ``${env:NAME}`` in an option's value names nothing that can be read."""
 
 
+class KeyStoreError(OptionError):
+    """A key or trust store, or a PEM text in an option, cannot be used."""
+
+
 class ConflictingOptionsError(OptionError):
     """Two options exclude each other."""
 
@@ -139,6 +145,10 @@ class BrokerError(KafkaSqlError):
 
 class BrokerUnreachableError(BrokerError):
     """No broker answered in time."""
+
+
+class AuthenticationError(BrokerError):
+    """Broker or client does not believe who the other is: a password, a token or a certificate is refused."""
 
 
 class TopicNotFoundError(BrokerError):

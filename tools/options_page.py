@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from kafka_sql.formats.registry import FORMATS
-from kafka_sql.kafka.properties import DEFAULTS, IGNORED, REFUSED, RENAMED
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
 from kafka_sql.options.uncarried import UNCARRIED
@@ -53,20 +52,8 @@ def page() -> str:
             *table(SETTINGS.values()),
             "## The client: `properties.*`",
             "",
-            "Every property of Kafka's Java client that librdkafka has under the same name, and librdkafka's own. A",
-            "property that neither has is an error. What is not the same:",
-            "",
-            "| Java's property | here |",
-            "|---|---|",
-            *(f"| `{java}` | librdkafka's `{ours}` |" for java, ours in sorted(RENAMED.items())),
-            *(f"| `{key}` | ignored with a warning: {why} |" for key, why in sorted(IGNORED.items())),
-            *(f"| `{key}` | refused: {why} |" for key, why in sorted(REFUSED.items())),
-            "",
-            "Defaults that differ from librdkafka's, because Java's differ or a reader would be slow:",
-            "",
-            "| property | default |",
-            "|---|---|",
-            *(f"| `{key}` | {value} |" for key, value in sorted(DEFAULTS.items())),
+            "Every property of Kafka's Java clients, and librdkafka's own: [properties.md](properties.md) says of each",
+            "what becomes of it.",
             "",
         ]
     )

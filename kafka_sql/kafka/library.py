@@ -101,6 +101,7 @@ def address(function: Any) -> int:
 
 conf_new = _function("rd_kafka_conf_new", c_void_p)
 conf_set = _function("rd_kafka_conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
+conf_get = _function("rd_kafka_conf_get", c_int, c_void_p, c_char_p, c_char_p, c_void_p)
 conf_destroy = _function("rd_kafka_conf_destroy", None, c_void_p)
 conf_set_error_cb = _function("rd_kafka_conf_set_error_cb", None, c_void_p, ERROR_CALLBACK)
 conf_set_log_cb = _function("rd_kafka_conf_set_log_cb", None, c_void_p, LOG_CALLBACK)

@@ -1,4 +1,4 @@
-"""Java's client properties in librdkafka's words: one table, each key same, renamed, converted, ignored or refused.
+"""Java's client properties in librdkafka's words, by the table of ``java_properties``.
 
 Names and defaults: Apache Kafka's producer and consumer configuration pages, librdkafka's CONFIGURATION.md.
 """
@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
-from kafka_sql.kafka import library
+from kafka_sql.kafka import kerberos, library, security
+from kafka_sql.kafka.conversions import JAAS, RANGES, convert, within_range
+from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate
 from kafka_sql.options.references import has_reference, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -40,58 +42,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "fetch.queue.backoff.ms": "2",  # librdkafka's second caps a reader at 150,000 records a second
 }
 
-RENAMED: Final[Mapping[str, str]] = {
-    "fetch.max.wait.ms": "fetch.wait.max.ms",
-    "send.buffer.bytes": "socket.send.buffer.bytes",
-    "receive.buffer.bytes": "socket.receive.buffer.bytes",
-    "max.request.size": "message.max.bytes",
-    "ssl.truststore.certificates": "ssl.ca.pem",
-    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
-    "ssl.keystore.key": "ssl.key.pem",
-}
-
-VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    "auto.offset.reset": {"none": "error"},
-    "ssl.endpoint.identification.algorithm": {"": "none"},
-}
-
-IGNORED: Final[Mapping[str, str]] = {
-    "key.deserializer": "it is overridden, as in Flink: the table's format decodes",
-    "value.deserializer": "it is overridden, as in Flink: the table's format decodes",
-    "max.poll.records": "batches are sized by bytes",
-    "auto.commit.interval.ms": "offsets are kept in the checkpoint",
-    "enable.auto.commit": "it is overridden: offsets are kept in the checkpoint, and committed after each batch",
-    "request.timeout.ms": "socket.timeout.ms is librdkafka's own wait",
-    "max.block.ms": "a full queue waits for the brokers",
-    "buffer.memory": "queue.buffering.max.kbytes bounds librdkafka's queue",
-    "partition.assignment.strategy": "splits are assigned by Spark",
-    "exclude.internal.topics": "topics are named one by one",
-    "metadata.max.idle.ms": "librdkafka has no such setting",
-    "ssl.protocol": "OpenSSL chooses",
-    "ssl.enabled.protocols": "OpenSSL chooses",
-    "ssl.truststore.type": "stores are PEM here",
-}
-
-_NO_JVM = "it names a Java class, and there is no Java client here"
-_PEM = "Java's stores are not read; give PEM files by {}"
-REFUSED: Final[Mapping[str, str]] = {
-    "key.serializer": "the table's format encodes",
-    "value.serializer": "the table's format encodes",
-    "interceptor.classes": _NO_JVM,
-    "config.providers": _NO_JVM,
-    "security.providers": _NO_JVM,
-    "ssl.engine.factory.class": _NO_JVM,
-    "partitioner.class": _NO_JVM,
-    "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command",
-    "sasl.client.callback.handler.class": _NO_JVM,
-    "sasl.login.callback.handler.class": _NO_JVM,
-    "ssl.truststore.location": _PEM.format("properties.ssl.ca.location"),
-    "ssl.keystore.location": _PEM.format("properties.ssl.certificate.location and properties.ssl.key.location"),
-    "plugin.library.paths": "librdkafka would load it as code",
-    "sasl.jaas.config": "set properties.sasl.mechanism, properties.sasl.username and properties.sasl.password",
-}
-
-
 # what the connector itself goes by, without a client
 _READ_HERE: Final = ("isolation.level", "auto.offset.reset", "acks", CONNECT_TIMEOUT)
 
@@ -108,20 +58,19 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """
     config = dict(DEFAULTS)
     for key, value in properties.items():
-        if key in REFUSED:
-            raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {REFUSED[key]}.")
-        if key in IGNORED:
-            _LOG.warning("option 'properties.%s' has no effect: %s", key, IGNORED[key])
-            continue
-        config[RENAMED.get(key, key)] = VALUES.get(key, {}).get(value, value)
-    if "enable.idempotence" not in properties and _breaks_idempotence(config):
-        config["enable.idempotence"] = "false"  # as Java's producer does
-    given = {RENAMED.get(k, k): k for k in properties}
+        config.update(_carried(key, value))
+    config.update(convert(properties))
+    security.check(config)
+    kerberos.check(config)
+    _fit(config, properties)
+    given = {(JAVA[k].to if k in JAVA else "") or k: k for k in properties}
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
     try:
         for key, value in config.items():
             if key == API_TIMEOUT:
                 _milliseconds(key, value)
+                continue
+            if key in security.JAVA_SIDE:
                 continue
             later = has_reference(value)
             if later and key in _READ_HERE:
@@ -135,12 +84,46 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def resolved(config: Mapping[str, str]) -> dict[str, str]:
-    """A client's configuration with the references in it resolved: only to be handed to the client.
+    """A client's configuration with the references in it resolved and the stores read: only to be handed to the
+    client.
 
     Raises:
         SecretReferenceError: one names nothing; the message has the reference and no secret.
+        KeyStoreError: a store cannot be read.
     """
-    return resolve_all(config, "properties.")
+    return security.for_librdkafka(resolve_all(config, "properties."))
+
+
+def _carried(key: str, value: str) -> dict[str, str]:
+    """A property under librdkafka's name; nothing where it is converted together with others, or ignored."""
+    if key in OWN_REFUSED:
+        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {OWN_REFUSED[key]}.")
+    java = JAVA.get(key)
+    if java is None:
+        return {key: value}
+    if java.fate is Fate.REFUSED and value not in java.quiet:
+        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {java.why}.")
+    if java.fate is Fate.IGNORED and value not in java.quiet:
+        _LOG.warning("option 'properties.%s' has no effect: %s", key, java.why)
+    if java.fate in (Fate.REFUSED, Fate.IGNORED):
+        return {}
+    if java.fate is Fate.CONVERTED and key not in _KEPT:
+        return {}
+    name = java.to or key
+    return {name: within_range(key, name, value)}
+
+
+# converted later, or only where the value asks for it
+_KEPT: Final = {*RANGES, *security.JAVA_SIDE, security.KEY_PASSWORD, API_TIMEOUT} - {JAAS}
+
+
+def _fit(config: dict[str, str], properties: Mapping[str, str]) -> None:
+    """Values that librdkafka wants to be in proportion to each other, or that it takes for granted."""
+    if "enable.idempotence" not in properties and _breaks_idempotence(config):
+        config["enable.idempotence"] = "false"  # as Java's producer does
+    most, least = config.get("fetch.max.bytes", ""), config["message.max.bytes"]
+    if most.isdigit() and least.isdigit() and int(most) < int(least):
+        config["fetch.max.bytes"] = least
 
 
 def _breaks_idempotence(config: Mapping[str, str]) -> bool:
@@ -155,7 +138,7 @@ def _milliseconds(key: str, value: str) -> None:
 
 def _refusal(key: str, code: int, why: str) -> Exception:
     if code == library.CONF_UNKNOWN:
-        known = [*RENAMED, *VALUES, *IGNORED, *REFUSED, *DEFAULTS, *COMMON]
+        known = [*JAVA, *DEFAULTS, *OWN]
         return UnknownOptionError(
             f"Option 'properties.{key}' is no property of Kafka's client.{did_you_mean(key, known)}"
         )
@@ -164,22 +147,13 @@ def _refusal(key: str, code: int, why: str) -> Exception:
     return InvalidOptionError(f"Invalid value for option 'properties.{key}'{allowed}.")
 
 
-# spelled the same in both clients; only for "did you mean"
-COMMON: Final = (
-    "bootstrap.servers",
-    "group.id",
-    "client.id",
-    "client.rack",
-    "security.protocol",
-    "sasl.mechanism",
+# librdkafka's own; only for "did you mean"
+OWN: Final = (
     "sasl.username",
     "sasl.password",
-    "compression.type",
-    "session.timeout.ms",
-    "fetch.min.bytes",
-    "metadata.max.age.ms",
-    "retry.backoff.ms",
-    "reconnect.backoff.ms",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.key.location",
     "socket.timeout.ms",
-    API_TIMEOUT,
+    "sasl.oauthbearer.method",
 )

@@ -25,6 +25,11 @@ def has_reference(value: str) -> bool:
     return _REFERENCE.search(value) is not None
 
 
+def only_reference(value: str) -> bool:
+    """Whether a value is one reference and nothing else."""
+    return _REFERENCE.fullmatch(value.strip()) is not None
+
+
 def resolve_all(values: Mapping[str, str], prefix: str = "") -> dict[str, str]:
     """``values`` with every reference replaced by what it names, on this machine and now.
 

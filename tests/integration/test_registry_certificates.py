@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
 from kafka_sql.embedded import EmbeddedRegistry
-from kafka_sql.errors import InvalidOptionError, SchemaRegistryError
+from kafka_sql.errors import KeyStoreError, SchemaRegistryError
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
 from tests.registries import certificates, gate_before
@@ -48,7 +48,7 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
 
         for name in IDENTIFIERS:
             assert write(name, pem) == write(name, p12)
-            with pytest.raises(InvalidOptionError, match=rf"'{name}.ssl.keystore.location' is neither PEM nor PKCS12"):
+            with pytest.raises(KeyStoreError, match=rf"'{name}.ssl.keystore.location'.*the store's password is wrong"):
                 write(name, p12 | {"ssl.keystore.password": "other"})
         asked = settings.asked
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):

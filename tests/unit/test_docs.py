@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from kafka_sql.definition import define
 from kafka_sql.sql.create import parse_create
-from tools.options_page import PAGE, page
+from tools import options_page, properties_page
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = [
@@ -21,8 +22,9 @@ BLOCKS = [
 ]
 
 
-def test_the_options_page_is_up_to_date() -> None:
-    assert PAGE.read_text() == page(), "run: make docs-options"
+@pytest.mark.parametrize("made", [options_page, properties_page], ids=lambda m: m.PAGE.name)
+def test_pages_of_the_tables_are_up_to_date(made: ModuleType) -> None:
+    assert made.PAGE.read_text() == made.page(), "run: make docs-options"
 
 
 def test_the_documents_have_examples() -> None:

@@ -101,13 +101,13 @@ def registry_options(name: str, kind: str, schema: str) -> RegistryOptions:
         string(f"{name}.schema", schema, deprecated=(f"{name}.schema-registry.schema",)),
         {
             "schema.registry.ssl.truststore.location": string(
-                f"{name}.ssl.truststore.location", "File of the certificates to trust: PEM or PKCS12."
+                f"{name}.ssl.truststore.location", "File of the certificates to trust: JKS, PKCS12 or PEM."
             ),
             "schema.registry.ssl.truststore.password": string(
                 f"{name}.ssl.truststore.password", "Password of that file."
             ),
             "schema.registry.ssl.keystore.location": string(
-                f"{name}.ssl.keystore.location", "File of the client's key and certificate: PEM or PKCS12."
+                f"{name}.ssl.keystore.location", "File of the client's key and certificate: JKS, PKCS12 or PEM."
             ),
             "schema.registry.ssl.keystore.password": string(f"{name}.ssl.keystore.password", "Password of that file."),
             "basic.auth.credentials.source": string(

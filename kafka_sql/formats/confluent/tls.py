@@ -1,70 +1,50 @@
-"""TLS for the registry: key stores as Java's clients take them, PEM or PKCS12, told apart by content."""
+"""TLS for the registry: key stores as Java's clients take them, told apart by content."""
 
 from __future__ import annotations
 
 import os
 import ssl
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TypeVar
 
-from kafka_sql.errors import InvalidOptionError
+from kafka_sql.errors import KeyStoreError
 from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.stores.store import identity, trusted
+from kafka_sql.stores.unreadable import UnreadableStore
 
-_JKS: Final = b"\xfe\xed\xfe\xed"
-_PEM: Final = b"-----BEGIN"
+T = TypeVar("T")
 
 
 def context(settings: Settings) -> ssl.SSLContext:
     """What a connection needs.
 
     Raises:
-        InvalidOptionError: a file cannot be read, has another password, or is of Java's old kind (JKS).
+        KeyStoreError: a file cannot be read, or has another password.
     """
-    trusted = None
+    authorities = None
     if settings.truststore:
-        trusted, _ = _pem(
-            settings.truststore, settings.truststore_password, f"{settings.format}.ssl.truststore.location"
-        )
-    found = ssl.create_default_context(cadata=trusted)
+        password = settings.truststore_password or None
+        authorities = _read(settings, "truststore", settings.truststore, lambda data: trusted(data, password))
+    found = ssl.create_default_context(cadata=authorities)
     if settings.keystore:
-        option = f"{settings.format}.ssl.keystore.location"
-        certificates, key = _pem(settings.keystore, settings.keystore_password, option)
+        password = settings.keystore_password or None
+        mine = _read(settings, "keystore", settings.keystore, lambda data: identity(data, password, password))
         with tempfile.TemporaryDirectory() as folder:  # the library takes files only
             path = Path(folder, "client.pem")
             path.touch(mode=0o600)
-            path.write_text(key + certificates)
-            found.load_cert_chain(path, password=settings.keystore_password or None)
+            path.write_text(mine.key + mine.chain)
+            found.load_cert_chain(path)
     return found
 
 
-def _pem(location: str, password: str, option: str) -> tuple[str, str]:
-    """Certificates and private key of a file, as PEM."""
+def _read(settings: Settings, store: str, location: str, read: Callable[[bytes], T]) -> T:
+    where = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
     try:
-        data = Path(os.path.expanduser(location)).read_bytes()
+        return read(Path(os.path.expanduser(location)).read_bytes())
     except OSError as e:
-        raise InvalidOptionError(f"The file of option '{option}' cannot be read: {location}: {e.strerror}.") from e
-    if _PEM in data:
-        return data.decode(), ""
-    if data.startswith(_JKS):
-        raise InvalidOptionError(
-            f"The file of option '{option}' is a JKS key store: {location}. Convert it: keytool -importkeystore "
-            f"-srckeystore {location} -destkeystore {location}.p12 -deststoretype PKCS12"
-        )
-    return _pkcs12(data, password, option, location)
-
-
-def _pkcs12(data: bytes, password: str, option: str, location: str) -> tuple[str, str]:
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
-
-    try:
-        store = pkcs12.load_pkcs12(data, password.encode() or None)
-    except ValueError:  # its words would be no help
-        raise InvalidOptionError(
-            f"The file of option '{option}' is neither PEM nor PKCS12, or has another password: {location}."
-        ) from None
-    certificates = [c.certificate for c in (store.cert, *store.additional_certs) if c is not None]
-    key = b""
-    if store.key is not None:
-        key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return "".join(c.public_bytes(Encoding.PEM).decode() for c in certificates), key.decode()
+        raise KeyStoreError(f"{where} cannot be read on this machine: {e.strerror}.") from None
+    except UnreadableStore as e:
+        also = f" The password is that of option '{settings.format}.ssl.{store}.password'."
+        raise KeyStoreError(f"{where}: {e}.{also}") from None

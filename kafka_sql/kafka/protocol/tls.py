@@ -12,7 +12,7 @@ from typing import Final
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
 # what narrows down or replaces OpenSSL's own ways, and Python's ssl cannot be told
-_CANNOT: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.engine.location", "ssl.keystore.location")
+_CANNOT: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.engine.location")
 
 
 def check_tls(config: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from kafka_sql.errors import (
     ConflictingOptionsError,
     DecodeError,
     InvalidOptionError,
+    KeyStoreError,
     MissingOptionError,
     OptionError,
     SecretReferenceError,
@@ -108,11 +109,11 @@ def test_key_stores_in_error(tmp_path: Path) -> None:
     jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     junk.write_bytes(b"junk")
     for location, words in (
-        (jks, "is a JKS key store"),
-        (junk, "is neither PEM nor PKCS12, or has another password"),
+        (jks, "the JKS file is damaged or cut off"),
+        (junk, "it is no store: neither JKS nor PKCS12 nor PEM"),
         (tmp_path / "none", "cannot be read"),
     ):
-        with pytest.raises(InvalidOptionError) as e:
+        with pytest.raises(KeyStoreError) as e:
             context(Settings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
         assert words in str(e.value)
         assert "'avro-confluent.ssl.truststore.location'" in str(e.value)

@@ -1,0 +1,91 @@
+"""PEM text as people have it: with CRLF, on one line, with ``\\n`` spelled out, or with words between the blocks."""
+
+from __future__ import annotations
+
+import base64
+import re
+import textwrap
+from typing import Final
+
+from kafka_sql.stores.unreadable import Part, UnreadableStore
+
+_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_CERTIFICATES: Final = ("CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE")
+
+
+def pem(label: str, der: bytes) -> str:
+    """One block."""
+    body = "\n".join(textwrap.wrap(base64.b64encode(der).decode(), 64))
+    return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n"
+
+
+def certificates(text: str) -> list[bytes]:
+    """The certificates of a text, each as DER.
+
+    Raises:
+        UnreadableStore: there is none, or one is damaged.
+    """
+    from cryptography import x509
+
+    found = [_der(body) for label, body in _blocks(text) if label in _CERTIFICATES]
+    if not found:
+        raise UnreadableStore("it has no certificate: expected -----BEGIN CERTIFICATE-----")
+    for number, der in enumerate(found, 1):
+        try:
+            x509.load_der_x509_certificate(der)
+        except ValueError:
+            raise UnreadableStore(f"certificate {number} of {len(found)} is damaged") from None
+    return found
+
+
+def private_key(text: str, password: str | None) -> bytes:
+    """The one private key of a text, decrypted, as PKCS8 in DER.
+
+    Raises:
+        UnreadableStore: there is none, it is damaged, or the password does not fit. Nothing of it is quoted.
+    """
+    keys = [(label, body) for label, body in _blocks(text) if label.endswith("PRIVATE KEY")]
+    if len(keys) != 1:
+        raise UnreadableStore(f"expected one private key (-----BEGIN PRIVATE KEY-----), found {len(keys)}")
+    label, body = keys[0]
+    if ":" in body:  # headers of the old encryption, which stand on lines of their own
+        block = f"-----BEGIN {label}-----\n{body.strip()}\n-----END {label}-----\n"
+        encrypted = "ENCRYPTED" in body
+    else:
+        block, encrypted = pem(label, _der(body)), label.startswith("ENCRYPTED")
+    return _decrypted(block.encode(), password, encrypted)
+
+
+def _decrypted(block: bytes, password: str | None, encrypted: bool) -> bytes:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    if encrypted and not password:
+        raise UnreadableStore("the private key is encrypted, and no password is given", Part.KEY_PASSWORD)
+    try:
+        key = load_pem_private_key(block, password.encode() if encrypted and password else None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        if encrypted:
+            raise UnreadableStore("the private key does not open with this password", Part.KEY_PASSWORD) from None
+        raise UnreadableStore("the private key is damaged, or of an unknown kind") from None
+    return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    plain = text.replace("\\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
+    found: list[tuple[str, str]] = _BLOCK.findall(plain)
+    if not found and "-----BEGIN" in plain:
+        raise UnreadableStore("it is cut off: a -----BEGIN line without its -----END line")
+    return found
+
+
+def _der(body: str) -> bytes:
+    try:
+        return base64.b64decode("".join(body.split()), validate=True)
+    except ValueError:
+        raise UnreadableStore("a PEM block is not base 64: is it cut off?") from None

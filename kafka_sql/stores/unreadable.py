@@ -1,0 +1,21 @@
+"""Why a store cannot be read, and which of its options that is about."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Part(Enum):
+    """What of a store to look at."""
+
+    CONTENT = "content"
+    PASSWORD = "password"
+    KEY_PASSWORD = "key password"
+
+
+class UnreadableStore(Exception):
+    """A store cannot be used; the message has a reason and nothing of the content."""
+
+    def __init__(self, reason: str, part: Part = Part.CONTENT) -> None:
+        super().__init__(reason)
+        self.part = part
