@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 200])
     arguments = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
+    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka(java_options=["-Xmx1g"]) as kafka:
         spark = session(folder)
         declare(spark, kafka.bootstrap_servers)
         for rows in arguments.rows:

@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each, after one to warm up")
     arguments = parser.parse_args()
     jars = kafka_jars(find_java(), Path(__file__).with_name("spark-kafka.lock"))
-    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
+    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka(java_options=["-Xmx1g"]) as kafka:
         size = fill(kafka.bootstrap_servers, arguments.records)
         spark = session(folder, jars)
         print(f"Spark {pyspark.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, local[2];")

@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each, after one to warm up")
     arguments = parser.parse_args()
     jars = kafka_jars(find_java(), Path(__file__).with_name("spark-kafka.lock"))
-    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
+    with tempfile.TemporaryDirectory() as folder, EmbeddedKafka(java_options=["-Xmx1g"]) as kafka:
         bootstrap = kafka.bootstrap_servers
         spark = session(folder, jars)
         fill(spark, folder, arguments.records)

@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -26,7 +27,7 @@ from kafka_sql.errors import EmbeddedKafkaError
 
 ATTEMPTS = 5  # a port that was free may be taken when the broker, a second later, wants it
 
-_JVM = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # for a quick start and little memory
+_JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a quick start and little memory
 
 
 class EmbeddedKafka:
@@ -40,6 +41,8 @@ class EmbeddedKafka:
         port: of the first node's listener, the others following; by default whatever is free.
         properties: broker settings, in Kafka's own names. ``listeners``, ``advertised.listeners`` and
             ``listener.security.protocol.map`` are added to those of the broker itself.
+        java_options: of the nodes' JVMs; by default such that they start quickly and take little memory. What is to be
+            measured is measured with a server's: ``["-Xmx1g"]``.
 
     Attributes:
         nodes: the running nodes, each a Node with pid, rack, stop(), kill(), restart(), pause(), resume().
@@ -51,11 +54,13 @@ class EmbeddedKafka:
         data: str | Path | None = None,
         port: int | None = None,
         properties: Properties | None = None,
+        java_options: Sequence[str] = _JVM,
     ) -> None:
         if nodes not in (1, 3):
             raise EmbeddedKafkaError(f"The embedded Kafka has 1 or 3 nodes, not {nodes}.")
         self.nodes: list[Node] = []
         self._count, self._port, self._properties = nodes, port, dict(properties or {})
+        self._java_options = java_options
         self._data = None if data is None else Path(data).absolute()
         self._folder: Path | None = None
         self._lock: int | None = None
@@ -78,7 +83,7 @@ class EmbeddedKafka:
         java = find_java()
         classpath = os.pathsep.join(str(jar) for jar in kafka_jars(java))
         logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.xml').as_uri()}"
-        command = [java, *_JVM, logging, "-cp", classpath, "kafka.Kafka", "server.properties"]
+        command = [java, *self._java_options, logging, "-cp", classpath, "kafka.Kafka", "server.properties"]
         attempts = ATTEMPTS if self._port is None else 1
         while True:
             try:

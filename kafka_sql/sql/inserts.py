@@ -14,6 +14,7 @@ from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql import settings, streaming
 from kafka_sql.sql.assignment import assignable
+from kafka_sql.sql.batch_size import bounded_by_rows
 from kafka_sql.sql.bounded import all_bounded
 from kafka_sql.sql.distribution import distributed, distributed_text
 from kafka_sql.sql.hints import check_head, hint_behind
@@ -56,7 +57,8 @@ def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert,
     ready = prepare(spark, tables, entry, statement, run)
     if ready.stream is not None:
         return streaming.start(spark, ready.entry, ready.stream, ready.text, bounded=ready.bounded)
-    return run(ready.batch)
+    with bounded_by_rows(spark):
+        return run(ready.batch)
 
 
 def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> Prepared:

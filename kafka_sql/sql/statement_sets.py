@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.sql import settings, streaming
+from kafka_sql.sql.batch_size import bounded_by_rows
 from kafka_sql.sql.frames import nothing
 from kafka_sql.sql.inserts import Prepared, Run, prepare
 from kafka_sql.sql.jobs import Job
@@ -40,7 +41,8 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
     try:
         for prepared, name in zip(ready, _names(spark, ready), strict=True):
             if prepared.stream is None:
-                run(prepared.batch)
+                with bounded_by_rows(spark):
+                    run(prepared.batch)
             else:
                 bounded = prepared.bounded
                 jobs.append(streaming.run(spark, prepared.entry, prepared.stream, prepared.text, name, bounded))

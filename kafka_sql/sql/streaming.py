@@ -13,6 +13,7 @@ from kafka_sql.errors import MissingOptionError
 from kafka_sql.observability import observe
 from kafka_sql.source.bounds import within_reach
 from kafka_sql.sql import checkpoints, settings
+from kafka_sql.sql.batch_size import bounded_by_rows
 from kafka_sql.sql.bounded import stop_at_end
 from kafka_sql.sql.exactly_once import check_writer
 from kafka_sql.sql.frames import frame
@@ -77,7 +78,7 @@ def run(
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
         observe(spark, port)
-    with active(spark):
+    with active(spark), bounded_by_rows(spark):
         job = remember(spark, begin(writer, entry))
     job.writer = identity
     if folder is not None:
