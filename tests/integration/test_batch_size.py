@@ -47,7 +47,7 @@ def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSessi
     assert settings(spark) == (None, None)
 
 
-@pytest.mark.parametrize("rows, within", [("100", "100"), ("10000", "4096"), ("0", "4096")])
+@pytest.mark.parametrize(("rows", "within"), [("100", "100"), ("10000", "4096"), ("0", "4096")])
 def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: str) -> None:
     spark.conf.set(ROWS, rows)
     try:
