@@ -223,7 +223,7 @@ def confluent_contests(batch: pa.RecordBatch) -> list[Contest]:
         data, offsets = bytes_and_offsets(framed)
         if not (ids(data, offsets, every) == 7).all():
             sys.exit("FAILED: another id")
-        return reader.read(data, offsets, every, HEADER)
+        return reader.read(data, offsets, every, HEADER)[0]
 
     check(read(), batch)
     return [

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kafka_sql.errors import DecodeError
 from kafka_sql.options import Option, Options
+
+Bad: TypeAlias = "list[DecodeError] | None"
 
 ROW_KIND_COLUMN: Final = "\0row-kind"  # where an encoder of changes finds each row's kind; no user's has this name
 
@@ -28,12 +32,39 @@ class Decoded:
     rows: pa.Array | None = None
     metadata: list[pa.Array] = field(default_factory=list)
 
+    def without(self, payloads: Collection[int]) -> Decoded:
+        """The same without the rows of some payloads."""
+        if not payloads:
+            return self
+        count = len(self.columns[0]) if self.columns else 0
+        rows = pa.array(range(count), pa.int64()) if self.rows is None else self.rows
+        kept = pc.invert(pc.is_in(rows, value_set=pa.array(list(payloads), pa.int64())))
+        if pc.all(kept).as_py():
+            return self
+        columns, metadata = ([a.filter(kept) for a in arrays] for arrays in (self.columns, self.metadata))
+        return Decoded(columns, rows.filter(kept), metadata)
+
+
+def tell(bad: Bad, error: DecodeError) -> None:
+    """Tell of a payload in error.
+
+    Raises:
+        DecodeError: there is nobody to be told.
+    """
+    if bad is None:
+        raise error
+    bad.append(error)
+
 
 class Decoder(Protocol):
     """Payloads to columns."""
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer; null is a record without a payload.
+
+        Args:
+            bad: takes the error of each payload that is not what the schema declares, once and in any order; such a
+                payload is no row. Without it the first of them raises.
 
         Raises:
             DecodeError: a payload is not what the schema declares, and the format's options do not say to skip it.

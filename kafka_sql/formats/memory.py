@@ -24,6 +24,8 @@ def merged(
     some: tuple[npt.NDArray[np.int64], list[pa.Array]], others: tuple[npt.NDArray[np.int64], list[pa.Array]]
 ) -> tuple[npt.NDArray[np.int64], list[pa.Array]]:
     """Rows that were read in two ways, in the order of the payloads that they came from."""
+    if not len(others[0]):
+        return some
     places = np.concatenate([some[0], others[0]])
     order = np.argsort(places, kind="stable")
     taken = pa.array(order)

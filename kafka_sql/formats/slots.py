@@ -107,6 +107,28 @@ class Slots:
         values, valid, data = self._memory[slot]
         self.table[slot, :5] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
 
+    def rewind(self, tree: list[Node], rows: int) -> None:
+        """Forget what was filled in behind so many rows."""
+        for node in tree:
+            self.counts[node.slot] = rows
+            within = rows
+            if node.width < 0:
+                within = int(self.bytes(node.slot).view(np.int32)[rows])
+            if node.width == -1:
+                self.used[node.slot] = within
+            self.rewind(node.children, within)
+
+    def rows_of(self, tree: list[Node], slot: int, entries: Words) -> Words:
+        """Which rows the entries of a slot stand in."""
+        while True:
+            parent = next((node for node in _all(tree) if slot in (child.slot for child in node.children)), None)
+            if parent is None:
+                return entries
+            if parent.width == -2:
+                offsets = self.bytes(parent.slot).view(np.int32)[: self.counts[parent.slot] + 1]
+                entries = np.searchsorted(offsets, entries, side="right") - 1
+            slot = parent.slot
+
     def bytes(self, slot: int) -> npt.NDArray[np.uint8]:
         """The memory of a slot's values."""
         return self._memory[slot][0]
@@ -157,7 +179,7 @@ class Slots:
         fits = pc.and_(pc.less_equal(array, bound), pc.greater_equal(array, low))
         if pc.all(fits).as_py() is False:
             if not node.field.nullable:
-                raise OverflowError(int(np.argmin(fits.fill_null(True).to_numpy(zero_copy_only=False))))
+                raise OverflowError(node.slot, np.flatnonzero(~fits.fill_null(True).to_numpy(zero_copy_only=False)))
             array = pc.if_else(fits, array, pa.scalar(None, wide))
         buffers = array.buffers()
         return pa.Array.from_buffers(t, count, [buffers[0], buffers[1]], offset=array.offset)

@@ -1,12 +1,12 @@
-"""Records that cannot be read, where the table says that the query goes on: found, left out, and told of."""
+"""Records that cannot be read, where the table says that the query goes on: left out, and told of."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 
@@ -18,40 +18,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.source.dead_letters import DeadLetters, dead_letters
 
 _LOG = logging.getLogger("kafka_sql.source")
-_SMALL: Final = 32  # records that one more error makes it worth decoding again
 _TOLD: Final = 10  # errors of a split that are logged one by one
-T = TypeVar("T")
-
-
-def sift(count: int, decode: Callable[[int, int], T]) -> tuple[list[tuple[int, T]], list[tuple[int, DecodeError]]]:
-    """Decode what can be decoded. Runs grow while they are right, so few bad records cost little and many not all.
-
-    Args:
-        count: how many records.
-        decode: decodes records low to high, or raises DecodeError with the row of one, counted from low.
-
-    Returns:
-        what the good runs became, each with the index of its first record; the bad records with their errors.
-    """
-    parts: list[tuple[int, T]] = []
-    bad: list[tuple[int, DecodeError]] = []
-    known: dict[int, DecodeError] = {}
-    at, length = 0, count
-    while at < count:
-        if at in known:
-            bad.append((at, known.pop(at)))
-            at += 1
-            continue
-        end = min(count, at + length, *known)
-        try:
-            parts.append((at, decode(at, end)))
-        except DecodeError as e:
-            known[at + e.row] = e
-            length = max(_SMALL, length // 2)
-            continue
-        length = max(_SMALL, (end - at) * 2)
-        at = end
-    return parts, bad
 
 
 @dataclass
@@ -68,7 +35,7 @@ class BadRecords:
         """Whether it needs the whole records: keys, timestamps and headers, too."""
         return self._letters is not None
 
-    def take(self, records: Records, bad: list[tuple[int, DecodeError]]) -> None:
+    def take(self, records: Records, bad: list[DecodeError]) -> None:
         """Tell of them, or write them into their topic; returns when they are safe there.
 
         Raises:
@@ -76,10 +43,10 @@ class BadRecords:
         """
         mode = self._definition.options[opt.ERROR_HANDLING]
         if mode == opt.LOG and self._letters is None:
-            for _, error in bad[: max(0, _TOLD - self._count)]:
+            for error in bad[: max(0, _TOLD - self._count)]:
                 _LOG.warning("table '%s': left out: %s", self._definition.name, error)
         if self._letters is not None:
-            self._letters.write(records.take(np.array([i for i, _ in bad])), [e for _, e in bad], self._split)
+            self._letters.write(records.take(np.array([e.row for e in bad], np.int64)), bad, self._split)
         self._count += len(bad)
 
     def finish(self) -> None:

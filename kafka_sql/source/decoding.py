@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.format import Decoded, Decoder
+from kafka_sql.formats.format import Bad, Decoded, Decoder
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.row_kind import ROW_KIND
@@ -62,15 +62,23 @@ class RowDecoder:
         self.zone = session_zone() if any(c.zoned for c in self.metadata) else ""
         self.wanted = wanted(self.metadata, keys=self._key is not None)
 
-    def decode(self, records: Records) -> Rows:
+    def decode(self, records: Records, bad: Bad = None) -> Rows:
         """The rows of a run of records.
 
+        Args:
+            bad: takes the error of each record that cannot be read, whose index is its ``row``.
+
         Raises:
-            DecodeError: a payload is not what the table declares.
+            DecodeError: a payload is not what the table declares, and nobody takes it.
         """
         # the key first, as in Flink: its error comes first, too
-        keys = RowDecoder.keys(self, records) if self._key is not None else None
-        values = self._decoded(self.value, records.values, records)
+        keys = RowDecoder.keys(self, records, bad) if self._key is not None else None
+        of_value: list[DecodeError] = []
+        values = self._decoded(self.value, records.values, records, None if bad is None else of_value)
+        if bad is not None and (bad or of_value):
+            failed = {e.row: e for e in (*of_value, *bad)}
+            keys, values = keys and keys.without(failed), values.without(failed)
+            bad[:] = [e for _, e in sorted(failed.items())]
         pairs = pair(len(records.offsets), keys, values)
         columns = dict(zip(self._value_columns, pairs.values(values.columns), strict=True))
         if keys is not None:
@@ -85,17 +93,29 @@ class RowDecoder:
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
         return Rows(rows, pairs, formats.get(ROW_KIND))
 
-    def keys(self, records: Records) -> Decoded:
+    def keys(self, records: Records, bad: Bad = None) -> Decoded:
         """The keys of records.
 
+        Args:
+            bad: takes the error of each record whose key cannot be read.
+
         Raises:
-            DecodeError: a key is not what the table declares.
+            DecodeError: a key is not what the table declares, and nobody takes it.
         """
         assert self._key is not None
-        return self._decoded(self._key, records.keys, records, " (key)")
+        return self._decoded(self._key, records.keys, records, bad, " (key)")
 
-    def _decoded(self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, part: str = "") -> Decoded:
+    def _decoded(
+        self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, bad: Bad, part: str = ""
+    ) -> Decoded:
+        def placed(error: DecodeError) -> DecodeError:
+            return error.at(self.split.at(int(records.offsets[error.row])) + part)
+
+        wrong: list[DecodeError] = []
         try:
-            return decoder.decode(payloads)
+            made = decoder.decode(payloads, None if bad is None else wrong)
         except DecodeError as e:
-            raise e.at(self.split.at(int(records.offsets[e.row])) + part) from e
+            raise placed(e) from e
+        if bad is not None:
+            bad += sorted(map(placed, wrong), key=lambda e: e.row)
+        return made

@@ -11,7 +11,7 @@ from kafka_sql.formats.avro.encoder import Writer
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.plan import plan
 from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.options import Options
 
@@ -27,15 +27,15 @@ class BinaryDecoder:
         own = parse(derive(schema, options[LEGACY_TIMESTAMPS]))
         self._reader = Reader(plan(own, own, schema))
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error.
+            DecodeError: the first payload in error, unless ``bad`` takes them.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        columns = self._reader.read(*bytes_and_offsets(payloads), kept)
-        return Decoded(columns, pa.array(kept, pa.int64()) if payloads.null_count else None)
+        columns, rows = self._reader.read(*bytes_and_offsets(payloads), kept, bad=bad)
+        return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
 
 class BinaryEncoder:

@@ -39,6 +39,7 @@ def run(
     data: np.ndarray,
     positions: np.ndarray,
     rows: np.ndarray,
+    start: int,
     header: int,
     program: np.ndarray,
     jumps: np.ndarray,
@@ -55,21 +56,21 @@ def run(
 
     Args:
         positions: int32: where the payloads stand in ``data``.
-        rows: int64: which of them to read.
+        rows: int64: which of them to read, from the index ``start`` on.
         header: bytes to leave out at the beginning of each.
         program, jumps: see instructions.
         texts: uint8: texts and bytes that no payload has, at ``places`` (int64, n x 2).
         slots: int64, n x 6.
-        counts, used, nulls: int64, n: entries, bytes and nulls of each slot; zero at first.
+        counts, used, nulls: int64, n: entries, bytes and nulls of each slot; those of the rows before ``start``.
         depth: of arrays in arrays.
         failure: int64, 3: reason, instruction and position in the payload, or for a FULL one the slot.
 
     Returns:
-        how many payloads were read; the one of this index is in error where it is not all.
+        how far it got: the one of this index is in error where it is not the end of ``rows``.
     """
     remaining = np.zeros(depth + 1, np.int64)
     bytes_at, texts_at = np.int64(data.ctypes.data), np.int64(texts.ctypes.data)  # unsigned, they would make floats
-    for k in range(len(rows)):
+    for k in range(start, len(rows)):
         row = rows[k]
         begin, end = np.int64(positions[row]), np.int64(positions[row + 1])
         at, pc, reason, full = begin + header, 0, 0, 0

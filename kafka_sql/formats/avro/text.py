@@ -17,7 +17,7 @@ from kafka_sql.formats.avro.encoder import write_factor
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.plan import read_factor
 from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.json import document
 from kafka_sql.formats.json.document import Integral, Number
 from kafka_sql.formats.json.java import double_text, quoted
@@ -41,22 +41,24 @@ class TextDecoder:
         avro = parse(derive(schema, options[LEGACY_TIMESTAMPS]))
         self._read = _reader(avro, pa.struct(list(schema)), "")
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error.
+            DecodeError: the first payload in error, unless ``bad`` takes them.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        rows = []
+        rows, origins = [], []
         for i in kept.tolist():
             try:
                 rows.append(self._read(document.parse(payloads[i].as_py())))
             except ValueError as e:
                 path, _, reason = str(e).rpartition("\0")
-                raise DecodeError(i, path or None, reason) from e
+                tell(bad, DecodeError(i, path or None, reason))
+            else:
+                origins.append(i)
         columns = [pa.array([row[f.name] for row in rows], f.type) for f in self._schema]
-        return Decoded(columns, pa.array(kept, pa.int64()) if payloads.null_count else None)
+        return Decoded(columns, None if len(rows) == len(payloads) else pa.array(origins, pa.int64()))
 
 
 class TextEncoder:

@@ -24,7 +24,7 @@ from kafka_sql.formats.confluent.columns import Columns, inferring
 from kafka_sql.formats.confluent.options import registry_options
 from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.declared import KEY
-from kafka_sql.formats.format import Decoded, Decoder, Encoder, Format
+from kafka_sql.formats.format import Bad, Decoded, Decoder, Encoder, Format
 from kafka_sql.options import Options
 from kafka_sql.row_kind import ROW_KIND
 
@@ -96,9 +96,9 @@ class _Documents:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         empty = pc.equal(pc.binary_length(payloads), 0)
-        return self._decoder.decode(pc.if_else(empty, None, payloads) if pc.any(empty).as_py() else payloads)
+        return self._decoder.decode(pc.if_else(empty, None, payloads) if pc.any(empty).as_py() else payloads, bad)
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:

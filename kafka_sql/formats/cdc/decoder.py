@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merged
 from kafka_sql.formats.cdc.partial import completed
-from kafka_sql.formats.format import Decoded, Decoder
+from kafka_sql.formats.format import Bad, Decoded, Decoder, tell
 from kafka_sql.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -60,23 +60,28 @@ class ChangeDecoder:
         self._wrapped, self._ignore, self._keep = wrapped, ignore_errors, keep
         self._documents = documents(_document(dialect, schema, self._fields(), wrapped))
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer.
 
         Raises:
-            DecodeError: a payload is no change, unless errors are ignored.
+            DecodeError: a payload is no change, unless errors are ignored or ``bad`` takes them.
         """
         chosen = None
         if self._keep is not None:
             chosen = np.flatnonzero(np.asarray(self._keep(payloads)))
             payloads = payloads.take(pa.array(chosen))
+        unread: list[DecodeError] = []
         try:
-            made = self._documents.decode(payloads)
+            made = self._documents.decode(payloads, None if bad is None else unread)
         except DecodeError as e:
             raise self._corrupt(_at(chosen, e.row), e.reason, e.field) from e
+        for error in unread:
+            tell(bad, self._corrupt(_at(chosen, error.row), error.reason, error.field))
         rows = np.arange(len(payloads)) if made.rows is None else np.asarray(made.rows)
+        origins = rows if chosen is None else chosen[rows]
         fields = self._unwrapped(made.columns)
-        changes = self._changes(fields, rows, payloads, lambda row: _at(chosen, row))
+        wrong: list[DecodeError] = []
+        changes = self._changes(fields, rows, payloads, origins, None if bad is None else wrong)
         element, second = changes.expanded()
         kinds = np.choose(
             changes.operations[element], [0, INSERT, np.where(second, UPDATE_AFTER, UPDATE_BEFORE), DELETE]
@@ -84,9 +89,14 @@ class ChangeDecoder:
         old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.old_when_deleted)
         columns = changes.rows(element, old)
         document = changes.documents[element]
-        origin = rows[document] if chosen is None else chosen[rows[document]]
-        metadata = [self._metadata(key, fields, document, kinds, rows, chosen) for key in self._asked]
-        return Decoded(columns, pa.array(origin), metadata)
+        origin = origins[document]
+        metadata = [
+            self._metadata(key, fields, document, kinds, origin, None if bad is None else wrong) for key in self._asked
+        ]
+        first = {error.row: error for error in reversed(wrong)}
+        for error in first.values():
+            tell(bad, error)
+        return Decoded(columns, pa.array(origin), metadata).without(first)
 
     def _fields(self) -> list[Metadata]:
         return [self._dialect.metadata[key] for key in self._asked if key != ROW_KIND]
@@ -100,9 +110,15 @@ class ChangeDecoder:
         return fields
 
     def _changes(
-        self, fields: Mapping[str, pa.Array], rows: Indices, payloads: pa.BinaryArray, at: Callable[[int], int]
+        self, fields: Mapping[str, pa.Array], rows: Indices, payloads: pa.BinaryArray, origins: Indices, told: Bad
     ) -> _Changes:
-        """The changes of the documents that are right; the first wrong one raises, or is left out."""
+        """The changes of the documents that are right; the first wrong one raises, or is left out.
+
+        Args:
+            rows: which of ``payloads`` each document is from.
+            origins: the same for errors.
+            told: takes the errors.
+        """
         dialect = self._dialect
         operations = _operations(dialect, fields[dialect.operation])
         documents = np.arange(len(rows))
@@ -118,9 +134,12 @@ class ChangeDecoder:
         wrong = lacks_old | (needs_new & ~_valid(new))
         if bad.any() or wrong.any():
             if not self._ignore:
-                first = min([*np.flatnonzero(bad)[:1].tolist(), *documents[wrong][:1].tolist()])
-                absent = dialect.old if lacks_old[wrong & (documents == first)][:1].any() else dialect.new
-                raise self._reason(fields, first, at(int(rows[first])), operations[first], absent)
+                lacking, first = np.unique(documents[wrong], return_index=True)
+                absent = np.where(lacks_old[wrong][first], dialect.old, dialect.new)
+                reasons = dict.fromkeys(np.flatnonzero(bad).tolist(), "")
+                reasons |= dict(zip(lacking.tolist(), absent.tolist(), strict=True))
+                for document, name in sorted(reasons.items()):
+                    tell(told, self._reason(fields, document, int(origins[document]), operations[document], name))
             # as in Flink, what a record held before its first wrong row stays
             of_each = np.where(_from_first_wrong(documents, wrong), _SKIPPED, of_each)
         if dialect.partial_old:
@@ -149,8 +168,8 @@ class ChangeDecoder:
         fields: Mapping[str, pa.Array],
         document: Indices,
         kinds: Indices,
-        rows: Indices,
-        chosen: Indices | None,
+        origin: Indices,
+        told: Bad,
     ) -> pa.Array:
         if key == ROW_KIND:
             return pa.array(KINDS).take(pa.array(kinds))
@@ -161,7 +180,7 @@ class ChangeDecoder:
                 return known.convert(values).cast(known.type)
             except DecodeError as e:
                 if not self._ignore:
-                    raise self._corrupt(_at(chosen, int(rows[document[e.row]])), e.reason) from e
+                    tell(told, self._corrupt(int(origin[e.row]), e.reason))
                 values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
 
     def _corrupt(self, row: int, reason: str, field: str | None = None) -> DecodeError:

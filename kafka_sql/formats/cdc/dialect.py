@@ -104,9 +104,12 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     try:
         return values.cast(kind)
     except pa.ArrowInvalid:
-        for row, value in enumerate(values):  # rare, and one of them is to be named
-            try:
-                value.cast(kind)
-            except pa.ArrowInvalid as e:
-                raise DecodeError(row, None, f"{value.as_py()!r} in the metadata is no {kind}") from e
+        if len(values) == 1:
+            raise DecodeError(0, None, f"{values[0].as_py()!r} in the metadata is no {kind}") from None
+        middle = len(values) // 2
+        _cast(values[:middle], kind)
+        try:
+            _cast(values[middle:], kind)
+        except DecodeError as e:
+            raise DecodeError(middle + e.row, None, e.reason) from e
         raise

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaNotFoundError
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.framing import HEADER, framed, ids, spread
+from kafka_sql.formats.confluent.framing import HEADER, framed, ids, no_header, spread
 from kafka_sql.formats.confluent.registered import SCHEMA_ID, SUBJECT_NAME, Registered
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.memory import bytes_and_offsets
 
 
@@ -26,11 +26,15 @@ class Reader(Protocol):
         offsets: npt.NDArray[np.int32],
         rows: npt.NDArray[np.int64],
         header: int = 0,
-    ) -> list[pa.Array]:
-        """The columns of those payloads that ``rows`` names, which begin with ``header`` bytes.
+        bad: Bad = None,
+    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
+        """The columns of those payloads that ``rows`` names, which begin with ``header`` bytes, and which are rows.
+
+        Args:
+            bad: takes the errors of the others.
 
         Raises:
-            DecodeError: the first payload in error.
+            DecodeError: the first payload in error, where nobody takes them.
         """
         ...
 
@@ -57,24 +61,24 @@ class FramedDecoder:
         self._readers: dict[int, Reader] = {}
         self._unreadable: dict[int, str] = {}  # ids and why
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error; one whose schema is unknown or cannot be read as the columns is.
+            DecodeError: the first payload in error, unless ``bad`` takes them; one whose schema is unknown or cannot
+                be read as the columns is.
             SchemaRegistryError: the registry does not answer, for which no record is to blame.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        kept, headless = framed(data, offsets, kept)
+        kept, headless = framed(data, offsets, kept, skips=bad is not None)
         found = ids(data, offsets, kept)
-        if len(found) and (found == found[0]).all():
-            columns = self._reader(int(found[0]), int(kept[0])).read(data, offsets, kept, HEADER)
-        else:
-            columns = self._by_schema(data, offsets, kept, found)
-        ids(data, offsets, headless)  # says what is wrong
-        rows = pa.array(kept, pa.int64()) if payloads.null_count else None
-        return Decoded(columns, rows, metadata(self._metadata, found, self._subject))
+        columns, rows = self._by_schema(data, offsets, kept, found, bad)
+        for error in no_header(data, offsets, headless):
+            tell(bad, error)
+        numbers = ids(data, offsets, rows) if self._metadata else found
+        aligned = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
+        return Decoded(columns, aligned, metadata(self._metadata, numbers, self._subject))
 
     def _by_schema(
         self,
@@ -82,25 +86,46 @@ class FramedDecoder:
         offsets: npt.NDArray[np.int32],
         kept: npt.NDArray[np.int64],
         found: npt.NDArray[np.uint32],
-    ) -> list[pa.Array]:
-        """The same for several schemas: each one's payloads at a time."""
+        bad: Bad,
+    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
+        """The columns and the payloads that they are of: each schema's at a time."""
+        if len(found) and (found == found[0]).all():
+            return self._read(int(found[0]), data, offsets, kept, bad)
         parts: list[list[pa.Array]] = []
         places, errors = [np.empty(0, np.int64)], []
         for number in np.unique(found).tolist():
-            mine = np.flatnonzero(found == number)
             try:
-                parts.append(self._reader(number, int(kept[mine[0]])).read(data, offsets, kept[mine], HEADER))
+                columns, rows = self._read(number, data, offsets, kept[found == number], bad)
             except DecodeError as e:
                 errors.append(e)
-            places.append(mine)
+            else:
+                parts.append(columns)
+                places.append(rows)
         if errors:
             raise min(errors, key=lambda e: e.row)
-        order = np.argsort(np.concatenate(places), kind="stable")
+        rows = np.concatenate(places)
+        order = np.argsort(rows, kind="stable")
         empty = [pa.array([], field.type) for field in self._schema]
-        return [spread(list(column), order) for column in zip(empty, *parts, strict=True)]
+        return [spread(list(column), order) for column in zip(empty, *parts, strict=True)], rows[order]
 
-    def _reader(self, number: int, row: int) -> Reader:
-        """What reads payloads of a schema; ``row`` is the first that has it."""
+    def _read(
+        self,
+        number: int,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int64],
+        bad: Bad,
+    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
+        """The same of the payloads of one schema."""
+        reader = self._reader(number)
+        if reader is not None:
+            return reader.read(data, offsets, rows, HEADER, bad)
+        for row in rows.tolist():
+            tell(bad, DecodeError(row, None, self._unreadable[number]))
+        return [pa.array([], field.type) for field in self._schema], rows[:0]
+
+    def _reader(self, number: int) -> Reader | None:
+        """What reads payloads of a schema; None where nothing does."""
         if number not in self._readers and number not in self._unreadable:
             try:
                 self._readers[number] = self._make(self._registry.schema(number))
@@ -108,9 +133,7 @@ class FramedDecoder:
                 self._unreadable[number] = str(e)
             except ValueError as e:
                 self._unreadable[number] = f"the {self._registry.kind} schema of id {number} {e}"
-        if number in self._unreadable:
-            raise DecodeError(row, None, self._unreadable[number])
-        return self._readers[number]
+        return self._readers.get(number)
 
 
 def metadata(keys: tuple[str, ...], found: npt.NDArray[np.uint32], subject: str | None) -> list[pa.Array]:

@@ -33,34 +33,39 @@ def headless(
 
 
 def framed(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], ignore: bool = False
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], skips: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Those of ``rows`` before the first without a header, and that one; with errors ignored, all that have one."""
+    """Those of ``rows`` that have a header, and those that have none.
+
+    Args:
+        skips: whether the others are read nevertheless; if not, they are those before the first that has none.
+    """
     wrong = headless(data, offsets, rows)
-    if ignore:
-        return rows[~wrong], rows[:0]
-    first = int(np.argmax(wrong)) if wrong.any() else len(rows)
+    if skips or not wrong.any():
+        return rows[~wrong], rows[wrong]
+    first = int(np.argmax(wrong))
     return rows[:first], rows[first : first + 1]
+
+
+def no_header(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
+) -> list[DecodeError]:
+    """The errors of payloads that have no header."""
+    payloads = [data[offsets[row] : offsets[row + 1]].tobytes() for row in rows]
+    expected = (
+        "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema's "
+        "id before the record; the payload is: "
+    )
+    return [
+        DecodeError(row, None, expected + payload[:24].hex(" "))
+        for row, payload in zip(rows.tolist(), payloads, strict=True)
+    ]
 
 
 def ids(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint32]:
-    """The schema ids of those payloads that ``rows`` names.
-
-    Raises:
-        DecodeError: a payload has no header.
-    """
-    wrong = headless(data, offsets, rows)
-    if wrong.any():
-        row = int(rows[np.argmax(wrong)])
-        payload = data[offsets[row] : offsets[row + 1]].tobytes()
-        raise DecodeError(
-            row,
-            None,
-            "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema's "
-            f"id before the record; the payload is: {payload[:24].hex(' ')}",
-        )
+    """The schema ids of those payloads that ``rows`` names, which have headers."""
     starts = offsets[rows].astype(np.int64)
     found = np.empty((len(rows), 4), np.uint8)
     for k in range(4):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from kafka_sql.errors import DecodeError
 from kafka_sql.formats.csv.options import Dialect, dialect
 from kafka_sql.formats.csv.reading import run
 from kafka_sql.formats.csv.record import row_reader
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
 from kafka_sql.formats.memory import bytes_and_offsets, merged
 from kafka_sql.formats.program import Program
@@ -35,18 +36,18 @@ class CsvDecoder:
         nested = any(t.num_fields for t in schema.types)
         self._plain = self._dialect.ascii and (not nested or self._dialect.element_separator.isascii())
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored.
+            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
         rows, columns = self._fast(payloads, data, offsets, kept)
         if len(rows) < len(kept):
             odd = np.setdiff1d(kept, rows, assume_unique=True)
-            rows, columns = merged((rows, columns), self._exact(data, offsets, odd))
+            rows, columns = merged((rows, columns), self._exact(data, offsets, odd, bad))
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
     def _fast(
@@ -55,14 +56,18 @@ class CsvDecoder:
         """Those of the payloads that are plain, and their columns."""
         if not self._plain:
             return kept[:0], [pa.array([], field.type) for field in self._schema]
-        strange = _not_utf8(payloads, data, offsets)
-        return self._reader.read(data, offsets, np.setdiff1d(kept, strange) if strange else kept)
+        strange = _not_utf8(payloads)
+        return self._reader.read(data, offsets, np.setdiff1d(kept, strange, assume_unique=True) if strange else kept)
 
-    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices) -> tuple[Indices, list[pa.Array]]:
+    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: Bad) -> tuple[Indices, list[pa.Array]]:
         """The same by the exact way, for these payloads."""
         rows, origins = [], []
         for i in odd.tolist():
-            row = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
+            try:
+                row = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
+            except DecodeError as e:
+                tell(bad, e)
+                continue
             if row is not None:
                 rows.append(row)
                 origins.append(i)
@@ -84,11 +89,13 @@ def _reader(schema: pa.Schema, dialect: Dialect) -> Reader:
     return Reader(p, run, p.rows, p.names, marks, *kept, *nulls, dialect.ignore_errors)
 
 
-def _not_utf8(payloads: pa.BinaryArray, data: Bytes, offsets: Offsets) -> list[int]:
-    """Which payloads are no UTF-8."""
+def _not_utf8(payloads: pa.BinaryArray, first: int = 0) -> list[int]:
+    """Which payloads are no UTF-8, counted from ``first``; halved until one is alone."""
     try:
         payloads.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = (data[a:b].tobytes() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
-        return [i for i, text in enumerate(texts) if text.decode("utf-8", "replace").encode() != text]
+        if len(payloads) == 1:
+            return [first]
+        middle = len(payloads) // 2
+        return _not_utf8(payloads[:middle], first) + _not_utf8(payloads[middle:], first + middle)
     return []

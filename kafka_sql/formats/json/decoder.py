@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kafka_sql.formats.format import Decoded
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
     IGNORE_PARSE_ERRORS,
@@ -50,11 +51,11 @@ class JsonDecoder:
         own = p.rows, p.names, p.texts, p.depth, self._rules.iso, self._rules.fail_on_missing
         self._reader = Reader(p, run, *own)
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored.
+            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
         """
         data, offsets = bytes_and_offsets(payloads)
         full = np.diff(offsets) > 0
@@ -64,7 +65,7 @@ class JsonDecoder:
         rows, columns = self._fast(data, offsets, kept)
         if len(rows) < len(kept):
             odd = np.setdiff1d(kept, rows, assume_unique=True)
-            rows, columns = merged((rows, columns), self._exact(data, offsets, odd))
+            rows, columns = merged((rows, columns), self._exact(data, offsets, odd, bad))
         whole = len(rows) == len(payloads) and bool((rows == np.arange(len(rows))).all())
         return Decoded(columns, None if whole else pa.array(rows, pa.int64()))
 
@@ -72,12 +73,16 @@ class JsonDecoder:
         """Those of the payloads that are plain, and their columns."""
         return self._reader.read(data, offsets, kept)
 
-    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices) -> tuple[Indices, list[pa.Array]]:
+    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: Bad) -> tuple[Indices, list[pa.Array]]:
         """The same by the exact way, for these payloads; one may be several rows, or none."""
         rows: list[Row] = []
         origins: list[int] = []
         for i in odd.tolist():
-            made = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
+            try:
+                made = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
+            except DecodeError as e:
+                tell(bad, e)
+                continue
             rows += made
             origins += [i] * len(made)
         arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]

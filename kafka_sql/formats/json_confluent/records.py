@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import framed, ids, without_header
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.confluent.framing import framed, ids, no_header, without_header
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
@@ -34,21 +34,25 @@ class JsonConfluentDecoder:
         self._documents, self._ignore = JsonDecoder(schema, own), own[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored.
+            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        good, headless = framed(data, offsets, kept, self._ignore)
+        good, headless = framed(data, offsets, kept, skips=self._ignore or bad is not None)
         documents = without_header(payloads if len(good) == len(payloads) else payloads.take(good))
+        wrong: list[DecodeError] = []
         try:
-            made = self._documents.decode(documents)
+            made = self._documents.decode(documents, None if bad is None else wrong)
         except DecodeError as e:
             raise DecodeError(int(good[e.row]), e.field, e.reason) from e
-        ids(data, offsets, headless)  # says what is wrong
+        for error in wrong:
+            tell(bad, DecodeError(int(good[error.row]), error.field, error.reason))
+        for error in [] if self._ignore else no_header(data, offsets, headless):
+            tell(bad, error)
         origins = good if made.rows is None else good[np.asarray(made.rows)]
         aligned = made.rows is None and len(good) == len(payloads)
         found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)

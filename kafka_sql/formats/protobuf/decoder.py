@@ -13,6 +13,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError as NoMessage
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.format import Bad
 from kafka_sql.formats.protobuf import instructions as i
 from kafka_sql.formats.protobuf import reading
 from kafka_sql.formats.protobuf.pieces import BYTES_ROOM
@@ -57,16 +58,32 @@ class Reader:
         self._room = np.full(self._plan.slots, 4.0)  # entries a message
         self._bytes = np.full(self._plan.slots, 16.0)
 
-    def read(self, data: Bytes, starts: Indices, ends: Indices, rows: Indices) -> tuple[list[pa.Array], Indices]:
+    def read(
+        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, bad: Bad = None
+    ) -> tuple[list[pa.Array], Indices]:
         """The columns of messages, and which of ``rows`` each of their rows is.
 
         Args:
             starts, ends: where the messages stand.
             rows: the payload of each, for errors.
+            bad: takes the errors of those that are no rows.
 
         Raises:
-            DecodeError: the first message in error, unless errors are ignored.
+            DecodeError: the first message in error, unless errors are ignored or taken.
         """
+        if bad is None or self._lenient:
+            return self._read(data, starts, ends, rows, self._lenient)
+        columns, kept = self._read(data, starts, ends, rows, True)
+        for k in np.flatnonzero(~np.isin(rows, kept)).tolist() if len(kept) < len(rows) else []:
+            try:
+                self._read(data, starts[k : k + 1], ends[k : k + 1], rows[k : k + 1], False)
+            except DecodeError as e:  # by itself, for its reason
+                bad.append(e)
+        return columns, kept
+
+    def _read(
+        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, lenient: bool
+    ) -> tuple[list[pa.Array], Indices]:
         count = len(starts)
         failure, reasons = np.zeros(2, np.int64), np.zeros(count, np.uint8)
         while True:
@@ -83,7 +100,7 @@ class Reader:
                 slots.used,
                 slots.nulls,
                 self._plan.depth,
-                self._lenient,
+                lenient,
                 reasons,
                 failure,
             )
@@ -98,21 +115,21 @@ class Reader:
                 raise self._error(int(reasons[done]), failure, int(rows[done]), data[starts[done] : ends[done]])
             good = np.flatnonzero(reasons == 0)
             try:
-                return self._columns(slots, rows[good])
+                return self._columns(slots, rows[good], lenient)
             except NoMessage as e:  # a message that is read as text, which the loops do not look into
-                return self._one_by_one(data, starts[good], ends[good], rows[good], e)
+                return self._one_by_one(data, starts[good], ends[good], rows[good], lenient, e)
 
     def _one_by_one(
-        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, reason: NoMessage
+        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, lenient: bool, reason: NoMessage
     ) -> tuple[list[pa.Array], Indices]:
         """The same after halving, until a message in error is alone."""
         if len(rows) == 1:
-            if self._lenient:
+            if lenient:
                 return [pa.array([], field.type) for field in self._schema], rows[:0]
             raise DecodeError(int(rows[0]), None, f"a message within it cannot be read: {reason}") from reason
         middle = len(rows) // 2
         halves = slice(0, middle), slice(middle, None)
-        parts = [self.read(data, starts[half], ends[half], rows[half]) for half in halves]
+        parts = [self._read(data, starts[half], ends[half], rows[half], lenient) for half in halves]
         columns = [pa.concat_arrays(pair) for pair in zip(*(part for part, _ in parts), strict=True)]
         return columns, np.concatenate([kept for _, kept in parts])
 
@@ -140,12 +157,12 @@ class Reader:
             size += len(text)
         return np.concatenate(parts), starts, ends
 
-    def _columns(self, slots: Slots, rows: Indices) -> tuple[list[pa.Array], Indices]:
+    def _columns(self, slots: Slots, rows: Indices, lenient: bool) -> tuple[list[pa.Array], Indices]:
         made = self._plan.finish([slots.array(node) for node in self._plan.tree], len(rows))
         wrong = np.zeros(len(rows), np.bool_)
         for field, array in zip(self._schema, made, strict=True):
             for path, at in _nulls(array, field, np.arange(len(rows)), field.name):
-                if not self._lenient:
+                if not lenient:
                     raise DecodeError(int(rows[at.min()]), path, "is null, but declared NOT NULL")
                 wrong[at] = True
         if wrong.any():

@@ -11,7 +11,7 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded
 from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.formats.protobuf import descriptors
 from kafka_sql.formats.protobuf.decoder import Reader
@@ -67,16 +67,16 @@ class ProtobufDecoder:
             ignore_errors=options[IGNORE_PARSE_ERRORS],
         )
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored.
+            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
         places = offsets.astype(np.int64)
-        columns, rows = self._reader.read(data, places[kept], places[kept + 1], kept)
+        columns, rows = self._reader.read(data, places[kept], places[kept + 1], kept, bad)
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
 

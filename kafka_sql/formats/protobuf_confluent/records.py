@@ -12,9 +12,9 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import HEADER, framed, ids
+from kafka_sql.formats.confluent.framing import HEADER, framed, ids, no_header
 from kafka_sql.formats.confluent.options import settings
-from kafka_sql.formats.format import Decoded
+from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.formats.protobuf.decoder import Reader
 from kafka_sql.formats.protobuf.encoder import Writer
@@ -44,23 +44,23 @@ class ProtobufConfluentDecoder:
         self._registry, self._subject = registry(settings(REGISTRY, options)), options.get(REGISTRY.subject)
         self._readers: dict[Key, Reader | str] = {}  # or why there is none
 
-    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored.
+            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
             SchemaRegistryError: the registry does not answer, for which no record is to blame.
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        kept, headless = framed(data, offsets, kept, self._ignore)
+        kept, headless = framed(data, offsets, kept, skips=self._ignore or bad is not None)
         found = ids(data, offsets, kept)
         starts, ends = offsets[kept].astype(np.int64) + HEADER, offsets[kept + 1].astype(np.int64)
         parts: list[list[pa.Array]] = []
         origins, errors = [np.empty(0, np.int64)], []
         for key, mine, begin in self._groups(data, starts, ends, found):
             try:
-                columns, rows = self._read(key, data, begin, ends[mine], kept[mine])
+                columns, rows = self._read(key, data, begin, ends[mine], kept[mine], bad)
             except DecodeError as e:
                 errors.append(e)
             else:
@@ -68,7 +68,8 @@ class ProtobufConfluentDecoder:
                 origins.append(rows)
         if errors:
             raise min(errors, key=lambda e: e.row)
-        ids(data, offsets, headless)  # says what is wrong
+        for error in [] if self._ignore else no_header(data, offsets, headless):
+            tell(bad, error)
         rows = np.concatenate(origins)
         columns = _joined(self._schema, parts)
         if len(parts) > 1:
@@ -98,14 +99,14 @@ class ProtobufConfluentDecoder:
             yield key, np.array(rows), np.array(begins)
 
     def _read(
-        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices
+        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices, bad: Bad
     ) -> tuple[list[pa.Array], Indices]:
         reader = self._reader(key)
-        if isinstance(reader, str):
-            if self._ignore:
-                return _joined(self._schema, []), rows[:0]
-            raise DecodeError(int(rows[0]), None, reader)
-        return reader.read(data, starts, ends, rows)
+        if not isinstance(reader, str):
+            return reader.read(data, starts, ends, rows, bad)
+        for row in [] if self._ignore else rows.tolist():
+            tell(bad, DecodeError(row, None, reader))
+        return _joined(self._schema, []), rows[:0]
 
     def _reader(self, key: Key) -> Reader | str:
         """What reads a message, or why it cannot be read."""

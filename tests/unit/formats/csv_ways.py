@@ -21,6 +21,6 @@ class CountingDecoder(CsvDecoder):
 
     exact = 0
 
-    def _exact(self, data: Any, offsets: Any, odd: Any) -> Any:
+    def _exact(self, data: Any, offsets: Any, odd: Any, bad: Any) -> Any:
         self.exact += len(odd)
-        return super()._exact(data, offsets, odd)
+        return super()._exact(data, offsets, odd, bad)

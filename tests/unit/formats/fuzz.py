@@ -8,7 +8,9 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
+from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoder
 from tests.unit.formats.columns import held
 
@@ -88,3 +90,51 @@ def assault(
             expected = exact.decode(pa.array(mutants[:_SAMPLE], pa.binary()))
             assert found == [held(column) for column in expected.columns], (seed, start)
     return survived
+
+
+def siege(
+    decoder: Decoder, good: Sequence[bytes], marks: Sequence[int], records: int, seed: int, headers: int = 0
+) -> tuple[int, int]:
+    """The same with errors told of; how many mutants became rows, and of how many an error was told.
+
+    Of a sample each mutant is decoded by itself, too, and must be the same rows, or be in error for the same reason.
+
+    Args:
+        headers: how many bytes at the beginning most mutants keep.
+    """
+    rng, survived, failed = random.Random(seed), 0, 0
+    numbers = np.array(marks)
+    for start in range(0, records, _BATCH):
+        count = min(_BATCH, records - start)
+        picks = [rng.randrange(len(good)) for _ in range(count)]
+        mutants = []
+        for _ in range(count):
+            one, kept = rng.choice(good), headers if rng.random() < 0.95 else 0
+            mutants.append(one[:kept] + mutate(rng, one[kept:]))
+        payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
+        bad: list[DecodeError] = []
+        decoded = decoder.decode(pa.array(payloads, pa.binary()), bad)
+        rows = np.arange(len(payloads)) if decoded.rows is None else np.asarray(decoded.rows)
+        told = {error.row: error for error in bad}
+        assert len(told) == len(bad)
+        assert not np.isin(rows, list(told)).any()
+        for column in decoded.columns:
+            column.validate(full=True)
+            assert len(column) == len(rows)
+        assert (np.diff(rows) >= 0).all()
+        of_good = rows % 2 == 0
+        assert (rows[of_good] == np.arange(0, len(payloads), 2)).all()
+        assert (decoded.columns[0].filter(pa.array(of_good)).to_numpy() == numbers[picks]).all()
+        survived += len(np.unique(rows[~of_good]))
+        failed += len(told)
+        for k in range(1, 2 * min(count, _SAMPLE), 2):
+            mine = pa.array(rows == k)
+            if k in told:
+                with pytest.raises(DecodeError) as alone:
+                    decoder.decode(pa.array(payloads[k : k + 1], pa.binary()))
+                assert (alone.value.field, alone.value.reason) == (told[k].field, told[k].reason)
+            else:
+                expected = decoder.decode(pa.array(payloads[k : k + 1], pa.binary()))
+                found = [held(column.filter(mine)) for column in decoded.columns]
+                assert found == [held(column) for column in expected.columns], (seed, start, k)
+    return survived, failed

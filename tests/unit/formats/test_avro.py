@@ -25,7 +25,7 @@ from tests.unit.formats.avro_oracle import plain_schema, raw, write
 from tests.unit.formats.columns import held
 from tests.unit.formats.documents import types
 from tests.unit.formats.flink import cases
-from tests.unit.formats.fuzz import mutate
+from tests.unit.formats.fuzz import mutate, siege
 from tests.unit.formats.test_json_writing import samples
 
 MODERN = {"avro.timestamp_mapping.legacy": "false"}
@@ -267,53 +267,42 @@ FUZZED = pa.schema(
 )
 
 
-def fuzz(records: int, seed: int) -> int:
-    """Mutated payloads one by one, and those that can be read among good ones; how many can."""
-    rng, one, survivors = random.Random(seed), decoder(FUZZED), []
-    rows = [
-        {
-            "a": k,
-            "s": "é" * k,
-            "d": k,
-            "l": [{"x": "a"}, None],
-            "m": [("k", [k]), ("l", None)],
-            "t": k * 10**6,
-            "f": 0.5,
-        }
-        for k in range(20)
-    ]
-    good = encode(pa.RecordBatch.from_pylist(rows, FUZZED)).to_pylist()
-    for number in range(records):
-        mutant = mutate(rng, rng.choice(good))
-        before, failed = number % 2, -1
-        try:
-            one.decode(pa.array([good[0]] * before + [mutant], pa.binary()))
-        except DecodeError as e:
-            failed = e.row
-        assert failed in (-1, before)
-        if failed < 0:
-            survivors.append(mutant)
-    picks = [rng.randrange(20) for _ in survivors]
-    payloads = [p for pick, mutant in zip(picks, survivors, strict=True) for p in (good[pick], mutant)]
-    decoded = one.decode(pa.array(payloads, pa.binary()))
-    for column in decoded.columns:
-        column.validate(full=True)
-        assert len(column) == len(payloads)
-    assert decoded.columns[0][::2].to_pylist() == picks
-    assert decoded.columns[1][::2].to_pylist() == ["é" * pick for pick in picks]
+ROWS = [
+    {"a": k, "s": "é" * k, "d": k, "l": [{"x": "a"}, None], "m": [("k", [k]), ("l", None)], "t": k * 10**6, "f": 0.5}
+    for k in range(20)
+]
+
+
+def fuzz(records: int, seed: int, encoding: str = "binary") -> tuple[int, int]:
+    """A siege; how many mutants became rows, and how many were in error."""
+    batch, given = pa.RecordBatch.from_pylist(ROWS, FUZZED), {"avro.encoding": encoding}
+    return siege(decoder(FUZZED, given), encode(batch, given).to_pylist(), range(20), records, seed)
+
+
+def test_mutants_that_can_be_read_are_as_fastavro_reads_them() -> None:
+    rng, good = random.Random(3), encode(pa.RecordBatch.from_pylist(ROWS, FUZZED)).to_pylist()
+    payloads = [mutate(rng, rng.choice(good)) for _ in range(2_000)]
+    bad: list[DecodeError] = []
+    decoded = decoder(FUZZED).decode(pa.array(payloads, pa.binary()), bad)
     schema = plain_schema(derive(FUZZED, legacy=True))
-    for k in range(1, min(len(payloads), 2_000), 2):
-        expected = fastavro.schemaless_reader(io.BytesIO(payloads[k]), schema, None, handle_unicode_errors="replace")
+    assert len(decoded.rows) + len(bad) == 2_000
+    for k, row in enumerate(decoded.rows.to_pylist()):
+        expected = fastavro.schemaless_reader(io.BytesIO(payloads[row]), schema, None, handle_unicode_errors="replace")
         assert decoded.columns[0][k].as_py() == expected["a"]
         assert decoded.columns[6][k].as_py() == pytest.approx(expected["f"], nan_ok=True)
-    return len(survivors)
 
 
-def test_mutated_payloads() -> None:
-    assert fuzz(2_000, 1) > 100
+@pytest.mark.parametrize("encoding", ["binary", "json"])
+def test_mutated_payloads(encoding: str) -> None:
+    rows, errors = fuzz(2_000, 1, encoding)
+    assert rows > 10
+    assert errors > 500
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_a_million_mutated_payloads() -> None:
-    assert fuzz(1_000_000, 2) > 50_000
+@pytest.mark.parametrize("encoding", ["binary", "json"])
+def test_a_million_mutated_payloads(encoding: str) -> None:
+    rows, errors = fuzz(1_000_000, 2, encoding)
+    assert rows > 5_000
+    assert errors > 250_000

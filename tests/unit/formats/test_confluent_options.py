@@ -11,7 +11,6 @@ import pytest
 
 from kafka_sql.errors import (
     ConflictingOptionsError,
-    DecodeError,
     InvalidOptionError,
     KeyStoreError,
     MissingOptionError,
@@ -19,7 +18,7 @@ from kafka_sql.errors import (
     SecretReferenceError,
 )
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
-from kafka_sql.formats.confluent.framing import header, ids
+from kafka_sql.formats.confluent.framing import framed, header, ids, no_header
 from kafka_sql.formats.confluent.options import Settings
 from kafka_sql.formats.confluent.options import settings as settings_of
 from kafka_sql.formats.confluent.tls import context
@@ -125,6 +124,10 @@ def test_headers() -> None:
     data, offsets = bytes_and_offsets(payloads)
     assert ids(data, offsets, np.array([1, 3, 4])).tolist() == [1, 2**32 - 1, 258]
     assert ids(data, offsets, np.array([], np.int64)).tolist() == []
-    with pytest.raises(DecodeError, match="Magic number does not match") as e:
-        ids(data, offsets, np.array([1, 0]))
-    assert e.value.row == 0
+    rows = np.array([1, 0, 3, 4])
+    assert [part.tolist() for part in framed(data, offsets, rows, skips=False)] == [[1], [0]]
+    assert [part.tolist() for part in framed(data, offsets, rows, skips=True)] == [[1, 3, 4], [0]]
+    (error,) = no_header(data, offsets, np.array([0]))
+    assert (error.row, error.field) == (0, None)
+    assert error.reason.startswith("Unknown data format. Magic number does not match: expected a zero byte ")
+    assert error.reason.endswith("; the payload is: 78")

@@ -1,4 +1,4 @@
-"""Records that cannot be read: sifted out, left out, given as rows; against each record read by itself."""
+"""Records that cannot be read: left out, given as rows; against each record read by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_sql.definition import Definition, define
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.source.bad_records import BadRecords, handling, sift
+from kafka_sql.source.bad_records import BadRecords, handling
 from kafka_sql.source.decoding import RowDecoder
 from kafka_sql.source.latest import latest, upserts
 from kafka_sql.source.lenient import LenientDecoder
@@ -61,36 +61,6 @@ def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None
         np.arange(len(payloads)) * 2,
         None if keys is None else pa.array(keys, pa.binary()),
     )
-
-
-@given(st.sets(st.integers(0, 2000)), st.integers(0, 2000))
-def test_what_is_sifted(wrong: set[int], count: int) -> None:
-    decoded: list[int] = []
-
-    def decode(low: int, high: int) -> list[int]:
-        found = sorted(i for i in wrong if low <= i < high)
-        decoded.append(high - low)
-        if found:
-            raise DecodeError(found[-1] - low, None, "wrong")  # whichever of them
-        return list(range(low, high))
-
-    parts, bad = sift(count, decode)
-    assert [i for _, part in parts for i in part] == [i for i in range(count) if i not in wrong]
-    assert all(start == part[0] for start, part in parts if part)
-    assert [i for i, _ in bad] == sorted(i for i in wrong if i < count)
-
-
-def test_one_bad_record_in_many_costs_little() -> None:
-    sizes: list[int] = []
-
-    def decode(low: int, high: int) -> None:
-        sizes.append(high - low)
-        if low <= 70_000 < high:
-            raise DecodeError(70_000 - low, None, "wrong")
-
-    sift(100_000, decode)
-    assert sum(sizes) <= 2.1 * 100_000
-    assert len(sizes) < 20
 
 
 @given(PAYLOADS)
