@@ -9,12 +9,14 @@ import pytest
 from kafka_sql.definition import define
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.confluent.framing import HEADER
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.source.bad_records import BadRecords
 from kafka_sql.source.decoding import RowDecoder
 from kafka_sql.source.lenient import LenientDecoder
 from kafka_sql.table import Column, Table
+from tests.unit.formats.fuzz import siege
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +27,10 @@ SCHEMA = pa.schema([("n", pa.int64()), ("why", pa.string()), ("raw", pa.binary()
 SPLIT = Split("t", 0, 0, 1000)
 
 
-@pytest.mark.parametrize("name", ["avro-confluent", "json-confluent", "protobuf-confluent", "debezium-avro-confluent"])
+FRAMED = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-avro-confluent")
+
+
+@pytest.mark.parametrize("name", FRAMED)
 def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry, name: str) -> None:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
                f"{name}.url": registry.url, f"{name}.subject": f"bad-{name}"}  # fmt: skip
@@ -47,3 +52,33 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     ignoring = define(Table(("t",), (N,), {**options, "error-handling.mode": "ignore"}))
     left = LenientDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecords(ignoring, SPLIT)).decode(records)
     assert left.batch.column(0).to_pylist() == [1, 2, 2] + [1] * 100
+
+
+def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> tuple[int, int]:
+    """Mutated payloads among good ones; how many became rows, and how many were in error."""
+    columns = [("n", "BIGINT", pa.int64()), ("s", "STRING", pa.string()), ("d", "DOUBLE", pa.float64()),
+               ("l", "ARRAY<BIGINT>", pa.list_(pa.int64()))]  # fmt: skip
+    schema = pa.schema([(column, t) for column, _, t in columns])
+    options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
+               f"{name}.url": registry.url, f"{name}.subject": f"besieged-{name}"}  # fmt: skip
+    declared = tuple(Column(column, sql, sql) for column, sql, _ in columns)
+    value = define(Table(("t",), declared, options)).value
+    rows = [{"n": k, "s": "é" * k, "d": k / 2, "l": [k]} for k in range(20)]
+    good = value.encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
+    return siege(value.decoder(schema), good, range(20), records, seed, headers=HEADER)
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_mutated_payloads(registry: EmbeddedRegistry, name: str) -> None:
+    rows, errors = besiege(registry, name, 500, 1)
+    assert rows > 10
+    assert errors > 100
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", FRAMED)
+def test_a_million_mutated_payloads(registry: EmbeddedRegistry, name: str) -> None:
+    rows, errors = besiege(registry, name, 1_000_000, 2)
+    assert rows > 20_000
+    assert errors > 200_000
