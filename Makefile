@@ -7,10 +7,11 @@ PY := $(VENV)/bin/python
 PARALLEL := -n 2 --dist loadfile
 INSTALLED := $(VENV)/.installed
 ARCHIVE := $(VENV)/spark.jsa
+DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs-options lint format clean java
+.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs docs-options lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +36,9 @@ bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by S
 
 bench-formats: $(INSTALLED) ## Read and write buffers of records in each format, next to its peers
 	$(PY) -m benchmarks.formats
+
+docs: $(DOCUMENTED) ## Build the documentation site into build/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from the tables
 	$(PY) -m tools.options_page
@@ -63,6 +67,11 @@ $(INSTALLED): pyproject.toml
 	@tools/preflight.sh python
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PY) -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# mkdocs and what it needs, for those who build the site
+$(DOCUMENTED): $(INSTALLED)
+	$(PY) -m pip install --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 # The classes of Spark, so that the applications of the tests start sooner; they start without it, too.

@@ -45,6 +45,7 @@ same facts are attributes of the same names.
     ├── CheckpointError          a query cannot go on from what its checkpoint holds
     ├── PartitionerError        the class of 'sink.partitioner' chose no partition
     ├── CatalogFolderError      the folder that keeps the tables cannot be used
+    ├── WorkerPythonError       Spark's workers run a Python without this package
     ├── EmbeddedKafkaError       a broker on this machine could not be set up
     └── ExtensionError           the jar for Spark's shells could not be built
 """

@@ -51,7 +51,8 @@ class EmbeddedRegistry:
     Its schemas live in a temporary folder and outlive a restart(), but not stop().
 
     Args:
-        certificate, key: PEM files; with them it also listens for HTTPS.
+        certificate: a PEM file; with it and ``key`` it also listens for HTTPS.
+        key: a PEM file.
     """
 
     def __init__(self, certificate: Path | None = None, key: Path | None = None) -> None:

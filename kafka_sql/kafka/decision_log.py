@@ -143,10 +143,13 @@ def glance_at_log(config: Mapping[str, str]) -> dict[str, bytes]:
 
 def _end(config: Mapping[str, str], level: str) -> int:
     """The log's end for readers of a level; 0 where there is no log."""
+    cluster = Cluster({**config, "isolation.level": level})
     try:
-        return Cluster({**config, "isolation.level": level}).latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
+        return cluster.latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
     except BrokerError as e:
-        if "UNKNOWN_TOPIC_OR_PART" in str(e):
+        # librdkafka's word for a topic that was never there; it may mean another thing where the topic exists
+        gone = "_NOENT" in str(e) and LOG_TOPIC not in cluster.topics()
+        if gone or "UNKNOWN_TOPIC_OR_PART" in str(e):
             return 0
         raise
 

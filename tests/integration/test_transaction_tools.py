@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import (
     DecidedTransactionLostError,
     PreparedTransactionLostError,
@@ -185,3 +186,11 @@ def test_owned_is_what_the_log_says(sink: Sink) -> None:
     assert isinstance(owned, Owned)
     assert [d for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix] == owned.known
     assert isinstance(owned.writer, Writer)
+
+
+def test_a_cluster_that_never_saw_exactly_once_has_nothing_to_list() -> None:
+    with EmbeddedKafka() as new:
+        properties = {"bootstrap.servers": new.bootstrap_servers}
+        assert list_transactions(properties, "any") == []
+        assert commit_transactions(properties, "any") == []
+        assert abort_transactions(properties, "any") == []

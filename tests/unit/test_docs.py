@@ -1,25 +1,50 @@
-"""Documentation that is made from the code is the code's, and its statements are understood."""
+"""Documentation that is made from the code is the code's, its links lead somewhere, and its blocks are understood."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import sqlglot
+import yaml
 
+from kafka_sql import errors
+from kafka_sql.cli.splitter import statements
 from kafka_sql.definition import define
-from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.create import parse_create, read
+from kafka_sql.sql.dialect import parse_declaration
+from kafka_sql.sql.statements import CreateTable, Refused, kind
+from tests.documents import ROOT, Block, blocks, pages
 from tools import options_page, properties_page
+from tools.docs_site import PROJECT, example_pages, linked
 
-ROOT = Path(__file__).parents[2]
-BLOCKS = [
-    (path.relative_to(ROOT), statement)
-    for path in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-    for block in re.findall(r"^```sql\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
-    for statement in re.split(r";\n", block)
-    if statement.strip().startswith("CREATE TABLE")
-]
+ALL = [block for path in pages() for block in blocks(path)]
+CONDITIONS = {
+    found.condition(): found
+    for found in vars(errors).values()
+    if isinstance(found, type) and issubclass(found, errors.KafkaSqlError)
+}
+RUN = {"sql", "python"}  # by tests/integration/test_documents.py, or here where no broker is needed
+DATA = {"json": json.loads, "yaml": yaml.safe_load, "xml": ET.fromstring}
+SHOWN = {"", "console", "dockerfile"}
+# words that say nothing, or say it less plainly
+VAGUE = re.compile(
+    r"\b(leverag\w+|seamless\w*|robust\w*|utili[sz]\w+|effortless\w*|blazing\w*|powerful|cutting-edge|state-of-the-art"
+    r"|comprehensive|delv\w+|streamlin\w+|out of the box|world-class|under the hood)\b",
+    re.IGNORECASE,
+)
+
+
+def anchors(text: str) -> set[str]:
+    """Where links into a page may lead, as GitHub and mkdocs make them of headings."""
+    bare = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", bare, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
 
 @pytest.mark.parametrize("made", [options_page, properties_page], ids=lambda m: m.PAGE.name)
@@ -27,13 +52,97 @@ def test_pages_of_the_tables_are_up_to_date(made: ModuleType) -> None:
     assert made.PAGE.read_text() == made.page(), "run: make docs-options"
 
 
-def test_the_documents_have_examples() -> None:
-    assert {path.name for path, _ in BLOCKS} >= {"json.md", "raw.md"}
+@pytest.mark.parametrize("path", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        to = (path.parent / name).resolve() if name else path
+        assert to.exists(), f"{path.name}: {target}"
+        if anchor:
+            assert anchor in anchors(to.read_text()), f"{path.name}: {target}"
 
 
-@pytest.mark.parametrize(("path", "statement"), BLOCKS, ids=lambda v: getattr(v, "name", ""))
-def test_declared_tables_are_understood(path: Path, statement: str) -> None:
-    assert define(parse_create(statement)).table.columns
+@pytest.mark.parametrize("path", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_words_are_plain(path: Path) -> None:
+    assert not VAGUE.findall(path.read_text())
+
+
+@pytest.mark.parametrize("block", ALL, ids=str)
+def test_blocks_are_well_formed(block: Block) -> None:
+    assert block.language in RUN | set(DATA) | SHOWN
+    if block.language == "console":
+        assert block.reason is not None, "a comment above it must say why no test runs it"
+    elif block.reason is None and block.language == "sql":
+        for statement in statements(block.text):
+            understood(statement.text)
+    elif block.language == "python":
+        ast.parse(block.text)
+    elif block.language in DATA:
+        assert DATA[block.language](block.text)
+
+
+def understood(statement: str) -> None:
+    """Parse a statement as the session would; a whole declaration becomes a table."""
+    found = kind(statement)
+    assert not isinstance(found, Refused), statement
+    if isinstance(found, CreateTable):
+        declaration = read(statement, parse_declaration)
+        if declaration.like is None and " AS SELECT" not in statement:
+            assert define(parse_create(statement)).table.columns
+    elif found is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
+        assert sqlglot.parse_one(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement), dialect="spark") is not None
+
+
+def test_every_page_has_its_blocks_found() -> None:
+    fences = sum(len(re.findall(r"^```", path.read_text(), re.MULTILINE)) for path in pages())
+    assert fences == 2 * len(ALL)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_has_its_paragraph(condition: str) -> None:
+    text = (ROOT / "docs/troubleshooting.md").read_text()
+    sections = dict(re.findall(r"^### ([A-Z_]+)\n\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    paragraph = sections[condition]
+    if not CONDITIONS[condition].__subclasses__() or "*Cause:*" in paragraph:
+        assert "*Cause:*" in paragraph
+        assert "*Do:*" in paragraph or "*Look at:*" in paragraph
+    else:
+        assert f"except {CONDITIONS[condition].__name__}" in paragraph or "as one" in paragraph
+
+
+def test_no_paragraph_is_of_a_condition_that_is_gone() -> None:
+    headings = re.findall(r"^### ([A-Z_]+)$", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(headings) == len(set(headings))
+    assert set(headings) == set(CONDITIONS)
+
+
+def test_the_tree_of_errors_is_drawn_whole() -> None:
+    assert errors.__doc__ is not None
+    assert set(re.findall(r"[├└]── (\w+)", errors.__doc__)) | {"KafkaSqlError"} == {
+        found.__name__ for found in CONDITIONS.values()
+    }
+
+
+def test_links_to_examples_lead_to_their_pages() -> None:
+    made = {*example_pages(), *PROJECT.values()}
+    for path in (ROOT / "docs").rglob("*.md"):
+        name = path.relative_to(ROOT / "docs").as_posix()
+        for target in re.findall(r"\]\(((?:\.\./)*(?:examples|project)/[\w./-]+\.md)", linked(path.read_text(), name)):
+            assert (path.parent / target).resolve().relative_to(ROOT / "docs").as_posix() in made, f"{name}: {target}"
+    assert linked("[x](../ddl_examples/joins.sql)", "keys.md") == "[x](examples/joins.sql.md)"
+    assert linked("[x](../../ddl_examples/dbt)", "formats/json.md") == "[x](../examples/dbt.md)"
+    assert linked("[x](../ddl_examples)", "index.md") == "[x](examples/index.md)"
+    assert linked("[x](../SECURITY.md#a)", "index.md") == "[x](project/security.md#a)"
+
+
+def test_the_navigation_names_pages_that_are_there() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    named = set(re.findall(r"[\w/.-]+\.md", json.dumps(site["nav"])))
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert named - there == {"examples/index.md", *PROJECT.values()}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "ddl_examples/demo").glob("*.sql")), ids=lambda p: p.name)

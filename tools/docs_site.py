@@ -1,0 +1,84 @@
+"""A hook of mkdocs: what stands beside ``docs`` in the repository and is linked from there, as pages of the site.
+
+In the repository ``../ddl_examples/joins.sql`` is the file itself; on the site it is a page that shows it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+FOLDER: Final = "ddl_examples"
+PAGES: Final = "examples"
+PROJECT: Final = {name: f"project/{name.lower()}" for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
+_LINK: Final = re.compile(rf"\]\((?:\.\./)+(?:{FOLDER}(?:/([\w./-]*))?|({'|'.join(PROJECT)})(#[\w-]+)?)\)")
+_LANGUAGES: Final = {".sql": "sql", ".py": "python", ".yml": "yaml", ".proto": "protobuf", ".ipynb": "json"}
+
+
+def example_pages() -> dict[str, str]:
+    """The pages by their paths in the site's sources: one a file or folder of ``ddl_examples``, and a list of all."""
+    folder = ROOT / FOLDER
+    pages, rows = {}, []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(("_", ".")) or (path.is_file() and path.suffix not in _LANGUAGES):
+            continue
+        title = path.name
+        text = "\n".join(_shown(f, folder) for f in ([path] if path.is_file() else sorted(path.rglob("*"))) if _text(f))
+        if text:
+            pages[f"{PAGES}/{title}.md"] = f"# {title}\n\n{text}"
+            rows.append(f"| [{title}]({title}.md) | {_first_comment(path)} |")
+    pages[f"{PAGES}/index.md"] = "# Examples\n\nEach is run by a test.\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
+    return pages
+
+
+def linked(markdown: str, page: str) -> str:
+    """A page's text with its links out of ``docs`` leading to the pages that stand for these files.
+
+    Args:
+        page: its path in the site's sources, such as ``formats/json.md``.
+    """
+
+    def target(found: re.Match[str]) -> str:
+        name = (found[1] or "index").strip("/").split("/")[0]
+        to = PROJECT[found[2]] if found[2] else f"{PAGES}/{name}.md"
+        return f"]({posixpath.relpath(to, posixpath.dirname(page) or '.')}{found[3] or ''})"
+
+    return _LINK.sub(target, markdown)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """mkdocs asks for the site's files."""
+    from mkdocs.structure.files import File
+
+    for path, text in example_pages().items():
+        files.append(File.generated(config, path, content=text))
+    for name, path in PROJECT.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, path, content=re.sub(r"\]\(docs/", "](../", text)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """mkdocs gives a page's text before it becomes HTML."""
+    return linked(markdown, page.file.src_uri)
+
+
+def _text(path: Path) -> bool:
+    return path.is_file() and path.suffix in _LANGUAGES and "__pycache__" not in path.parts
+
+
+def _shown(path: Path, folder: Path) -> str:
+    name = path.relative_to(folder).as_posix()
+    fence = "````"
+    heading = f"`{name}`\n\n"
+    return f"{heading}{fence}{_LANGUAGES[path.suffix]}\n{path.read_text(encoding='utf-8').rstrip()}\n{fence}\n"
+
+
+def _first_comment(path: Path) -> str:
+    if path.suffix != ".sql":
+        return ""
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("--").strip() if first.startswith("--") else ""
