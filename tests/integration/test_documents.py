@@ -28,6 +28,7 @@ def runs(block: Block) -> bool:
 
 
 # the README has a test of its own, which looks at the figures, too
+LONG = {"embedded.md": pytest.mark.long}  # three brokers and a registry of its own
 PAGES = [path for path in pages() if path.name != "README.md" and any(runs(block) for block in blocks(path))]
 
 
@@ -43,7 +44,11 @@ def loggers() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("loggers")
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=LONG.get(p.name, ())) for p in PAGES],
+    ids=[p.relative_to(ROOT).as_posix() for p in PAGES],
+)
 def test_page(
     path: Path, spark: Any, sql: Callable[[str], Any], topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
