@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT, resolved
+from kafka_sql.kafka.refusals import LASTING_AT_WORK, Refusals, refusal
 from kafka_sql.options.references import masked
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -28,16 +29,29 @@ class Handle:
         errors: what the client last said of its brokers, newest last. It retries by itself, so these are the causes to
             name when a wait ends in vain.
         error_count: how many there were.
+        refusals: those that mean that a broker and this client do not believe each other.
+        settings: the client's own, with what the references name.
     """
 
     pointer: int
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=4))
     error_count: int = 0
+    refusals: Refusals = field(default_factory=Refusals, repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     callbacks: list[object] = field(default_factory=list, repr=False)  # ctypes: they must live as long as the handle
 
     def causes(self) -> str:
         """The errors as the end of a sentence."""
         return "; ".join(dict.fromkeys(self.errors)) or "the client reported no error"
+
+    def check(self) -> None:
+        """Do not wait any longer for brokers that refuse the client.
+
+        Raises:
+            AuthenticationError: they have done so for some seconds, and nothing has worked in between.
+        """
+        if self.refusals.lasting(LASTING_AT_WORK):
+            raise refusal(self.refusals.words, self.settings, LASTING_AT_WORK)
 
 
 @contextmanager
@@ -51,15 +65,19 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
     Raises:
         BrokerError: librdkafka refuses the configuration as a whole.
         SecretReferenceError: a reference in it names nothing.
+        KeyStoreError: a store cannot be read.
     """
-    handle, settings = Handle(0), resolved(config)
+    settings = resolved(config)
+    handle = Handle(0, settings=settings)
 
     def shown(text: bytes) -> str:
         return masked(text.decode(errors="replace"), config, settings)
 
     def on_error(_: int, code: int, why: bytes, __: int) -> None:
         handle.error_count += 1
-        handle.errors.append(f"{shown(why)} ({library.reason(code)})")
+        words = shown(why)
+        handle.errors.append(f"{words} ({library.reason(code)})")
+        handle.refusals.note(code, words)
 
     def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:
         severity = logging.WARNING if level <= _ERROR else logging.DEBUG

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -26,7 +27,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError, TopicNotFoundError
 from kafka_sql.kafka.absent import absence
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.properties import API_TIMEOUT, resolved
+from kafka_sql.kafka.properties import API_TIMEOUT, changeable, resolved
+from kafka_sql.kafka.refusals import Refusals, refusal
 from kafka_sql.options.references import masked, resolve
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -40,8 +42,8 @@ _ADMIN_KEYS = (
     *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
     *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
 )
-# the admin client logs each attempt as an error; what counts is raised with its cause
-_QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
+_CLOSED = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HANDSHAKE)")
+_OTHER_PROTOCOL = "connections are closed at once: the listener may have another 'properties.security.protocol'"
 
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _FORBIDDEN = (
@@ -57,6 +59,7 @@ _LATEST: OffsetSpec = OffsetSpec.latest()
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()
 _NEWEST_SECONDS = 1.0  # to wait for it: a metric may be missing, a batch may not be late
 
+_FIRST_STEP = 0.5  # seconds of the first wait for an answer; between two of them refusals are looked at
 _ELECTION = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
 _BETWEEN_LEADERS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
@@ -72,33 +75,70 @@ class Cluster:
 
         Raises:
             SecretReferenceError: a reference in it names nothing.
+            KeyStoreError: a store cannot be read.
         """
         self._servers = config["bootstrap.servers"]
         self._wait = patience(config)
         self._election = int(config.get(API_TIMEOUT, 60_000)) / 1000  # as long as Java's clients
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._errors: deque[str] = deque(maxlen=4)
-        ours = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
-        settings = resolved(ours)
-        self._shown: Callable[[str], str] = lambda text: masked(text, ours, settings)
+        self._refusals = Refusals()
+        self._config = {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS) and k != API_TIMEOUT}
+        self._settings: dict[str, str] = {}
+        self._renew()
+
+    def _renew(self) -> None:
+        """Make the client, and make it anew when what its references and files say has changed."""
+        if self._settings and not changeable(self._config):
+            return
+        settings = resolved(self._config)
+        if settings == self._settings:
+            return
+        self._settings = settings
+        self._refusals.clear()
         try:
-            callbacks: dict[str, Any] = {"error_cb": self._note, "logger": _QUIET}
+            callbacks: dict[str, Any] = {"error_cb": self._note, "logger": SimpleNamespace(log=self._log)}
             self._admin = AdminClient({**settings, **callbacks})
         except KafkaException as e:  # without its cause, which may quote what a reference was resolved to
             raise BrokerError(f"The Kafka client could not start: {self._shown(str(e.args[0]))}.") from None
         self._admin.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
 
+    def _shown(self, text: str) -> str:
+        return masked(text, self._config, self._settings)
+
+    def _log(self, _: int, words: str, *more: Any) -> None:
+        # the admin client logs each attempt as an error; what counts is raised with its cause
+        _LOG.debug(words, *more)
+        if _CLOSED.search(" ".join(map(str, more))):
+            self._errors.append(_OTHER_PROTOCOL)
+
     def _note(self, error: KafkaError) -> None:
-        self._errors.append(self._shown(str(error.str())))
+        words = self._shown(str(error.str()))
+        self._errors.append(words)
+        self._refusals.note(error.code(), words)
 
     def topics(self) -> Mapping[str, TopicMetadata]:
         """All topics by name.
 
         Raises:
             BrokerUnreachableError: no answer in time.
+            AuthenticationError: a password, a token or a certificate is refused.
         """
-        # the whole list: a request for one topic may create it where the broker creates topics by itself
-        return dict(self._ask(lambda: self._admin.list_topics(timeout=self._wait)).topics)
+        return dict(self._ask(self._list).topics)
+
+    def _list(self) -> Any:
+        """The whole list: a request for one topic may create it where the broker creates topics by itself."""
+        deadline, step = time.monotonic() + self._wait, _FIRST_STEP
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._admin.list_topics(timeout=max(min(step, left), 0.01))
+            except KafkaException:
+                self._admin.poll(0)
+                if left <= step or self._refusals.lasting():
+                    raise
+            self._renew()
+            step = min(2.4 * step, self._wait)
 
     def partitions(
         self, topics: tuple[str, ...], existing: Mapping[str, TopicMetadata] | None = None
@@ -260,16 +300,20 @@ class Cluster:
     @contextmanager
     def _named(self) -> Iterator[None]:
         """Kafka's exceptions as ours, with the address and the time waited."""
+        self._renew()
         self._admin.poll(0)  # error callbacks and bearer tokens are served here only
         self._errors.clear()
         try:
             yield
+            self._refusals.clear()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self._admin.poll(0)
             why = self._shown(str(error.str()))
             causes = "; ".join(dict.fromkeys(self._errors)) or why
             if error.code() in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
+                if self._refusals.words:
+                    raise refusal(self._refusals.words, self._settings, self._wait) from None
                 raise BrokerUnreachableError(
                     f"No broker of '{self._servers}' (option 'properties.bootstrap.servers') answered within "
                     f"{self._wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "

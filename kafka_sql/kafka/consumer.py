@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.errors import DataLossError, FetchError, OffsetError
+from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle
 from kafka_sql.kafka.headers import gather_headers
@@ -118,6 +118,10 @@ def _drain(
     while position < split.stop:
         count = _receive(queue, messages, split.stop - position)
         start = 0
+        if count:
+            handle.refusals.clear()
+        else:
+            handle.check()
         try:
             while start < count and position < split.stop:
                 end, values, keys, done = kernels.measure(messages, start, count, split.stop, size.bytes)
@@ -179,6 +183,8 @@ def _next(handle: Handle, message: Message, split: Split, position: int, lost: L
             f"{split.at(position)}: the partition does not hold this offset any more, or not yet ({why}). The topic "
             "was recreated, or its leader has lost records. Start again with 'scan.startup.mode' = 'earliest-offset'."
         )
+    if message.err == library.TOPIC_AUTHORIZATION_FAILED:
+        raise AuthorizationError(f"{split.at(position)}: {why}. Grant the user READ on the topic.")
     raise FetchError(f"{split.at(position)}: {why}.")
 
 

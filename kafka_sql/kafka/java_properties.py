@@ -91,8 +91,6 @@ _SAME: Final = (
     "sasl.oauthbearer.assertion.file",
     "sasl.oauthbearer.assertion.private.key.file",
     "sasl.oauthbearer.assertion.private.key.passphrase",
-    "sasl.oauthbearer.client.credentials.client.id",
-    "sasl.oauthbearer.client.credentials.client.secret",
     "sasl.oauthbearer.scope",
     "sasl.oauthbearer.token.endpoint.url",
     "security.protocol",
@@ -105,6 +103,8 @@ _RENAMED: Final = {
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "request.timeout.ms": "socket.timeout.ms",
     "sasl.oauthbearer.assertion.template.file": "sasl.oauthbearer.assertion.jwt.template.file",
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 

@@ -208,6 +208,7 @@ class Producer:
         self._check()
 
     def _check(self) -> None:
+        self._handle.check()
         if self._failures:
             code, place = self._failures[0]
             code, words = self._cause(code)

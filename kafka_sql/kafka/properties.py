@@ -94,6 +94,11 @@ def resolved(config: Mapping[str, str]) -> dict[str, str]:
     return security.for_librdkafka(resolve_all(config, "properties."))
 
 
+def changeable(config: Mapping[str, str]) -> bool:
+    """Whether a client that is made of the configuration later may be another: it names files or references."""
+    return any(config.get(key) for key in security.FILES) or any(map(has_reference, config.values()))
+
+
 def _carried(key: str, value: str) -> dict[str, str]:
     """A property under librdkafka's name; nothing where it is converted together with others, or ignored."""
     if key in OWN_REFUSED:

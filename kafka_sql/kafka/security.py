@@ -23,6 +23,9 @@ TRUST, TRUST_PASSWORD, TRUST_TEXT = "ssl.truststore.location", "ssl.truststore.p
 KEYS, KEYS_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.password", "ssl.key.password"
 KEY_TEXT, CHAIN_TEXT = "ssl.keystore.key", "ssl.keystore.certificate.chain"
 
+# whose content may change while the option stays
+FILES: Final = (TRUST, KEYS, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
+
 # kept under Java's names until a client is made
 JAVA_SIDE: Final = frozenset({TRUST, TRUST_PASSWORD, TRUST_TEXT, KEYS, KEYS_PASSWORD, KEY_TEXT, CHAIN_TEXT, JAAS})
 

@@ -16,7 +16,10 @@ from typing import Final
 import javaproperties
 
 from kafka_sql.errors import SecretReferenceError, did_you_mean
+from kafka_sql.options.secrets import is_secret
 
+HIDDEN: Final = "******"
+_SECRET_LENGTH: Final = 4  # shorter ones are in many words, and no secrets
 _REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 
 
@@ -66,10 +69,12 @@ def resolve(value: str, option: str) -> str:
 
 
 def masked(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    """A library's words with the references in place of what they were resolved to."""
+    """A library's words with the references in place of what they were resolved to, and no secret."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
             text = text.replace(value, values[key])
+        elif len(value) >= _SECRET_LENGTH and is_secret(key):
+            text = text.replace(value, HIDDEN)
     return text
 
 
