@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from kafka_sql.errors import (
-    WriterFencedError,
-)
+from kafka_sql.errors import WriterFencedError
+from kafka_sql.kafka.transaction import open_transaction
+from kafka_sql.sink.transactions import names
 from kafka_sql.sink.transactions.committer import Committer, abort_attempt
-from tests.kills.engine import ROWS
+from tests.kills.engine import ROWS, Engine
 from tests.writers import (
     Died,
     Sink,
@@ -189,3 +192,36 @@ def test_a_query_restarted_under_another_prefix(sink: Sink, monkeypatch: pytest.
             old.committer.commit(1, late)
     new.batch(tasks=1)
     assert sink.numbers(4 * ROWS) == rows(4)
+
+
+def test_an_attempt_that_goes_on_after_it_was_swept_is_refused(sink: Sink) -> None:
+    """A copy that lost, and does not know it yet."""
+    driver = sink.driver()
+    with pytest.raises(WriterFencedError, match="has taken over"):
+        go_on_after(lambda: driver.batch(tasks=2), sink, driver)
+    assert sink.numbers(ROWS) == rows(1)
+    assert sink.open() == []
+
+
+def test_a_task_that_another_query_of_the_prefix_has_swept_is_not_half_written(sink: Sink, other: Sink) -> None:
+    """A first batch that takes long, and a second query that writes its own under the same prefix meanwhile."""
+    with pytest.raises(WriterFencedError, match="a second query with the same 'sink"):
+        go_on_after(lambda: other.driver().batch(tasks=2), sink, sink.driver())
+    assert sink.numbers(0) == []
+    assert other.numbers(ROWS) == rows(1)
+
+
+def go_on_after(sweep: Callable[[], object], sink: Sink, driver: Engine) -> None:
+    """A task that is swept between its rows, and goes on with a partition that it has not written to before: there a
+    broker would begin another transaction under the same id and epoch.
+    """
+    config = {**sink.config, "transaction.timeout.ms": "60000"}
+    name = names.incrementing(sink.prefix, driver.run, 0, 0, 99)
+    with open_transaction(config, name, sink.topic) as producer:
+        for partition in range(2):
+            producer.produce(pa.array([b'{"a": -1}']), partitions=np.array([partition], np.int32))
+            producer.flush()
+            if partition == 0:
+                assert sink.open() == [name]
+                sweep()
+                assert sink.open() == []

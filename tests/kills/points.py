@@ -76,13 +76,13 @@ class Doom:
         Owned.record = patched  # type: ignore[method-assign]
 
     def _ending(self) -> None:
-        end = Transactions.end
+        commit = Transactions.commit
 
-        def patched(transactions: Any, endings: Any, commit: bool) -> dict[str, int]:
+        def patched(transactions: Any, endings: Any) -> dict[str, int]:
             wanted = list(endings)
-            if self.armed and commit and wanted:
-                end(transactions, wanted[:1], commit)
+            if self.armed and wanted:
+                commit(transactions, wanted[:1])
                 self.end()
-            return end(transactions, wanted, commit)
+            return commit(transactions, wanted)
 
-        Transactions.end = patched  # type: ignore[method-assign]
+        Transactions.commit = patched  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import NO_TAGS, Reader
 from kafka_sql.kafka.protocol.connection import Address, Request
 
-METADATA, FIND_COORDINATOR, END, DESCRIBE_PRODUCERS, DESCRIBE, LIST = 3, 10, 26, 61, 65, 66
+METADATA, FIND_COORDINATOR, INIT, END, DESCRIBE_PRODUCERS, DESCRIBE, LIST = 3, 10, 22, 26, 61, 65, 66
 _TRANSACTION: Final = 1  # a coordinator's kind
 # Version 5 is never asked for: brokers whose feature transaction.version is not 2 offer it, refuse it, and leave the
 # id unusable until the coordinator is restarted. Version 4 serves everywhere and leaves the epoch as it is.
@@ -135,21 +135,27 @@ def read_coordinators(answer: Reader) -> dict[str, tuple[int, Address]]:
     return dict(answer.compact_array(coordinator))
 
 
-def end(transaction: str, producer: int, epoch: int, commit: bool, last: int) -> Request:
-    """Commit or abort.
+def commit(transaction: str, producer: int, epoch: int, last: int) -> Request:
+    """Commit a transaction.
 
     Args:
         last: version that the broker knows.
     """
     version = min(_END_VERSION, last)
     if version < 3:
-        return Request(END, version, codec.string(transaction) + codec.pack("qh?", producer, epoch, commit))
-    body = codec.compact_string(transaction) + codec.pack("qh?", producer, epoch, commit) + NO_TAGS
+        return Request(END, version, codec.string(transaction) + codec.pack("qh?", producer, epoch, True))
+    body = codec.compact_string(transaction) + codec.pack("qh?", producer, epoch, True) + NO_TAGS
     return Request(END, version, body, flexible=True)
 
 
-def read_end(answer: Reader) -> int:
-    """The error code."""
+def fence(transaction: str, found: Described) -> Request:
+    """Give the id another epoch, which aborts what is open; refused where it has one already (KIP-360)."""
+    numbers = codec.pack("iqh", found.timeout, found.producer, found.epoch)
+    return Request(INIT, 3, codec.compact_string(transaction) + numbers + NO_TAGS, flexible=True)
+
+
+def read_code(answer: Reader) -> int:
+    """The error code, of ``commit`` and of ``fence``."""
     answer.number("i")
     code: int = answer.number("h")
     return code

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError, TransactionError
+from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, resolved
 from kafka_sql.kafka.protocol import requests, witness
+from kafka_sql.kafka.protocol.answers import OLDEST, PASSING, Passing, fine, require
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.requests import Described, Position
 from kafka_sql.kafka.protocol.sasl import check_sasl
@@ -21,14 +22,11 @@ from kafka_sql.options.references import masked
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
-# A coordinator that loads, is not there, has moved, or still writes the markers of the end before; a leader that moved.
-_PASSING: Final = frozenset({3, 5, 6, 7, 14, 15, 16, 51})
-_FORBIDDEN: Final = frozenset({29, 31, 53})
 _PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
 _LONGEST_PAUSE: Final = 1.0
+_FENCED: Final = frozenset({47, 90})
 UNKNOWN_ID: Final = 105
 _OUT_OF_RANGE: Final = 1
-_OLDEST: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
 
 
 class Ending(NamedTuple):
@@ -93,14 +91,14 @@ class Transactions:
         """
 
         def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, Described]]:
-            _require(connection, requests.DESCRIBE)
+            require(connection, requests.DESCRIBE)
             return requests.read_describe(connection.ask(requests.describe(group)))
 
         answers = self._of_coordinators(list(ids), ask)
-        return {key: None if code == UNKNOWN_ID else _fine(key, code, found) for key, (code, found) in answers.items()}
+        return {key: None if code == UNKNOWN_ID else fine(key, code, found) for key, (code, found) in answers.items()}
 
-    def end(self, endings: Iterable[Ending], commit: bool) -> dict[str, int]:
-        """Commit or abort each; the error code that stays for each, 0 where it is done.
+    def commit(self, endings: Iterable[Ending]) -> dict[str, int]:
+        """Commit each; the error code that stays for each, 0 where it is done.
 
         Asking again for what was done already is no error.
 
@@ -111,11 +109,28 @@ class Transactions:
 
         def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
             last = connection.versions[requests.END]
-            asked = [requests.end(*wanted[key], commit, last) for key in group]
-            answers = connection.ask_all(asked)
-            return {key: (requests.read_end(a), None) for key, a in zip(group, answers, strict=True)}
+            answers = connection.ask_all([requests.commit(*wanted[key], last) for key in group])
+            return {key: (requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
 
         return {key: code for key, (code, _) in self._of_coordinators(list(wanted), ask).items()}
+
+    def abort(self, open_: Mapping[str, Described]) -> list[str]:
+        """Abort what is open, and end its producers for good; the ids of those that were open until now.
+
+        A producer that is still at work must not go on: with EndTxn alone it would begin another transaction under the
+        same id and epoch, with the rest of its records.
+
+        Raises:
+            BrokerError: a coordinator does not answer: some may have ended, and some not.
+        """
+
+        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
+            answers = connection.ask_all([requests.fence(key, open_[key]) for key in group])
+            return {key: (requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
+
+        codes = self._of_coordinators(list(open_), ask)
+        # asked for again while it is aborted (51), an open one has another epoch; 0: it had ended by itself
+        return [key for key, (code, _) in codes.items() if code in _FENCED]
 
     def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:
         """Of each open transaction one record: topic, partition and offset; absent where it has none."""
@@ -142,14 +157,14 @@ class Transactions:
         def ask() -> Outcome:
             leaders = requests.read_leaders(self._any().ask(requests.leaders([topic])))
             if (topic, partition) not in leaders:
-                raise _Passing(5)
+                raise Passing(5)
             answer = self._connection(leaders[topic, partition]).ask(witness.fetch(*place))
             code, found = witness.read_fetch(answer, offset, producer)
             if code == _OUT_OF_RANGE:
                 return Outcome.GONE
-            if code in _PASSING:
-                raise _Passing(code)
-            outcome: Outcome = _fine(f"{topic}[{partition}]@{offset}", code, found)
+            if code in PASSING:
+                raise Passing(code)
+            outcome: Outcome = fine(f"{topic}[{partition}]@{offset}", code, found)
             return outcome
 
         return self._patiently(ask)
@@ -158,11 +173,11 @@ class Transactions:
         found: list[str] = []
         for address in requests.read_brokers(self._any().ask(requests.brokers())):
             connection = self._connection(address)
-            _require(connection, requests.LIST)
+            require(connection, requests.LIST)
             code, ids = requests.read_list(connection.ask(requests.list_ongoing()))
-            if code in _PASSING:
-                raise _Passing(code)
-            found += _fine("ListTransactions", code, ids)
+            if code in PASSING:
+                raise Passing(code)
+            found += fine("ListTransactions", code, ids)
         return found
 
     def _producers(self, positions: set[Position]) -> dict[Position, list[requests.Producing]]:
@@ -170,15 +185,15 @@ class Transactions:
         groups: dict[Address, list[Position]] = {}
         for position in sorted(positions):
             if position not in leaders:
-                raise _Passing(5)
+                raise Passing(5)
             groups.setdefault(leaders[position], []).append(position)
         found: dict[Position, list[requests.Producing]] = {}
         for address, group in groups.items():
             answer = requests.read_describe_producers(self._connection(address).ask(requests.describe_producers(group)))
             for position, (code, producers) in answer.items():
-                if code in _PASSING:
-                    raise _Passing(code)
-                found[position] = _fine(f"{position[0]}[{position[1]}]", code, producers)
+                if code in PASSING:
+                    raise Passing(code)
+                found[position] = fine(f"{position[0]}[{position[1]}]", code, producers)
         return found
 
     def _of_coordinators(
@@ -192,13 +207,13 @@ class Transactions:
             passing = 0
             for address, group in self._groups(waiting).items():
                 for key, (code, found) in ask(self._connection(address), group).items():
-                    if code in _PASSING:
+                    if code in PASSING:
                         passing = code
                         self._coordinators.pop(key, None)
                     else:
                         done[key] = code, found
             if passing:
-                raise _Passing(passing)
+                raise Passing(passing)
 
         self._patiently(some)
         return done
@@ -208,12 +223,12 @@ class Transactions:
         if unknown:
             connection = self._any()
             if connection.versions.get(requests.FIND_COORDINATOR, 0) < 4:
-                raise TransactionError(f"The brokers cannot find several coordinators at once: {_OLDEST}.")
+                raise TransactionError(f"The brokers cannot find several coordinators at once: {OLDEST}.")
             answers = requests.read_coordinators(connection.ask(requests.coordinators(unknown)))
             for key, (code, address) in answers.items():
-                if code in _PASSING:
-                    raise _Passing(code)
-                self._coordinators[key] = _fine(key, code, address)
+                if code in PASSING:
+                    raise Passing(code)
+                self._coordinators[key] = fine(key, code, address)
         groups: dict[Address, list[str]] = {}
         for key in ids:
             groups.setdefault(self._coordinators[key], []).append(key)
@@ -233,7 +248,7 @@ class Transactions:
                 self.close()
                 why: Exception = e
                 shown = str(e)
-            except _Passing as e:
+            except Passing as e:
                 why, shown = e, library.reason(e.code)
             if time.monotonic() > deadline:
                 raise BrokerUnreachableError(
@@ -265,27 +280,3 @@ class Transactions:
             except BrokerError as e:
                 raise type(e)(masked(str(e.args[0]), self._config, settings)) from None
         return self._open[address]
-
-
-class _Passing(Exception):
-    """An error that may pass by itself."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def _fine(what: str, code: int, found: Any) -> Any:
-    if code in _FORBIDDEN:
-        raise AuthorizationError(
-            f"{what}: {library.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
-            "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
-        )
-    if code:
-        raise TransactionError(f"{what}: {library.reason(code)} ({code}).")
-    return found
-
-
-def _require(connection: Connection, key: int) -> None:
-    if key not in connection.versions:
-        raise TransactionError(f"The brokers cannot list or describe transactions: {_OLDEST}.")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.errors import TransactionError, TransactionInDoubtError
+from kafka_sql.kafka.protocol.requests import ONGOING
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from kafka_sql.kafka.protocol.witness import Outcome
 from kafka_sql.sink.transactions.records import Decided
@@ -24,7 +25,7 @@ def commit_all(transactions: Transactions, decided: Sequence[Decided]) -> tuple[
         TransactionInDoubtError: what became of one cannot be told.
         BrokerError: the brokers do not answer.
     """
-    codes = transactions.end([Ending(d.id, d.producer, d.epoch) for d in decided], commit=True)
+    codes = transactions.commit([Ending(d.id, d.producer, d.epoch) for d in decided])
     committed = [one for one in decided if _is_committed(transactions, one, codes[one.id])]
     return committed, [one for one in decided if one not in committed]
 
@@ -47,7 +48,6 @@ def _is_committed(transactions: Transactions, one: Decided, code: int) -> bool:
 
 
 def abort_all(transactions: Transactions, ids: Sequence[str]) -> list[str]:
-    """Abort those that are still open; their ids."""
-    open_ = {key: d for key, d in transactions.describe(ids).items() if d is not None and d.state == "Ongoing"}
-    codes = transactions.end([Ending(key, d.producer, d.epoch) for key, d in open_.items()], commit=False)
-    return [key for key, code in codes.items() if code == 0]
+    """Abort those that are still open, for good; their ids."""
+    known = transactions.describe(ids)
+    return transactions.abort({key: found for key, found in known.items() if found and found.state == ONGOING})

@@ -17,6 +17,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.protocol import codec, requests, witness
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.oauth import token
+from kafka_sql.kafka.protocol.requests import Described
 from kafka_sql.kafka.protocol.sasl import conversation
 from kafka_sql.kafka.protocol.witness import Outcome
 from kafka_sql.sink.transactions import names
@@ -51,8 +52,14 @@ def test_a_response_that_ends_early_is_an_error() -> None:
     ],
 )
 def test_the_end_of_a_transaction_is_asked_at_version_4_at_most(last: int, version: int, body: bytes) -> None:
-    request = requests.end("x", 7, 2, True, last)
+    request = requests.commit("x", 7, 2, last)
     assert (request.key, request.version, request.flexible, request.body) == (26, version, version >= 3, body)
+
+
+def test_a_fence_names_the_epoch_that_it_is_for() -> None:
+    request = requests.fence("x", Described("Ongoing", 7, 2, 60_000, 1, ()))
+    body = b"\2x" + struct.pack(">iqh", 60_000, 7, 2) + b"\0"
+    assert (request.key, request.version, request.flexible, request.body) == (22, 3, True, body)
 
 
 @given(PREFIXES, PREFIXES)
