@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs docs-options lint format clean java
+.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs docs-options dashboard lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ docs: $(DOCUMENTED) ## Build the documentation site into build/site; a warning i
 docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from the tables
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
+
+dashboard: $(INSTALLED) ## Write grafana/kafka_sql.json, the dashboard over the metrics
+	$(PY) -m tools.dashboard
 
 lint: $(INSTALLED) ## Style, formatting, types, import rules
 	$(PY) -m ruff check

@@ -28,10 +28,10 @@ def main() -> int:
 
 
 def _run(arguments: Arguments) -> int:
-    from kafka_sql.cli.failures import message
     from kafka_sql.cli.launch import launch
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
+    from kafka_sql.sql.message import message
 
     screen = Screen(arguments.silent)
     try:

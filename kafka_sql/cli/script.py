@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kafka_sql.cli.attention import Stopped
-from kafka_sql.cli.failures import message
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.splitter import split, statements
+from kafka_sql.sql.message import message
 
 
 class Quit(Exception):

@@ -10,12 +10,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from kafka_sql.cli import script
-from kafka_sql.cli.failures import message
 from kafka_sql.cli.follow import stop
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.splitter import split
 from kafka_sql.sql.jobs import FAILED, RUNNING, jobs
+from kafka_sql.sql.message import message
 
 HISTORY = Path("~/.kafka_sql_history")
 

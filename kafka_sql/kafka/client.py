@@ -15,9 +15,10 @@ from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT, resolved
 from kafka_sql.kafka.refusals import LASTING_AT_WORK, Refusals, refusal
 from kafka_sql.options.references import masked
 
-_LOG = logging.getLogger("kafka_sql.kafka")
-# syslog's level: librdkafka retries what it warns of, and what it cannot mend is raised; the rest is for those who look
-_ERROR = 3
+_LOG = logging.getLogger("kafka_sql.librdkafka")
+_OWN_DOING = "CONFWARN"  # one configuration serves producers and consumers, and each hears that some is not for it
+# syslog's levels, which librdkafka's log has, from the emergency on
+_LEVELS = (*[logging.CRITICAL] * 3, logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
 
 
 @dataclass
@@ -80,8 +81,9 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
         handle.refusals.note(code, words)
 
     def on_log(_: int, level: int, facility: bytes, text: bytes) -> None:
-        severity = logging.WARNING if level <= _ERROR else logging.DEBUG
-        _LOG.log(severity, "%s: %s", facility.decode(), shown(text))
+        facts = {"facility": facility.decode(), "client": settings.get("client.id", "")}
+        severity = logging.DEBUG if facts["facility"] == _OWN_DOING else _LEVELS[level]
+        _LOG.log(severity, "%s: %s", facts["facility"], shown(text), extra=facts)
 
     error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
     handle.callbacks += [error_callback, log_callback, on_delivery]

@@ -79,6 +79,8 @@ class Observer(StreamingQueryListener):
 def observe(spark: SparkSession, port: int | None = None) -> Observer:
     """Observe a session's continuous queries from now on; calling it again changes nothing.
 
+    Where OpenTelemetry's API is installed, the metrics go to its meter provider as well.
+
     Args:
         port: where to serve Prometheus text (``http://<host>:<port>/metrics``); 0 takes a free one.
 
@@ -90,6 +92,9 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
         observer = Observer(spark)
         spark.streams.addListener(observer)
         spark.__dict__[_ATTRIBUTE] = observer
+        from kafka_sql.observability.telemetry import measure  # here, as below
+
+        measure(observer)
     if port is not None:
         from kafka_sql.observability.prometheus import serve  # here: who wants no port needs no library
 

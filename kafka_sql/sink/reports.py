@@ -60,7 +60,7 @@ def report(definition: Definition, messages: Iterable[Any]) -> None:
     if not written or not definition.options[opt.REGISTER_PRODUCER_METRICS]:
         return
     figures = total(m.figures for m in written)
-    _LOG.info("Table '%s': %s", definition.name, figures)
+    _LOG.info("Table '%s': %s", definition.name, figures, extra={"table": definition.name})
     query, batch = written[0].query, written[0].batch
     if query is not None and batch is not None:
         transactions = sum(getattr(m, "transaction", None) is not None for m in written)

@@ -33,7 +33,8 @@ def check_topics_exist(definition: Definition) -> None:
         if key not in _ensured:
             new = _UPSERT_CONFIG if definition.upsert else {}
             for topic in ensure_topics(cluster, topics, settings, definition.name, new):
-                _LOG.info("Table '%s': topic '%s' was created", definition.name, topic)
+                facts = {"table": definition.name, "topic": topic}
+                _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=facts)
             _ensured.add(key)
     cluster.partitions(topics)
 

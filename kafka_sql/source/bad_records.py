@@ -44,7 +44,7 @@ class BadRecords:
         mode = self._definition.options[opt.ERROR_HANDLING]
         if mode == opt.LOG and self._letters is None:
             for error in bad[: max(0, _TOLD - self._count)]:
-                _LOG.warning("table '%s': left out: %s", self._definition.name, error)
+                _LOG.warning("table '%s': left out: %s", self._definition.name, error, extra=self._facts())
         if self._letters is not None:
             self._letters.write(records.take(np.array([e.row for e in bad], np.int64)), bad, self._split)
         self._count += len(bad)
@@ -62,7 +62,12 @@ class BadRecords:
                 self._split.start,
                 self._split.stop,
                 f"written to '{target}'" if target is not None else "left out",
+                extra={**self._facts(), "offset": self._split.start},
             )
+
+    def _facts(self) -> dict[str, str | int]:
+        """For logs that are read by machines."""
+        return {"table": self._definition.name, "topic": self._split.topic, "partition": self._split.partition}
 
 
 @contextmanager

@@ -60,4 +60,4 @@ def report(definition: Definition, places: list[tuple[str, int, int, int]]) -> N
     said = f"Table '{definition.name}': records were removed before they were read, by retention or by hand. {lost}."
     if definition.options[opt.FAIL_ON_DATA_LOSS]:
         raise DataLossError(f"{said} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with what there is.")
-    _LOG.warning("%s", said)
+    _LOG.warning("%s", said, extra={"table": definition.name})

@@ -30,7 +30,12 @@ def partitions(definition: Definition, cluster: Cluster) -> list[Position]:
         pattern = java_pattern(options.get(opt.TOPIC_PATTERN) or "")
         topics = tuple(t for t in existing if pattern.fullmatch(t) and t not in INTERNAL)
         if not topics:
-            _LOG.warning("table '%s': no topic matches the pattern '%s'", definition.name, pattern.pattern)
+            _LOG.warning(
+                "table '%s': no topic matches the pattern '%s'",
+                definition.name,
+                pattern.pattern,
+                extra={"table": definition.name},
+            )
     found = cluster.partitions(tuple(t for t in topics if t in existing) if ignore else topics, existing)
     if chosen is None:
         return found

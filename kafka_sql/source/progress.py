@@ -50,7 +50,8 @@ def going_on(definition: Definition, cluster: Cluster, offsets: Offsets, ends: O
     recreated = sorted(p for p in behind if p not in stays)
     for words, places in (("are not read any more", gone), ("were recreated and are read from the start", recreated)):
         if places:
-            _LOG.warning("table '%s': %s %s", definition.name, ", ".join(f"{t}[{p}]" for t, p in places), words)
+            said = ", ".join(f"{t}[{p}]" for t, p in places)
+            _LOG.warning("table '%s': %s %s", definition.name, said, words, extra={"table": definition.name})
     return ends, cluster.earliest(recreated)
 
 

@@ -56,7 +56,9 @@ def within(definition: Definition, cluster: Cluster, starts: Offsets, stops: Off
     if not beyond:
         return starts
     places = ", ".join(f"{t}[{p}]@{at} (the log ends at {ends[t, p]})" for (t, p), at in sorted(beyond.items()))
-    _LOG.warning("table '%s': the log has no offset to start from: %s", definition.name, places)
+    _LOG.warning(
+        "table '%s': the log has no offset to start from: %s", definition.name, places, extra={"table": definition.name}
+    )
     return {**starts, **reset(definition, cluster, list(beyond), "earliest")}
 
 

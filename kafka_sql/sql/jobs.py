@@ -15,7 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
 from kafka_sql.observability.listener import bytes_in
 from kafka_sql.observability.metrics import metrics
+from kafka_sql.sql.failures import masked
 from kafka_sql.sql.frames import frame, nothing
+from kafka_sql.sql.message import message
 from kafka_sql.sql.statements import StopJob
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
@@ -102,11 +104,12 @@ _COLUMNS: Final = {
     "commits failed": pa.int64(),
     "event time lag ms": pa.int64(),
     "idle ms": pa.int64(),
+    "last error": pa.string(),
 }
 
 
 def show_jobs(spark: SparkSession) -> DataFrame:
-    """Flink's columns, and of running jobs what their last reports say of their sources."""
+    """Flink's columns, of running jobs what their last reports say of their sources, of failed ones why."""
     return frame(spark, _COLUMNS, [_row(job) for job in jobs(spark)])
 
 
@@ -114,7 +117,8 @@ def _row(job: Job) -> tuple[Any, ...]:
     started = datetime.fromtimestamp(job.started, timezone.utc)
     reports = job.query.recentProgress if job.query.isActive else []
     if not reports:
-        return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 4))
+        error = None if job.failure is None else masked(message(job.failure)).partition("\n")[0]
+        return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
     last = [report.batchId for report in reports if report.numInputRows][-1:]
     found = metrics((json.loads(report.json) for report in reports), {i: bytes_in(job.query, i) for i in last})
     sources = found.sources
@@ -127,6 +131,7 @@ def _row(job: Job) -> tuple[Any, ...]:
         sum(s.commits_failed for s in sources) if sources else None,
         found.event_time_lag,
         found.idle_time(time.time_ns() // 1_000_000),
+        None,
     )
 
 

@@ -56,6 +56,9 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
         failed.processAllAvailable()
     spark.streams.get(finished).stop()  # by whoever: nobody said STOP JOB
     assert shown(sql) == {"failing": "FAILED", "stopped": "CANCELED", "finished": "FINISHED"}
+    errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS").collect()}
+    assert errors["failing"].startswith(f"[DECODE] {source}[0]@0: ")
+    assert (errors["stopped"], errors["finished"]) == (None, None)
     with pytest.raises(JobNotFoundError, match=f"no running job '{stopped}' in this session. It is CANCELED."):
         sql(f"STOP JOB '{stopped}'")
 

@@ -13,12 +13,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from kafka_sql.cli.colours import styled_lines
-from kafka_sql.cli.failures import message
 from kafka_sql.cli.history import MaskedHistory
 from kafka_sql.cli.screen import bar
 from kafka_sql.cli.shell import complete
 from kafka_sql.cli.variables import expand
 from kafka_sql.errors import StatementError, TopicNotFoundError
+from kafka_sql.sql.message import message
 
 
 def test_variables() -> None:

@@ -8,21 +8,8 @@ import urllib.request
 import pytest
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
 from kafka_sql.observability.prometheus import serve
-
-
-class Observed:
-    """An observer of one query."""
-
-    def jobs(self) -> dict[str, JobMetrics]:
-        table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)
-        return {
-            "id-1": JobMetrics(
-                "copy", [table], 5, records_without_row=3, rows_measured=4, bytes_measured=8, last_read=0
-            ),
-            "id-2": JobMetrics(),
-        }
+from tests.unit.observability.observed import Observed
 
 
 def test_every_metric_with_its_labels() -> None:

@@ -1,0 +1,18 @@
+"""What an observer would say, without a Spark."""
+
+from __future__ import annotations
+
+from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
+
+
+class Observed:
+    """An observer of one query."""
+
+    def jobs(self) -> dict[str, JobMetrics]:
+        table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)
+        return {
+            "id-1": JobMetrics(
+                "copy", [table], 5, records_without_row=3, rows_measured=4, bytes_measured=8, last_read=0
+            ),
+            "id-2": JobMetrics(),
+        }

@@ -1,0 +1,42 @@
+"""The Grafana dashboard names metrics that there are, and all of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from typing import Any
+
+from kafka_sql.observability.figures import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
+from kafka_sql.observability.prometheus import serve
+from tests.unit.observability.observed import Observed
+from tools.dashboard import PAGE, text
+
+
+def test_the_file_is_up_to_date() -> None:
+    assert PAGE.read_text() == text(), "run: make dashboard"
+
+
+def test_every_metric_that_it_names_is_served_and_every_one_that_is_served_is_named() -> None:
+    dashboard = json.loads(PAGE.read_text())
+    observer: Any = Observed()
+    with urllib.request.urlopen(f"http://127.0.0.1:{serve(observer, 0)}/metrics") as answer:
+        served = set(re.findall(r"^# TYPE (\w+) gauge$", answer.read().decode(), re.MULTILINE))
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert {expression.partition("{")[0] for expression in expressions} == served
+    (chosen,) = [v["query"] for v in dashboard["templating"]["list"] if v["type"] == "query"]
+    assert set(re.findall(r"kafka_sql_\w+", chosen)) <= served
+
+
+def test_legends_name_labels_that_the_metric_has() -> None:
+    labels = {**dict.fromkeys(JOBS, JOB), **dict.fromkeys(SOURCES, SOURCE), **dict.fromkeys(PARTITIONS, PARTITION)}
+    for panel in json.loads(PAGE.read_text())["panels"]:
+        (target,) = panel["targets"]
+        metric, selected = target["expr"].removeprefix(PREFIX).split("{")
+        used = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) | set(re.findall(r"(\w+)=~", selected))
+        assert used <= set(labels[metric]), panel["title"]
+
+
+def test_panels_do_not_overlap() -> None:
+    places = [tuple(panel["gridPos"].values()) for panel in json.loads(PAGE.read_text())["panels"]]
+    assert len(places) == len(set(places))
