@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs test-unit test-integration bench bench-formats docs docs-options dashboard lint format clean java
+.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,9 @@ test: java lint $(INSTALLED) $(ARCHIVE) ## Lint, types and import rules, then al
 
 proofs: java $(INSTALLED) ## The tests that take minutes each
 	$(PY) -m pytest -m long tests
+
+fuzz: java $(INSTALLED) ## A million mutated payloads for each decoder: some half an hour
+	$(PY) -m pytest -m long -k a_million tests/unit/formats tests/integration/test_registry_bad_records.py
 
 test-unit: java $(INSTALLED) ## The tests that need no broker
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit
