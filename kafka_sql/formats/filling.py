@@ -1,4 +1,4 @@
-"""Compiled loops on the slots that a program fills: nulls, and the way back."""
+"""Compiled loops on the slots that a program fills: numbers, nulls, and the way back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numba import types
 from kafka_sql.compiled import load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import slots as s
+from kafka_sql.formats import texts
 
 # What a loop tells of itself
 ROWS: Final = 0  # how many payloads became rows
@@ -17,6 +18,10 @@ HARD: Final = 1  # how many numbers are yet to be read
 FULL: Final = 2  # a slot without room for an entry, or -1; the first that there is not for the numbers
 FULL_OF_BYTES: Final = 3  # or for its bytes
 STATE: Final = 4
+# What became of a number
+NOT: Final = 0
+WRITTEN: Final = 1
+UNSURE: Final = 2  # it is no number for which a loop can be sure how it is rounded
 
 
 # An array's elements by address: numba would ask of each index whether it counts from the end, and of each stride.
@@ -50,6 +55,46 @@ def place(slots: int, slot: int, column: int) -> int:
 def name(names: int, row: int, column: int) -> int:
     """A number of a name's row in the program."""
     return load(names + 8 * (p.NAME_WIDTH * row + column), types.int64)
+
+
+@part
+def put_number(row: int, values: int, n: int, mantissa: int, exponent: int, flags: int) -> int:
+    """Write a number that was read from text: NOT where the column cannot hold it, UNSURE where it is yet to be read.
+
+    Args:
+        row: address of the slot's row in the program.
+        values: address of the slot's values, n: which is written.
+    """
+    kind, sure = load(row + 8 * p.KIND, types.int64), True
+    if kind <= p.INT64:
+        whole, value = texts.integer(mantissa, flags)
+        if not whole or value < load(row + 8 * p.LOW, types.int64) or value > load(row + 8 * p.HIGH, types.int64):
+            return NOT
+        if kind == p.INT64:
+            store(values + 8 * n, value)
+        elif kind == p.INT32:
+            store(values + 4 * n, types.int32(value))
+        elif kind == p.INT16:
+            store(values + 2 * n, types.int16(value))
+        else:
+            store(values + n, types.int8(value))
+    elif kind == p.DOUBLE:
+        sure, real = texts.double(mantissa, exponent, flags)
+        store(values + 8 * n, real)
+    elif kind == p.FLOAT:
+        sure, short = texts.single(mantissa, exponent, flags)
+        store(values + 4 * n, types.float32(short))
+    elif not texts.decimal(
+        values + 16 * n,
+        mantissa,
+        exponent,
+        flags,
+        load(row + 8 * p.SCALE, types.int64),
+        load(row + 8 * p.LOW, types.int64),
+        load(row + 8 * p.HIGH, types.int64),
+    ):
+        return NOT
+    return WRITTEN if sure else UNSURE
 
 
 @part

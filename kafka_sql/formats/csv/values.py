@@ -9,6 +9,7 @@ from numba import types
 from kafka_sql.compiled import copy, inlined, load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import texts
+from kafka_sql.formats.filling import NOT, UNSURE, put_number
 
 _CR: Final = 13
 _LF: Final = 10
@@ -87,37 +88,8 @@ def scalar(at: int, stop: int, limit: int, row: int, values: int, n: int, text: 
         end, mantissa, exponent, flags = texts.number(at, stop)
         if end != stop:
             return False, text
-        if kind <= p.INT64:
-            sure, value = texts.integer(mantissa, flags)
-            if not sure or value < load(row + 8 * p.LOW, types.int64) or value > load(row + 8 * p.HIGH, types.int64):
-                return False, text
-            if kind == p.INT64:
-                store(values + 8 * n, value)
-            elif kind == p.INT32:
-                store(values + 4 * n, types.int32(value))
-            elif kind == p.INT16:
-                store(values + 2 * n, types.int16(value))
-            else:
-                store(values + n, types.int8(value))
-            return True, text
-        if kind == p.DOUBLE:
-            sure, real = texts.double(mantissa, exponent, flags)
-            store(values + 8 * n, real)
-            return True, text if sure else -1
-        if kind == p.FLOAT:
-            sure, short = texts.single(mantissa, exponent, flags)
-            store(values + 4 * n, types.float32(short))
-            return True, text if sure else -1
-        target = values + 16 * n
-        return texts.decimal(
-            target,
-            mantissa,
-            exponent,
-            flags,
-            load(row + 8 * p.SCALE, types.int64),
-            load(row + 8 * p.LOW, types.int64),
-            load(row + 8 * p.HIGH, types.int64),
-        ), text
+        written = put_number(row, values, n, mantissa, exponent, flags)
+        return written != NOT, -1 if written == UNSURE else text
     if kind == p.TIMESTAMP:
         micros, end = texts.moment(at, stop, _SPACE, load(row + 8 * p.SCALE, types.int64) == 1)
         store(values + 8 * n, micros)

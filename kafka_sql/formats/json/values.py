@@ -10,6 +10,7 @@ from numba import types
 from kafka_sql.compiled import copy, load, part, store
 from kafka_sql.formats import program as p
 from kafka_sql.formats import texts
+from kafka_sql.formats.filling import NOT, UNSURE, put_number
 from kafka_sql.formats.json import strings
 
 QUOTE, COMMA, COLON, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST = 34, 44, 58, 123, 125, 91, 93
@@ -179,40 +180,14 @@ def scalar(
         at, mantissa, exponent, flags = texts.number(at, end)
         if at < 0:
             return -1, text
-        sure = True
-        if kind <= p.INT64:
-            sure, value = texts.integer(mantissa, flags)
-            if not sure or value < load(row + 8 * p.LOW, types.int64) or value > load(row + 8 * p.HIGH, types.int64):
-                return -1, text
-            if kind == p.INT64:
-                store(values + 8 * n, value)
-            elif kind == p.INT32:
-                store(values + 4 * n, types.int32(value))
-            elif kind == p.INT16:
-                store(values + 2 * n, types.int16(value))
-            else:
-                store(values + n, types.int8(value))
-        elif kind == p.DOUBLE:
-            sure, real = texts.double(mantissa, exponent, flags)
-            store(values + 8 * n, real)
-        elif kind == p.FLOAT:
-            sure, short = texts.single(mantissa, exponent, flags)
-            store(values + 4 * n, types.float32(short))
-        elif not texts.decimal(
-            values + 16 * n,
-            mantissa,
-            exponent,
-            flags,
-            load(row + 8 * p.SCALE, types.int64),
-            load(row + 8 * p.LOW, types.int64),
-            load(row + 8 * p.HIGH, types.int64),
-        ):
+        written = put_number(row, values, n, mantissa, exponent, flags)
+        if written == NOT:
             return -1, text
         if quoted:
             if at >= end or load(at, types.uint8) != QUOTE:
                 return -1, text
             at += 1
-        return at if sure else -2 - at, text
+        return -2 - at if written == UNSURE else at, text
     if not quoted:
         return -1, text
     if kind == p.TIMESTAMP:
