@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Final
 
 from kafka_sql.formats.csv.options import Dialect
@@ -47,11 +49,20 @@ def _text(payload: bytes) -> str:
     return payload.decode("utf-8")
 
 
+@lru_cache
+def _none_of(*characters: str) -> re.Pattern[str]:
+    """As many characters as there are before one of these."""
+    ends = re.escape("".join(characters))
+    return re.compile(f"[^{ends}]*" if ends else ".*", re.DOTALL)
+
+
 class _Reader:
     """Reads a text character by character."""
 
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text, self._at, self._dialect = text, 0, dialect
+        self._plain = _none_of(dialect.separator, dialect.escape, _LINE_ENDS)
+        self._plain_in_quotes = _none_of(dialect.quote, dialect.escape)
         self._more = True  # whether another value follows
 
     def line(self, columns: int) -> list[str]:
@@ -93,6 +104,13 @@ class _Reader:
         self._at += 1
         return found
 
+    def _run(self, characters: re.Pattern[str]) -> str:
+        """As many of these characters as there are."""
+        match = characters.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+        return match[0]
+
     def _value(self) -> str:
         if self._dialect.trim:
             while (c := self._peek()) and c in SPACE and c != self._dialect.separator and c not in _LINE_ENDS:
@@ -100,15 +118,17 @@ class _Reader:
         if self._dialect.quote and self._peek() == self._dialect.quote:
             self._at += 1
             return self._quoted()
-        found = []
+        found = [self._run(self._plain)]
         while not self._ends(c := self._next()):
             found.append(self._unescaped() if c == self._dialect.escape else c)
+            found.append(self._run(self._plain))
         value = "".join(found)
         return value.rstrip(SPACE) if self._dialect.trim else value
 
     def _quoted(self) -> str:
         found = []
         while True:
+            found.append(self._run(self._plain_in_quotes))
             c = self._next()
             if c == self._dialect.quote:
                 if self._peek() != self._dialect.quote:

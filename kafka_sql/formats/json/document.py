@@ -10,11 +10,12 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
+from kafka_sql.formats.json.nesting import deepest
+
 T = TypeVar("T")
 
 MAX_DEPTH: Final = 1000  # of nested objects and arrays: Jackson's limit
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
-_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Number(str):
@@ -55,7 +56,7 @@ def parse(payload: bytes) -> Any:
         text = payload.decode(json.detect_encoding(payload))
     except UnicodeDecodeError as e:
         raise ValueError(f"is not {e.encoding}: byte 0x{payload[e.start]:02x} at {e.start}") from e
-    if len(text) > MAX_DEPTH and depth(text.encode()) > MAX_DEPTH:
+    if len(text) > MAX_DEPTH and deepest(np.frombuffer(text.encode(), np.uint8), MAX_DEPTH) > MAX_DEPTH:
         raise ValueError(f"is nested deeper than {MAX_DEPTH}")
     match = _SPACE.match(text)
     start = match.end() if match else 0
@@ -65,14 +66,6 @@ def parse(payload: bytes) -> Any:
         return deep(lambda: _DECODER.raw_decode(text, start)[0])
     except json.JSONDecodeError as e:
         raise ValueError(f"is no JSON: {e.msg} at character {e.pos}") from e
-
-
-def depth(payload: bytes) -> int:
-    """The deepest nesting of objects and arrays in a payload of UTF-8; exact where it is JSON."""
-    data = np.frombuffer(_TEXT.sub(b"", payload), np.uint8)
-    folded = data | 32  # makes "{" of "[" and "}" of "]", and of nothing else
-    opens, closes = folded == ord("{"), folded == ord("}")
-    return int((opens.astype(np.int64) - closes).cumsum().max(initial=0))
 
 
 def deep(run: Callable[[], T]) -> T:

@@ -6,13 +6,15 @@ import base64 as std
 import datetime as dt
 import json
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.json import base64, times
-from kafka_sql.formats.json.document import depth, parse
+from kafka_sql.formats.json.document import parse
 from kafka_sql.formats.json.java import compact
+from kafka_sql.formats.json.nesting import deepest
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -65,4 +67,6 @@ def nesting(value: object) -> int:
 
 @given(JSON)
 def test_depth(value: object) -> None:
-    assert depth(compact(value).encode()) == nesting(value)
+    data = np.frombuffer(compact(value).encode(), np.uint8)
+    assert deepest(data, 1000) == nesting(value)
+    assert deepest(data, 1) == min(2, nesting(value))
