@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
+from tests.brokers import finalize_features, use_version
 from tests.support import Topics
 from tests.writers import Sink
 
@@ -15,10 +16,12 @@ from tests.writers import Sink
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Topics]:
     """A broker that looks for transactions that have timed out every 200 ms."""
-    with EmbeddedKafka(
-        properties={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200, "log.cleaner.backoff.ms": 200}
-    ) as kafka:
-        yield Topics(kafka.bootstrap_servers)
+    often = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    with pytest.MonkeyPatch.context() as patched:
+        use_version(patched)
+        with EmbeddedKafka(properties={often: 200, "log.cleaner.backoff.ms": 200}) as kafka:
+            finalize_features(kafka)
+            yield Topics(kafka.bootstrap_servers)
 
 
 @pytest.fixture

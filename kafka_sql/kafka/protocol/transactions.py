@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
 _LONGEST_PAUSE: Final = 1.0
-_FENCED: Final = frozenset({47, 90})
+_FENCED: Final = frozenset({0, 47, 90})
 UNKNOWN_ID: Final = 105
 _OUT_OF_RANGE: Final = 1
 
@@ -129,7 +129,7 @@ class Transactions:
             return {key: (requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
 
         codes = self._of_coordinators(list(open_), ask)
-        # asked for again while it is aborted (51), an open one has another epoch; 0: it had ended by itself
+        # while it is aborted (51) it is asked for again, and then is fenced already; 0 where transaction.version is 2
         return [key for key, (code, _) in codes.items() if code in _FENCED]
 
     def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:

@@ -1,0 +1,37 @@
+"""The protocol of exactly-once on other brokers: older ones, and one with the newest features finalized."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(1800)]
+FILES = ("test_transactions.py", "test_transaction_tools.py", "test_transaction_timeouts.py")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"KAFKA_SQL_TEST_VERSION": "3.5.2"},
+        {"KAFKA_SQL_TEST_VERSION": "3.9.1"},
+        {"KAFKA_SQL_TEST_VERSION": "4.0.1"},
+        {"KAFKA_SQL_TEST_VERSION": "4.1.1", "KAFKA_SQL_TEST_FEATURES": "transaction.version=2"},
+        {"KAFKA_SQL_TEST_FEATURES": "transaction.version=2"},
+    ],
+    ids=lambda environment: "-".join(environment.values()),
+)
+def test_exactly_once_on(environment: dict[str, str]) -> None:
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(here / name) for name in FILES)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1700,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
