@@ -10,8 +10,6 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
-from kafka_sql.formats.json.nesting import deepest
-
 T = TypeVar("T")
 
 MAX_DEPTH: Final = 1000  # of nested objects and arrays: Jackson's limit
@@ -56,8 +54,11 @@ def parse(payload: bytes) -> Any:
         text = payload.decode(json.detect_encoding(payload))
     except UnicodeDecodeError as e:
         raise ValueError(f"is not {e.encoding}: byte 0x{payload[e.start]:02x} at {e.start}") from e
-    if len(text) > MAX_DEPTH and deepest(np.frombuffer(text.encode(), np.uint8), MAX_DEPTH) > MAX_DEPTH:
-        raise ValueError(f"is nested deeper than {MAX_DEPTH}")
+    if len(text) > MAX_DEPTH:
+        from kafka_sql.formats.json.nesting import deepest  # here: a planner, which parses schemas, loads no compiler
+
+        if deepest(np.frombuffer(text.encode(), np.uint8), MAX_DEPTH) > MAX_DEPTH:
+            raise ValueError(f"is nested deeper than {MAX_DEPTH}")
     match = _SPACE.match(text)
     start = match.end() if match else 0
     if start == len(text):
