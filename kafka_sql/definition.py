@@ -40,6 +40,7 @@ class Definition:
         value: the record's value: its format and its columns.
         key: the record's key; None where the table has none.
         client: librdkafka's configuration. May hold secrets, or references to them.
+        listener: where a task tells of records that it cannot read; None where nobody listens.
     """
 
     table: Table
@@ -47,6 +48,7 @@ class Definition:
     value: Payload
     key: Payload | None
     client: Mapping[str, str] = field(repr=False)
+    listener: int | None = None
 
     @property
     def name(self) -> str:

@@ -36,6 +36,15 @@ _PANELS: Final = [
         "Starts again at 0 with the query.",
     ),
     (
+        "Records that could not be read",
+        "short",
+        "kafka_sql_numRecordsInErrors",
+        "{{job_name}}",
+        "Left out, or dead letters.",
+    ),
+    ("Records left out", "short", "kafka_sql_numRecordsSkipped", "{{job_name}}", "They could not be read."),
+    ("Dead letters", "short", "kafka_sql_numDeadLetters", "{{job_name}}", "Written into the topic for them."),
+    (
         "Offsets without a row",
         "short",
         "kafka_sql_numRecordsWithoutRow",

@@ -19,8 +19,9 @@ from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.kept import Kept
 from kafka_sql.catalog.lasting import Lasting
 from kafka_sql.catalog.spark_side import HIDDEN, SparkSide
-from kafka_sql.definition import define
+from kafka_sql.definition import Definition, define
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.source.told import listener
 from kafka_sql.table import Table
 
 __all__ = ["Entry", "Tables"]
@@ -47,6 +48,7 @@ class Tables:
             parse, render: a statement to a table, and back with its secrets, for the folder.
         """
         self._spark_side = SparkSide(spark, plain, lasting)
+        self._listener = listener(spark)
         self._lasting = lasting
         self._kept = Kept(lasting, self._spark_side, parse, render, self._entry)
         self._temporary: dict[Name, Entry] = {}
@@ -195,7 +197,7 @@ class Tables:
                 self._spark_side.drop_source(found)  # the table has been altered since
             table = with_fields(entry.table, options={**entry.table.options, **options})
             place = self._lasting.free_place((entry.place[0], entry.name[1] + _HINTED))
-            hinted = make_entry(entry.name, define(table), place, known_as=place)
+            hinted = make_entry(entry.name, self._define(table), place, known_as=place)
             self._spark_side.register(hinted)
             self._spark_side.create_source(hinted)
             self._hinted[key] = entry, hinted
@@ -248,8 +250,11 @@ class Tables:
                 )
         return found
 
+    def _define(self, table: Table) -> Definition:
+        return with_fields(define(table), listener=self._listener)
+
     def _entry(self, name: Name, table: Table) -> Entry:
-        definition = define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
+        definition = self._define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, short = name
         if not database:  # beside a lasting table of the same name
             plain_name = re.sub(r"\W", "_", short, flags=re.ASCII)

@@ -21,6 +21,18 @@ JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = 
         "Offsets read past that gave no row: skipped records, dead letters, tombstones.",
         lambda j, _: j.records_without_row,
     ),
+    "numRecordsInErrors": (
+        "Records that could not be read: left out, or dead letters.",
+        lambda j, _: j.unreadable.skipped + j.unreadable.dead if j.unreadable else None,
+    ),
+    "numRecordsSkipped": (
+        "Records that could not be read and were left out.",
+        lambda j, _: j.unreadable.skipped if j.unreadable else None,
+    ),
+    "numDeadLetters": (
+        "Records that could not be read and were written into the topic for them.",
+        lambda j, _: j.unreadable.dead if j.unreadable else None,
+    ),
     "numRecordsInPerSecond": ("Rows a second of the last batch.", lambda j, _: j.records_per_second),
     "numBytesIn": ("Bytes of columns read since the query's start.", lambda j, _: j.num_bytes_in),
     "numBytesInPerSecond": ("Bytes of columns a second of the last batch.", lambda j, _: j.bytes_per_second),

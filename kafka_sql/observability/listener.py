@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.sink.reports import forget, last_report
+from kafka_sql.source import told
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"
@@ -42,6 +43,7 @@ class Observer(StreamingQueryListener):
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """A query begins without any figures."""
         forget(str(event.id))
+        told.forget(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
@@ -51,6 +53,8 @@ class Observer(StreamingQueryListener):
         query = self._spark.streams.get(progress["id"])
         self._take(progress, bytes_in(query, progress["batchId"]) if query is not None else None)
         self._take_sink(progress["id"])
+        with self._lock:
+            self._jobs[progress["id"]].unreadable = told.unreadable(self._spark, progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """There was nothing to read; what became of the last commit is known by now."""

@@ -15,6 +15,7 @@ from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.cluster import Position
 from kafka_sql.sink.reports import Report
 from kafka_sql.source.checkpoint import Offsets, flat, from_json
+from kafka_sql.source.told import Unreadable
 
 Json = Mapping[str, Any]
 
@@ -64,6 +65,7 @@ class JobMetrics:
         num_records_in: rows that its batches have read, of all sources.
         records_without_row: offsets that its batches have read past and that gave no row: records that were skipped or
             became dead letters, tombstones, and what transactions and compaction leave.
+        unreadable: records that could not be read; None where their tasks cannot tell.
         records_per_second: of the last batch.
         rows_measured, bytes_measured: of the batches of which Spark tells the bytes of columns that it took over from
             the readers, their rows and these bytes.
@@ -82,6 +84,7 @@ class JobMetrics:
     sources: list[SourceMetrics] = field(default_factory=list)
     num_records_in: int = 0
     records_without_row: int = 0
+    unreadable: Unreadable | None = None
     records_per_second: float = 0.0
     rows_measured: int = 0
     bytes_measured: int = 0

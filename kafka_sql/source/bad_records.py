@@ -16,6 +16,7 @@ from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.dead_letters import DeadLetters, dead_letters
+from kafka_sql.source.told import tell
 
 _LOG = logging.getLogger("kafka_sql.source")
 _TOLD: Final = 10  # errors of a split that are logged one by one
@@ -48,6 +49,8 @@ class BadRecords:
         if self._letters is not None:
             self._letters.write(records.take(np.array([e.row for e in bad], np.int64)), bad, self._split)
         self._count += len(bad)
+        if bad and not self._definition.tells_errors:
+            tell(self._definition.listener, len(bad), dead=self._letters is not None)
 
     def finish(self) -> None:
         """Say how many there were."""

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from kafka_sql.observability import observe
 from kafka_sql.observability.metrics import metrics
 from kafka_sql.observability.prometheus import serve
+from kafka_sql.source.told import Unreadable
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
@@ -73,6 +74,7 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert table.current == {(source, 0): 8, (source, 1): 1}
     assert table.committed == table.current
     assert (job.num_records_in, job.records_without_row, table.commits_failed) == (8, 1, 0)
+    assert job.unreadable == Unreadable(skipped=1, dead=0)
     assert table.commits_succeeded >= 1
     assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
     assert job.num_bytes_in
@@ -86,6 +88,8 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert found[f"kafka_sql_committedOffset{{{place}}}"] == 8
     assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
     assert found[f"kafka_sql_numRecordsWithoutRow{{{labels}}}"] == 1
+    assert found[f"kafka_sql_numRecordsInErrors{{{labels}}}"] == found[f"kafka_sql_numRecordsSkipped{{{labels}}}"] == 1
+    assert found[f"kafka_sql_numDeadLetters{{{labels}}}"] == 0
     assert found[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
     assert found[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
     assert found[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
@@ -112,6 +116,28 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert ended.event.wait(60)  # told after the other one, and both later than the query
     spark.streams.removeListener(ended)
     assert not [name for name in scraped(port) if query.id in name]
+
+
+def test_dead_letters_are_counted_once_for_each_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, dead = topics.create(2), topics.create()
+    for partition in range(2):
+        topics.put(source, b"no JSON", b'{"a": 1}', b"[", partition=partition)
+    options = {"error-handling.mode": "log", "error-handling.log.target": dead}
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
+    observer = observe(spark)
+
+    def told(rows: int) -> Unreadable | None:
+        """What the query has told since its start when it has read so many rows."""
+        writer = spark.readStream.table("src").writeStream.format("noop")
+        query = writer.option("checkpointLocation", str(tmp_path)).start()
+        while (job := observer.jobs().get(query.id)) is None or job.num_records_in < rows:
+            assert not query.awaitTermination(0.05)
+        query.stop()
+        return job.unreadable
+
+    assert told(2) == Unreadable(skipped=0, dead=4)
+    topics.put(source, b"]", b'{"a": 2}', partition=1)
+    assert told(1) == Unreadable(skipped=0, dead=1)
 
 
 def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
