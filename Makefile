@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard lint format clean java
+.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-quick bench-formats docs docs-options dashboard lint format clean java
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -34,8 +34,11 @@ test-unit: java $(INSTALLED) ## The tests that need no broker
 test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
 
-bench: java $(INSTALLED) ## Read 2,000,000 JSON records by this project and by Spark's own source
-	$(PY) -m benchmarks.read_json
+bench: java $(INSTALLED) ## This project beside Spark's own Kafka source and sink and Flink SQL; some 20 minutes
+	$(PY) -m benchmarks
+
+bench-quick: java $(INSTALLED) ## A sample of the same, with a tenth of the records
+	$(PY) -m benchmarks --quick
 
 bench-formats: $(INSTALLED) ## Read and write buffers of records in each format, next to its peers
 	$(PY) -m benchmarks.formats

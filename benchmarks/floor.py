@@ -1,0 +1,66 @@
+"""Outside Spark: this project's reader into Arrow columns, and librdkafka's own consumer into nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.contest import Answer, Result, compete
+from benchmarks.orders import Topic
+from benchmarks.peers.launch import OURS
+from kafka_sql.kafka import kernels, library
+from kafka_sql.kafka.client import open_handle
+from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.split import Split
+
+FLOOR = "librdkafka into nothing"
+_BATCH = 20_000
+# of both: what a table's reader sets, so that the client does not rest while its queue is short
+_CONFIG = {"queued.min.messages": "100000", "fetch.queue.backoff.ms": "5"}
+
+
+def floor(topic: Topic, runs: int) -> Iterator[Result]:
+    """Read one partition that holds all records."""
+    config = {"bootstrap.servers": topic.bootstrap, **_CONFIG}
+    split = Split(topic.name, 0, 0, topic.records)
+    peers = {OURS: lambda: columns(config, split), FLOOR: lambda: nothing(config, split)}
+    yield from compete("floor", "raw, one process, no Spark", peers, topic.records, runs)
+
+
+def columns(config: dict[str, str], split: Split) -> Answer:
+    """As a table's reader reads it."""
+    began, records, size = time.perf_counter(), 0, 0
+    for batch in fetch(config, split):
+        records += len(batch.values)
+        size += int(batch.values.nbytes)
+    assert size > records > 0
+    return {"seconds": time.perf_counter() - began, "rows": records}
+
+
+def nothing(config: dict[str, str], split: Split) -> Answer:
+    """Messages in batches, given back at once."""
+    messages, destroy, records = np.zeros(_BATCH, np.int64), library.address(library.message_destroy), 0
+    began = time.perf_counter()
+    mine = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
+    with open_handle(library.CONSUMER, mine) as handle:
+        library.poll_set_consumer(handle.pointer)
+        queue = library.consumer_queue(handle.pointer)
+        partitions = library.partitions_new(1)
+        library.partitions_add(partitions, split.topic.encode(), split.partition)
+        library.partitions_set_offset(partitions, split.topic.encode(), split.partition, split.start)
+        library.assign(handle.pointer, partitions)
+        library.partitions_destroy(partitions)
+        while records < split.stop:
+            count = library.consume_batch(queue, 100, messages.ctypes.data, len(messages))
+            for message in messages[:1] if count > 0 else ():
+                code = library.Message.from_address(int(message)).err
+                if code:
+                    raise RuntimeError(library.reason(code))
+            kernels.release(messages, 0, max(count, 0), destroy)
+            records += max(count, 0)
+        seconds = time.perf_counter() - began
+        library.queue_destroy(queue)
+        library.consumer_close(handle.pointer)
+    return {"seconds": seconds, "rows": records}

@@ -1,0 +1,64 @@
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.table.api.EnvironmentSettings;
+import org.apache.flink.table.api.TableEnvironment;
+import org.apache.flink.table.api.TableResult;
+import org.apache.flink.types.Row;
+import org.apache.flink.util.CloseableIterator;
+
+/** Flink SQL that takes requests, a line of JSON each: {"do": "sql", "text": "..."}. */
+public final class FlinkStation {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, "UTF-8");
+        System.setOut(System.err);
+        TableEnvironment tables =
+                TableEnvironment.create(EnvironmentSettings.newInstance().inBatchMode().build());
+        tables.getConfig().set("parallelism.default", arguments[0]);
+        answers.println("@@ \"ready\"");
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            answers.println("@@ " + JSON.writeValueAsString(answer(tables, line)));
+        }
+        System.exit(0);
+    }
+
+    private static Map<String, Object> answer(TableEnvironment tables, String request) {
+        try {
+            String text = JSON.readTree(request).get("text").asText();
+            long began = System.nanoTime();
+            TableResult result = tables.executeSql(text);
+            List<List<String>> rows = text.startsWith("SELECT") ? rows(result) : List.of();
+            if (text.startsWith("INSERT")) {
+                result.await();
+            }
+            return Map.of("seconds", (System.nanoTime() - began) / 1e9, "rows", rows);
+        } catch (Exception e) {
+            e.printStackTrace();
+            return Map.of("error", String.valueOf(e));
+        }
+    }
+
+    private static List<List<String>> rows(TableResult result) throws Exception {
+        List<List<String>> rows = new ArrayList<>();
+        try (CloseableIterator<Row> found = result.collect()) {
+            while (found.hasNext()) {
+                Row row = found.next();
+                List<String> values = new ArrayList<>();
+                for (int i = 0; i < row.getArity(); i++) {
+                    values.add(String.valueOf(row.getField(i)));
+                }
+                rows.add(values);
+            }
+        }
+        return rows;
+    }
+}

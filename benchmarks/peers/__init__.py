@@ -1,0 +1,1 @@
+"""The three peers as processes that take requests: this project on Spark, Spark's own Kafka source, Flink SQL."""

@@ -1,0 +1,83 @@
+"""The results as a table for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contest import Result
+from benchmarks.peers.launch import OURS
+from kafka_sql.embedded.lock import VERSION
+
+
+def machine() -> dict[str, Any]:
+    """What was measured, and on what."""
+    names = ("pyspark", "confluent-kafka", "pyarrow", "numba")
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "cores": os.cpu_count(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "kafka": VERSION,
+        "flink": "2.2.0, connector 5.0.0-2.2",
+        "spark's own source and sink": "spark-sql-kafka-0-10 4.2.0, kafka-clients 3.9.1",
+        **{name: version(name) for name in names},
+    }
+
+
+def line(result: Result) -> str:
+    """One result in words."""
+    spread = f"({min(result.values):.3g} to {max(result.values):.3g}, {len(result.values)})"
+    rate = f"{result.records / result.median / 1000:8,.0f} k/s" if result.records else ""
+    memory = " ".join(f"{kind} {size} MiB" for kind, size in result.memory.items())
+    contest = f"{result.group}: {result.contest}"
+    return f"{contest:<46} {result.peer:<24} {result.median:8.3f} s {spread:<26} {rate} {memory}".rstrip()
+
+
+def ratio(ours: Result, peer: Result) -> float:
+    """How many times as fast, or for latencies and starts how many times as long, this project is."""
+    return peer.median / ours.median if ours.records else ours.median / peer.median
+
+
+def table(results: Sequence[Result]) -> str:
+    """Markdown: a row a contest, a column a peer, and the ratios."""
+    text = []
+    for group, found in groupby(results, key=lambda r: r.group):
+        rows = [(contest, list(of)) for contest, of in groupby(found, key=lambda r: r.contest)]
+        peers = list(dict.fromkeys(r.peer for _, of in rows for r in of))
+        heads = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
+        text += ["", f"| {group} | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+        for contest, of in rows:
+            by_peer = {r.peer: r for r in of}
+            cells = [shown(by_peer[p]) if p in by_peer else "" for p in peers]
+            cells += [
+                f"{ratio(by_peer[OURS], by_peer[p]):.2f}" if p in by_peer and OURS in by_peer else ""
+                for p in peers
+                if p != OURS
+            ]
+            text.append(f"| {contest} | " + " | ".join(cells) + " |")
+    return "\n".join(text[1:]) + "\n"
+
+
+def shown(result: Result) -> str:
+    """Throughput, or the median time in milliseconds."""
+    if result.records:
+        return f"{result.records / result.median / 1000:,.0f} k/s"
+    return f"{result.median * 1000:,.0f} ms"
+
+
+def save(results: Sequence[Result], path: Path) -> None:
+    """As JSON."""
+    found = [
+        {**asdict(r), "median": statistics.median(r.values), "spread": [min(r.values), max(r.values)]} for r in results
+    ]
+    path.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")
