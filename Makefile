@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-quick bench-formats docs docs-options dashboard lint format clean java
+.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,21 @@ docs: $(DOCUMENTED) ## Build the documentation site into build/site; a warning i
 docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from the tables
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
+
+lock: $(INSTALLED) ## Write requirements.lock anew
+	$(PY) -m pip install --disable-pip-version-check --quiet uv
+	$(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-annotate \
+	  --no-header --quiet --upgrade --output-file requirements.lock
+	@sed -i.old '1i\
+	# Versions that were tested together, for all supported Pythons, with the checksums of their files: make lock\
+	' requirements.lock && rm requirements.lock.old
+
+matrix: java $(INSTALLED) ## A sample of the tests under each Python and PySpark that is supported
+	$(PY) -m tools.matrix
+
+coverage: java $(INSTALLED) $(ARCHIVE) ## All tests, with the lines that they reach, those in Spark's workers included
+	$(PY) -m pip install --disable-pip-version-check --quiet 'pytest-cov>=6'
+	$(PY) -m pytest $(PARALLEL) -m "not long" --cov --cov-report=term-missing:skip-covered tests/unit tests/integration
 
 dashboard: $(INSTALLED) ## Write grafana/kafka_sql.json, the dashboard over the metrics
 	$(PY) -m tools.dashboard
