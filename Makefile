@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ docs: $(DOCUMENTED) ## Build the documentation site into build/site; a warning i
 docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from the tables
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
+
+pictures: $(INSTALLED) ## Draw the pictures of the documentation
+	$(PY) -m tools.pictures
 
 lock: $(INSTALLED) ## Write requirements.lock anew
 	$(PY) -m pip install --disable-pip-version-check --quiet uv

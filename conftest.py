@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests.broker import Broker, broker, chosen
 from tests.support import Topics
 from tools import quick_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
+    from kafka_sql.embedded import EmbeddedRegistry
 
 
 os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
@@ -26,13 +27,16 @@ hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_c
 hypothesis.settings.load_profile("untimed")
 
 
-@pytest.fixture(scope="session")
-def kafka() -> Iterator[EmbeddedKafka]:
-    """One broker for the whole run."""
-    from kafka_sql.embedded import EmbeddedKafka
+def pytest_report_header() -> str:
+    """Which Kafka the integration tests run on."""
+    return f"kafka: {chosen()}"
 
-    with EmbeddedKafka(properties={"log.cleaner.backoff.ms": "200"}) as broker:
-        yield broker
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Broker]:
+    """One broker for the whole run."""
+    with broker(chosen()) as one:
+        yield one
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +93,6 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def topics(kafka: EmbeddedKafka) -> Topics:
+def topics(kafka: Broker) -> Topics:
     """Topics on the session's broker."""
     return Topics(kafka.bootstrap_servers)

@@ -1,0 +1,158 @@
+"""The pictures of docs/pictures, as SVG: ``python -m tools.pictures`` writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import escape
+
+FOLDER: Final = Path(__file__).parents[1] / "docs" / "pictures"
+_STYLE: Final = (
+    "text{font:13px sans-serif;fill:#1f2933}.s{font-size:11px;fill:#52606d}.h{font-weight:bold}"
+    ".ours{fill:#e3f2fd;stroke:#1565c0}.spark{fill:#fff3e0;stroke:#e65100}.kafka{fill:#e8f5e9;stroke:#2e7d32}"
+    ".plain{fill:#f5f7fa;stroke:#9aa5b1}path,line{stroke:#52606d;fill:none;stroke-width:1.4}"
+    ".life{stroke-dasharray:4 4;stroke:#9aa5b1}.mark{fill:#ffebee;stroke:#c62828}"
+)
+
+
+class Picture:
+    """An SVG that grows."""
+
+    def __init__(self, title: str, width: int, height: int) -> None:
+        """White, with a title for those who cannot see it."""
+        self._parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'width="{width}" height="{height}">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_STYLE}</style>",
+            '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+            '<path d="M0 0L8 4L0 8z" style="fill:#52606d;stroke:none"/></marker></defs>',
+            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        ]
+
+    def box(self, x: int, y: int, w: int, h: int, kind: str, *lines: str) -> None:
+        """A box with a heading and smaller lines below it."""
+        self._parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}" rx="6"/>')
+        first = y + h / 2 - 8 * (len(lines) - 1) + 4
+        for n, line in enumerate(lines):
+            self.text(x + w // 2, int(first + 16 * n), line, "h" if n == 0 else "s")
+
+    def text(self, x: int, y: int, words: str, kind: str = "s", anchor: str = "middle") -> None:
+        """A line of text around ``x``."""
+        self._parts.append(f'<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>')
+
+    def arrow(self, x1: int, y1: int, x2: int, y2: int, words: str = "", both: bool = False) -> None:
+        """An arrow with words above its middle."""
+        start = ' marker-start="url(#a)"' if both else ""
+        self._parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#a)"{start}/>')
+        if words:
+            self.text((x1 + x2) // 2, (y1 + y2) // 2 - 6, words)
+
+    def line(self, x1: int, y1: int, x2: int, y2: int, kind: str = "life") -> None:
+        """A line without an end."""
+        self._parts.append(f'<line class="{kind}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>')
+
+    def svg(self) -> str:
+        """The file's text."""
+        return "\n".join([*self._parts, "</svg>", ""])
+
+
+def architecture() -> str:
+    """Statements on the left, rows through the middle, Kafka on the right."""
+    p = Picture("How it is built: a statement becomes a table, a table a read, a read columns, and back", 860, 400)
+    p.box(20, 30, 150, 64, "plain", "spark.sql(...)", "kafka-sql, spark-sql,", "dbt, pipelines")
+    p.box(230, 30, 150, 64, "ours", "sql/", "tells Flink's statements", "from Spark's")
+    p.box(440, 30, 150, 64, "ours", "catalog/", "a data source class", "for each table")
+    p.box(660, 30, 170, 64, "spark", "Spark", "its parser, planner, jobs")
+    p.arrow(170, 62, 230, 62)
+    p.arrow(380, 62, 440, 62)
+    p.arrow(590, 62, 660, 62)
+    p.text(20, 140, "on the driver", "s", "start")
+    p.box(230, 130, 150, 64, "ours", "options/", "each option once;", "checked")
+    p.box(440, 130, 150, 64, "ours", "source/, sink/", "which records, in which", "tasks; the decision")
+    p.arrow(305, 130, 305, 94)
+    p.arrow(515, 94, 515, 130, "", both=True)
+    p.arrow(590, 162, 660, 110)
+    p.text(20, 240, "in the executors' Python workers", "s", "start")
+    p.box(20, 270, 150, 76, "kafka", "Kafka", "partitions of topics,", "replicas")
+    p.box(230, 270, 150, 76, "ours", "kafka/", "librdkafka; buffers of", "bytes, no Python", "object a record")
+    p.box(440, 270, 150, 76, "ours", "formats/", "a whole buffer becomes", "Arrow columns,", "and back")
+    p.box(660, 270, 170, 76, "spark", "Spark", "rows as Arrow batches")
+    p.arrow(170, 308, 230, 308, "", both=True)
+    p.arrow(380, 308, 440, 308, "", both=True)
+    p.arrow(590, 308, 660, 308, "", both=True)
+    p.arrow(515, 194, 515, 270, "")
+    p.text(560, 236, "splits")
+    p.text(430, 380, "imports point from the top down: formats and kafka know nothing of Spark")
+    return p.svg()
+
+
+def split() -> str:
+    """What becomes of a partition's records in one micro-batch."""
+    p = Picture("The life of a split: from the partition's offsets to a committed batch", 860, 330)
+    p.text(20, 30, "orders[0]", "h", "start")
+    for n in range(12):
+        kind = "plain" if n < 3 else "ours" if n < 9 else "kafka"
+        p.box(120 + 56 * n, 14, 52, 26, kind, str(39 + n))
+    p.text(204, 58, "read before")
+    p.text(454, 58, "this batch: [42, 48)")
+    p.text(708, 58, "not yet")
+    steps = [
+        ("spark", "latestOffset", "where do partitions", "end? limits admit", "up to 48"),
+        ("spark", "offsets/7", "the end stands in", "Spark's checkpoint", "before it is read"),
+        ("ours", "split", "orders[0] 42 to 48,", "cut or packed into", "tasks by size"),
+        ("ours", "task", "fetch, decode,", "columns; ends", "by position"),
+        ("spark", "commits/7", "the sink has it;", "Spark says that the", "batch is over"),
+        ("kafka", "group", "48 is committed to", "Kafka, for those", "who watch"),
+    ]
+    for n, (kind, *lines) in enumerate(steps):
+        p.box(14 + 141 * n, 110, 126, 92, kind, *lines)
+        if n:
+            p.arrow(14 + 141 * n - 15, 156, 14 + 141 * n, 156)
+    p.arrow(782, 202, 782, 250)
+    p.line(782, 250, 77, 250, "")
+    p.arrow(77, 250, 77, 204)
+    p.text(430, 242, "the next batch")
+    p.text(430, 286, "killed before commits/7: the batch is read again, from 42 to 48 and no other offsets")
+    p.text(430, 306, "killed after it: the next one begins at 48")
+    return p.svg()
+
+
+def two_phase_commit() -> str:
+    """A batch under exactly-once, as a sequence."""
+    p = Picture("Two-phase commit: tasks prepare, the driver decides, the brokers commit", 860, 480)
+    actors = [("spark", "driver", 110), ("ours", "tasks", 330), ("kafka", "topic", 560), ("kafka", "decisions", 760)]
+    for kind, name, x in actors:
+        p.box(x - 70, 16, 140, 34, kind, name)
+        p.line(x, 50, x, 450)
+    p.text(760, 66, "__kafka_sql_transactions")
+
+    def step(y: int, x1: int, x2: int, words: str) -> None:
+        p.arrow(x1, y, x2, y, words)
+
+    step(100, 110, 330, "batch 7: rows")
+    step(132, 330, 560, "begin, produce, flush")
+    p.text(445, 150, "acknowledged, the transaction stays open")
+    step(180, 330, 110, "prepared: id, producer, epoch")
+    step(214, 110, 560, "are all of them still open?")
+    p.box(40, 236, 760, 40, "mark", "")
+    step(264, 110, 760, "the decision: batch 7 and its transactions")
+    p.text(20, 262, "", "h")
+    p.text(110, 298, "the moment that counts", "h", "start")
+    step(330, 110, 560, "EndTxn(commit), one by one")
+    p.text(560, 352, "readers of committed records see the rows", "s", "middle")
+    p.text(110, 392, "killed before the decision:", "h", "start")
+    p.text(320, 392, "all is aborted, the batch is written again", "s", "start")
+    p.text(110, 414, "killed after it:", "h", "start")
+    p.text(320, 414, "the next start reads the decision and commits; the replay is thrown away", "s", "start")
+    p.text(110, 436, "a zombie driver:", "h", "start")
+    p.text(320, 436, "is fenced, as it writes decisions under the prefix's own transactional id", "s", "start")
+    return p.svg()
+
+
+PICTURES: Final = {"architecture": architecture, "split": split, "two-phase-commit": two_phase_commit}
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        (FOLDER / f"{name}.svg").write_text(draw())
