@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ docs-options: $(INSTALLED) ## Write docs/options.md and docs/properties.md from 
 pictures: $(INSTALLED) ## Draw the pictures of the documentation
 	$(PY) -m tools.pictures
 
+recording: java $(INSTALLED) ## Record the demo as docs/demo.cast, for asciinema
+	$(PY) -m tools.record docs/demo.cast $(PY) -m ddl_examples.demo
+
 lock: $(INSTALLED) ## Write requirements.lock anew
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-annotate \
@@ -62,6 +65,7 @@ lock: $(INSTALLED) ## Write requirements.lock anew
 	' requirements.lock && rm requirements.lock.old
 
 matrix: java $(INSTALLED) ## A sample of the tests under each Python and PySpark that is supported
+	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.matrix
 
 coverage: java $(INSTALLED) $(ARCHIVE) ## All tests, with the lines that they reach, those in Spark's workers included

@@ -60,7 +60,9 @@ def run(python: str, pyspark: str, tests: list[str]) -> str:
     if not installed.exists():
         subprocess.run([found, "-m", "venv", "--clear", str(folder)], check=True)
         wanted = [f"{ROOT}[dev]", f"pyspark=={pyspark}.*"]
-        done = subprocess.run([str(inside), "-m", "pip", "install", "-q", *wanted], check=False)
+        # uv finds versions that go together within seconds, where pip may try for an hour
+        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(inside), *wanted]
+        done = subprocess.run(install, check=False)
         if done.returncode:
             return "cannot be installed"
         installed.touch()

@@ -25,7 +25,8 @@ class Picture:
             f'width="{width}" height="{height}">',
             f"<title>{escape(title)}</title>",
             f"<style>{_STYLE}</style>",
-            '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+            '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
+            'orient="auto-start-reverse">'
             '<path d="M0 0L8 4L0 8z" style="fill:#52606d;stroke:none"/></marker></defs>',
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         ]
@@ -121,11 +122,15 @@ def split() -> str:
 def two_phase_commit() -> str:
     """A batch under exactly-once, as a sequence."""
     p = Picture("Two-phase commit: tasks prepare, the driver decides, the brokers commit", 860, 480)
-    actors = [("spark", "driver", 110), ("ours", "tasks", 330), ("kafka", "topic", 560), ("kafka", "decisions", 760)]
-    for kind, name, x in actors:
-        p.box(x - 70, 16, 140, 34, kind, name)
-        p.line(x, 50, x, 450)
-    p.text(760, 66, "__kafka_sql_transactions")
+    actors = [
+        ("spark", "driver", 110, 140),
+        ("ours", "tasks", 330, 140),
+        ("kafka", "topic", 560, 140),
+        ("kafka", "__kafka_sql_transactions", 740, 200),
+    ]
+    for kind, name, x, width in actors:
+        p.box(x - width // 2, 16, width, 34, kind, name)
+        p.line(x, 50, x, 362)
 
     def step(y: int, x1: int, x2: int, words: str) -> None:
         p.arrow(x1, y, x2, y, words)
@@ -135,18 +140,17 @@ def two_phase_commit() -> str:
     p.text(445, 150, "acknowledged, the transaction stays open")
     step(180, 330, 110, "prepared: id, producer, epoch")
     step(214, 110, 560, "are all of them still open?")
-    p.box(40, 236, 760, 40, "mark", "")
-    step(264, 110, 760, "the decision: batch 7 and its transactions")
-    p.text(20, 262, "", "h")
-    p.text(110, 298, "the moment that counts", "h", "start")
+    p.box(60, 236, 740, 40, "mark", "")
+    step(264, 110, 740, "the decision: batch 7 and its transactions")
+    p.text(790, 294, "the moment that counts", "h", "end")
     step(330, 110, 560, "EndTxn(commit), one by one")
-    p.text(560, 352, "readers of committed records see the rows", "s", "middle")
-    p.text(110, 392, "killed before the decision:", "h", "start")
-    p.text(320, 392, "all is aborted, the batch is written again", "s", "start")
-    p.text(110, 414, "killed after it:", "h", "start")
-    p.text(320, 414, "the next start reads the decision and commits; the replay is thrown away", "s", "start")
-    p.text(110, 436, "a zombie driver:", "h", "start")
-    p.text(320, 436, "is fenced, as it writes decisions under the prefix's own transactional id", "s", "start")
+    p.text(690, 334, "readers of committed records see the rows", "s", "middle")
+    p.text(60, 392, "killed before the decision:", "h", "start")
+    p.text(270, 392, "all is aborted, the batch is written again", "s", "start")
+    p.text(60, 414, "killed after it:", "h", "start")
+    p.text(270, 414, "the next start reads the decision and commits; the replay is thrown away", "s", "start")
+    p.text(60, 436, "a zombie driver:", "h", "start")
+    p.text(270, 436, "is fenced, as it writes decisions under the prefix's own transactional id", "s", "start")
     return p.svg()
 
 

@@ -1,0 +1,64 @@
+"""ddl_examples/quickstart.ipynb: in a notebook's own kernel, and its code in the session that all tests share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from kafka_sql import embedded
+from tests.broker import Broker
+
+pytestmark = pytest.mark.integration
+NOTEBOOK = Path(__file__).parents[2] / "ddl_examples" / "quickstart.ipynb"
+
+
+def test_it_is_kept_without_results() -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(notebook)
+    assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.usefixtures("sql")
+def test_its_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Started:
+        """The session's broker, which is not to be stopped."""
+
+        bootstrap_servers = kafka.bootstrap_servers
+
+        def start(self) -> Started:
+            return self
+
+        def stop(self) -> None:
+            """It runs on."""
+
+    monkeypatch.setattr(embedded, "EmbeddedKafka", Started)
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    names: dict[str, Any] = {}
+    kept = spark.conf.get("spark.sql.shuffle.partitions")
+    for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, f"{NOTEBOOK.name}:{cell.id}", "exec"), names)
+    spark.conf.set("spark.sql.shuffle.partitions", kept)
+    spark.conf.unset("spark.sql.repl.eagerEval.enabled")
+    assert names["read"] == 10000
+    (row,) = spark.sql("SELECT count(*), min(total) FROM large_orders").collect()
+    assert row[0] > 0
+    assert row[1] > 30
+
+
+@pytest.mark.long  # a kernel with a Spark and a Kafka of its own
+def test_it_runs_in_a_kernel(tmp_path: Path) -> None:
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(NOTEBOOK.parents[1])}
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute(env=environment)
+    outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+    assert "<table" in outputs["insert"][-1]["data"]["text/html"]
+    assert "10,000 of 10,000 records read" in str(outputs["progress"])
+    assert "<table" in outputs["result"][-1]["data"]["text/html"]
