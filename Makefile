@@ -72,7 +72,7 @@ coverage: java $(INSTALLED) $(ARCHIVE) ## All tests, with the lines that they re
 	$(PY) -m pip install --disable-pip-version-check --quiet 'pytest-cov>=6'
 	$(PY) -m pytest $(PARALLEL) -m "not long" --cov --cov-report=term-missing:skip-covered tests/unit tests/integration
 
-dashboard: $(INSTALLED) ## Write grafana/kafka_sql.json, the dashboard over the metrics
+dashboard: $(INSTALLED) ## Write docs/grafana.json, the dashboard over the metrics
 	$(PY) -m tools.dashboard
 
 lint: $(INSTALLED) ## Style, formatting, types, import rules

@@ -1,4 +1,4 @@
-"""The Grafana dashboard over the Prometheus metrics: ``python -m tools.dashboard`` writes grafana/kafka_sql.json."""
+"""The Grafana dashboard over the Prometheus metrics: ``python -m tools.dashboard`` writes docs/grafana.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-PAGE: Final = Path(__file__).parents[1] / "grafana" / "kafka_sql.json"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "grafana.json"
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _CHOSEN: Final = '{job_name=~"$job"}'
 
@@ -151,5 +151,4 @@ def _panel(number: int, title: str, unit: str, metric: str, legend: str, descrip
 
 
 if __name__ == "__main__":
-    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(text())

@@ -5,6 +5,7 @@ In the repository ``../ddl_examples/joins.sql`` is the file itself; on the site 
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ FOLDER: Final = "ddl_examples"
 PAGES: Final = "examples"
 PROJECT: Final = {name: f"project/{name.lower()}" for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
 _LINK: Final = re.compile(rf"\]\((?:\.\./)+(?:{FOLDER}(?:/([\w./-]*))?|({'|'.join(PROJECT)})(#[\w-]+)?)\)")
+_FENCE: Final = "````"
 _LANGUAGES: Final = {".sql": "sql", ".py": "python", ".yml": "yaml", ".proto": "protobuf", ".ipynb": "json"}
 
 
@@ -71,10 +73,15 @@ def _text(path: Path) -> bool:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    name = path.relative_to(folder).as_posix()
-    fence = "````"
-    heading = f"`{name}`\n\n"
-    return f"{heading}{fence}{_LANGUAGES[path.suffix]}\n{path.read_text(encoding='utf-8').rstrip()}\n{fence}\n"
+    name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8").rstrip()
+    if path.suffix == ".ipynb":
+        return "\n".join(map(_cell, json.loads(text)["cells"]))
+    return f"`{name}`\n\n{_FENCE}{_LANGUAGES[path.suffix]}\n{text}\n{_FENCE}\n"
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    text = "".join(cell["source"]).replace("# ", "## ", 1) if cell["cell_type"] == "markdown" else ""
+    return text + "\n" if text else f"{_FENCE}python\n{''.join(cell['source'])}\n{_FENCE}\n"
 
 
 def _first_comment(path: Path) -> str:
