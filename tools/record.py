@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ import pexpect
 
 WIDTH: Final = 120
 HEIGHT: Final = 36
+# what Spark says of itself and of the machine while it starts
+SPARKS_OWN: Final = re.compile(
+    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN ).*\n",
+    re.MULTILINE,
+)
 PAUSE: Final = 2.0  # seconds that a viewer waits at most
 
 
@@ -40,7 +46,7 @@ def record(command: list[str], title: str, patience: float = 1800) -> Iterator[s
     began = time.monotonic()
     while True:
         try:
-            text = decoder.decode(child.read_nonblocking(4096, patience))
+            text = SPARKS_OWN.sub("", decoder.decode(child.read_nonblocking(4096, patience)))
         except pexpect.EOF:
             break
         if text:

@@ -38,3 +38,4 @@ def test_the_demos_recording_is_whole() -> None:
     assert "All figures are what the input implies" in shown
     assert "CREATE TABLE orders" in shown
     assert str(ROOT) not in shown
+    assert "WARN" not in shown
