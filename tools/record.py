@@ -23,7 +23,7 @@ WIDTH: Final = 120
 HEIGHT: Final = 36
 # what Spark says of itself and of the machine while it starts
 SPARKS_OWN: Final = re.compile(
-    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN ).*\n",
+    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN ).*(?:\n|\Z)",
     re.MULTILINE,
 )
 PAUSE: Final = 2.0  # seconds that a viewer waits at most
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
     """Write a file and show the output meanwhile."""
     path, command = Path(arguments[0]), arguments[1:]
     lines = []
-    for line in record(command, "kafka_sql: " + command[-1]):
+    for line in record(command, "kafka_sql: make demo"):
         lines.append(line)
         event = json.loads(line)
         if isinstance(event, list):
