@@ -23,7 +23,8 @@ WIDTH: Final = 120
 HEIGHT: Final = 36
 # what Spark says of itself and of the machine while it starts
 SPARKS_OWN: Final = re.compile(
-    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN ).*(?:\n|\Z)",
+    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN )"
+    r".*(?:\n|\Z)",
     re.MULTILINE,
 )
 PAUSE: Final = 2.0  # seconds that a viewer waits at most
