@@ -146,9 +146,9 @@ def test_a_second_query_under_the_prefix_is_refused_by_name(sql: Any, topics: To
             "is less than 'execution.checkpointing.interval' = '10000 ms'",
         ),
         (
-            {"properties.security.protocol": "SASL_PLAINTEXT", "properties.sasl.mechanism": "GSSAPI"},
+            {"properties.security.protocol": "SSL", "properties.ssl.curves.list": "X25519"},
             None,
-            "SASL mechanism 'GSSAPI' .* is not supported with 'sink.delivery-guarantee' = 'exactly-once'",
+            "'properties.ssl.curves.list' is not supported with 'sink.delivery-guarantee' = 'exactly-once'",
         ),
     ],
 )

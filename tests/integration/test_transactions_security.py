@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.wire import free_ports
-from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.errors import BrokerError, InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.properties import to_librdkafka
@@ -213,6 +214,17 @@ def test_what_this_client_cannot_do_is_refused_by_name() -> None:
             check_security({"security.protocol": "sasl_ssl", **{k.replace("_", "."): v for k, v in given.items()}})
         return str(e.value)
 
-    assert "SASL mechanism 'GSSAPI' (option 'properties.sasl.mechanism') is not supported" in refused()
+    assert "SASL mechanism 'DIGEST-MD5' (option 'properties.sasl.mechanism') is not supported" in refused(
+        sasl_mechanism="DIGEST-MD5"
+    )
     assert "'properties.ssl.curves.list' is not supported" in refused(ssl_curves_list="X25519")
     assert "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc'" in refused(sasl_mechanism="OAUTHBEARER")
+
+
+@pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_kerberos_without_its_package_says_what_to_install(
+    given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    with pytest.raises(UnsupportedOptionError, match=r"needs the Python package gssapi .* then pip install gssapi"):
+        check_security({"security.protocol": "sasl_ssl", **given})

@@ -124,7 +124,7 @@ class Connection:
         if answer.number("h"):
             known = ", ".join(str(m) for m in answer.array(answer.string))
             raise BrokerError(f"{address[0]}:{address[1]} does not know SASL mechanism '{name}'. It knows: {known}.")
-        talk, said = conversation(config), b""
+        talk, said = conversation(config, address[0]), b""
         try:
             message = next(talk)
             while True:

@@ -1,6 +1,6 @@
 """SASL mechanisms as conversations: a generator yields what the client says and is sent what the broker answers.
 
-PLAIN: RFC 4616. SCRAM: RFC 5802 and 7677. OAUTHBEARER: RFC 7628.
+PLAIN: RFC 4616. SCRAM: RFC 5802 and 7677. OAUTHBEARER: RFC 7628. GSSAPI: gss.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.protocol.gss import check_gss, talk_gss
 from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, token
 
 Conversation = Generator[bytes, bytes, None]
@@ -28,6 +29,7 @@ def check_sasl(config: Mapping[str, str]) -> None:
 
     Raises:
         InvalidOptionError: names it and those that it knows.
+        UnsupportedOptionError: Kerberos, and its package is missing.
     """
     name = mechanism(config)
     if name not in _KNOWN:
@@ -39,26 +41,28 @@ def check_sasl(config: Mapping[str, str]) -> None:
         )
     if name == "OAUTHBEARER":
         check_oauth(config)
+    if name == "GSSAPI":
+        check_gss()
 
 
-def conversation(config: Mapping[str, str]) -> Conversation:
-    """What to say to a broker, from ``config`` with its references resolved."""
+def conversation(config: Mapping[str, str], host: str) -> Conversation:
+    """What to say to a host's broker, from ``config`` with its references resolved."""
     check_sasl(config)
-    return _KNOWN[mechanism(config)](config)
+    return _KNOWN[mechanism(config)](config, host)
 
 
-def _plain(config: Mapping[str, str]) -> Conversation:
+def _plain(config: Mapping[str, str], _: str) -> Conversation:
     yield f"\0{config.get('sasl.username', '')}\0{config.get('sasl.password', '')}".encode()
 
 
-def _oauth(config: Mapping[str, str]) -> Conversation:
+def _oauth(config: Mapping[str, str], _: str) -> Conversation:
     refusal = yield f"n,,\x01auth=Bearer {token(config)}{extensions(config)}\x01\x01".encode()
     if refusal:
         yield b"\x01"
 
 
-def _scram(algorithm: str) -> Callable[[Mapping[str, str]], Conversation]:
-    def talk(config: Mapping[str, str]) -> Conversation:
+def _scram(algorithm: str) -> Callable[[Mapping[str, str], str], Conversation]:
+    def talk(config: Mapping[str, str], _: str) -> Conversation:
         user = config.get("sasl.username", "").replace("=", "=3D").replace(",", "=2C")
         nonce = base64.b64encode(os.urandom(24)).decode()
         bare = f"n={user},r={nonce}"
@@ -85,9 +89,10 @@ def _attributes(message: str) -> dict[str, str]:
     return dict(part.partition("=")[::2] for part in message.split(","))
 
 
-_KNOWN: Final[dict[str, Callable[[Mapping[str, str]], Conversation]]] = {
+_KNOWN: Final[dict[str, Callable[[Mapping[str, str], str], Conversation]]] = {
     "PLAIN": _plain,
     "SCRAM-SHA-256": _scram("sha256"),
     "SCRAM-SHA-512": _scram("sha512"),
     "OAUTHBEARER": _oauth,
+    "GSSAPI": talk_gss,
 }

@@ -137,7 +137,7 @@ def test_scram_as_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 7677, section 3."""
     nonce = "rOprNGfwEbeRWgbNEkqO"
     monkeypatch.setattr("os.urandom", lambda _: base64.b64decode(nonce))
-    talk = conversation({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"})
+    talk = conversation({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h")
     assert next(talk) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     first = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
     assert talk.send(first) == (
@@ -148,7 +148,7 @@ def test_scram_as_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_broker_that_does_not_know_the_password_is_refused() -> None:
-    talk = conversation({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"})
+    talk = conversation({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
     nonce = next(talk).decode().partition("r=")[2]
     talk.send(f"r={nonce}x,s={base64.b64encode(b'salt').decode()},i=4096".encode())
     forged = base64.b64encode(hmac.digest(b"x", b"y", hashlib.sha512)).decode()
