@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from kafka_sql.errors import KafkaSqlError
 
 if TYPE_CHECKING:
+    from kafka_sql.sql.check import check
     from kafka_sql.sql.install import install
     from kafka_sql.sql.session import enable
 
-__all__ = ["KafkaSqlError", "enable", "install"]
+__all__ = ["KafkaSqlError", "check", "enable", "install"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +20,10 @@ def __getattr__(name: str) -> Any:
         from kafka_sql.sql.session import enable
 
         return enable
+    if name == "check":
+        from kafka_sql.sql.check import check
+
+        return check
     if name == "install":
         from kafka_sql.sql.install import install
 

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,9 @@ def secured_broker(folder: Path, **more: str | int | bool) -> Iterator[Secured]:
     properties = _settings(folder, ports, tokens) | {key.replace("_", "."): value for key, value in more.items()}
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.url}"
     try:
-        with mock.patch.dict(os.environ, {"JDK_JAVA_OPTIONS": allowed}), EmbeddedKafka(properties=properties) as kafka:
+        with ExitStack() as stack:
+            with mock.patch.dict(os.environ, {"JDK_JAVA_OPTIONS": allowed}):
+                kafka = stack.enter_context(EmbeddedKafka(properties=properties))
             found = Secured(kafka, folder, ports, tokens)
             found.set_password("user", PASSWORD)
             yield found

@@ -16,6 +16,7 @@ from kafka_sql.kafka.refusals import LASTING_AT_WORK, Refusals, refusal
 from kafka_sql.options.references import masked
 
 _LOG = logging.getLogger("kafka_sql.librdkafka")
+_STATISTICS = logging.getLogger("kafka_sql.kafka.statistics")  # JSON, where 'properties.statistics.interval.ms' is set
 _OWN_DOING = "CONFWARN"  # one configuration serves producers and consumers, and each hears that some is not for it
 # syslog's levels, which librdkafka's log has, from the emergency on
 _LEVELS = (*[logging.CRITICAL] * 3, logging.ERROR, logging.WARNING, logging.INFO, logging.INFO, logging.DEBUG)
@@ -85,8 +86,13 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
         severity = logging.DEBUG if facts["facility"] == _OWN_DOING else _LEVELS[level]
         _LOG.log(severity, "%s: %s", facts["facility"], shown(text), extra=facts)
 
+    def on_statistics(_: int, text: bytes, __: int, ___: int) -> int:
+        _STATISTICS.info("%s", text.decode(errors="replace"))
+        return 0  # librdkafka frees the text
+
     error_callback, log_callback = library.ERROR_CALLBACK(on_error), library.LOG_CALLBACK(on_log)
-    handle.callbacks += [error_callback, log_callback, on_delivery]
+    statistics_callback = library.STATISTICS_CALLBACK(on_statistics)
+    handle.callbacks += [error_callback, log_callback, statistics_callback, on_delivery]
     conf, why = library.conf_new(), ctypes.create_string_buffer(512)
     # the log goes through the queue that our own thread polls: a callback from a foreign thread could outlive the
     # interpreter
@@ -96,6 +102,8 @@ def open_handle(kind: int, config: Mapping[str, str], on_delivery: object | None
             raise BrokerError(f"The Kafka client refuses option 'properties.{key}'.")
     library.conf_set_error_cb(conf, error_callback)
     library.conf_set_log_cb(conf, log_callback)
+    if settings.get("statistics.interval.ms", "0") != "0":
+        library.conf_set_stats_cb(conf, statistics_callback)
     if on_delivery is not None:
         library.conf_set_dr_msg_cb(conf, on_delivery)
     handle.pointer = library.new(kind, conf, why, 512) or 0

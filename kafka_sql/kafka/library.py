@@ -32,6 +32,7 @@ OFFSET_OUT_OF_RANGE = 1
 NO_HEADERS = -156
 
 ERROR_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
+STATISTICS_CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t, c_void_p)
 LOG_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 
@@ -107,6 +108,7 @@ conf_set = _function("rd_kafka_conf_set", c_int, c_void_p, c_char_p, c_char_p, c
 conf_get = _function("rd_kafka_conf_get", c_int, c_void_p, c_char_p, c_char_p, c_void_p)
 conf_destroy = _function("rd_kafka_conf_destroy", None, c_void_p)
 conf_set_error_cb = _function("rd_kafka_conf_set_error_cb", None, c_void_p, ERROR_CALLBACK)
+conf_set_stats_cb = _function("rd_kafka_conf_set_stats_cb", None, c_void_p, STATISTICS_CALLBACK)
 conf_set_log_cb = _function("rd_kafka_conf_set_log_cb", None, c_void_p, LOG_CALLBACK)
 conf_set_dr_msg_cb = _function("rd_kafka_conf_set_dr_msg_cb", None, c_void_p, DELIVERY_CALLBACK)
 new = _function("rd_kafka_new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)

@@ -249,6 +249,23 @@ BATCH_BYTES: Final = memory_size(
     "'properties.queued.max.messages.kbytes' it bounds the memory of a reading task.",
     default="32 mb",
 )
+
+
+def _rack(text: str) -> str:
+    kind, colon, name = text.partition(":")
+    if not (kind and colon and name):
+        raise ValueError("expected 'env:NAME', 'file:/path' or 'module:callable'")
+    return text
+
+
+RACK_ID: Final = Option(
+    "scan.rack-id",
+    _rack,
+    "String",
+    "Where the process that reads finds its rack, so that it reads from a replica in that rack: 'env:NODE_AZ', a "
+    "variable of its environment; 'file:/path', a file's text; or 'module:callable', a Python function. Each task asks "
+    "anew on its own machine. Where it names nothing, 'properties.client.rack' counts, or else the leader answers.",
+)
 COMMIT_OFFSETS: Final = boolean(
     "commit.offsets.on.checkpoint",
     "Whether a stream commits its offsets to Kafka after each batch, for monitoring: a restarted query goes on by "
@@ -309,7 +326,7 @@ _BOUNDED: Final = (
     FAIL_ON_DATA_LOSS,
     SCAN_PARALLELISM,
 )
-_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX)
+_READING: Final = (ERROR_HANDLING, ERROR_TARGET, BATCH_ROWS, BATCH_BYTES, CLIENT_ID_PREFIX, RACK_ID)
 _STREAMING: Final = (MAX_OFFSETS, MIN_OFFSETS, MAX_TRIGGER_DELAY, MAX_BYTES, COMMIT_OFFSETS, REGISTER_METRICS)
 _SINK: Final = (
     DELIVERY_GUARANTEE,

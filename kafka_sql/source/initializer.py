@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kafka_sql.definition import Definition
-from kafka_sql.errors import InvalidOptionError, OffsetError
+from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.cluster import Cluster, Offsets, Position
 from kafka_sql.options import connector as opt
+from kafka_sql.options.functions import load
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def initialized(definition: Definition, cluster: Cluster, positions: list[Positi
     """
     text = definition.options[opt.STARTUP_INITIALIZER]
     client = OffsetsRetriever(cluster, definition.options.get(opt.GROUP_ID))
-    found = dict(_load(text)(list(positions), client))
+    found = dict(load(opt.STARTUP_INITIALIZER.key, text, "on the driver")(list(positions), client))
     where = f"Table '{definition.name}': the initializer '{text}' (option '{opt.STARTUP_INITIALIZER.key}')"
     wrong = [p for p in positions if not isinstance(found.get(p), int) or found[p] < -3]
     if wrong:
@@ -58,18 +57,4 @@ def initialized(definition: Definition, cluster: Cluster, positions: list[Positi
     foreign = [p for p in found if p not in positions]
     if foreign:
         raise OffsetError(f"{where} gives an offset of {foreign[0]!r}, which it was not asked for.")
-    return found
-
-
-def _load(text: str) -> Any:
-    module, _, name = text.partition(":")
-    option = f"Option '{opt.STARTUP_INITIALIZER.key}' = '{text}'"
-    try:
-        found: Any = importlib.import_module(module)
-    except ImportError as e:
-        raise InvalidOptionError(f"{option}: module '{module}' cannot be imported on the driver ({e}).") from e
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise InvalidOptionError(f"{option}: module '{module}' has no callable '{name}'.")
     return found

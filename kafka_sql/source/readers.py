@@ -13,7 +13,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.checkpoint import from_json, to_json
-from kafka_sql.source.clients import reading_config
+from kafka_sql.source.clients import task_config
 from kafka_sql.source.enumerate import snapshot
 from kafka_sql.source.splits import Task, tasks
 from kafka_sql.source.stream import Stream
@@ -130,6 +130,6 @@ def _splits(definition: Definition, partition: InputPartition | None) -> Iterato
     """The splits of a task, and how its client is configured."""
     if isinstance(partition, TaskPartition):  # where there is no split at all, Spark runs one task with no partition
         context = TaskContext.get()
-        config = reading_config(definition, str(context.partitionId() if context is not None else 0))
+        config = task_config(definition, context.partitionId() if context is not None else 0)
         for split in partition.splits:
             yield split, config

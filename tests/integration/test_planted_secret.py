@@ -15,17 +15,23 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a Spark of i
 SECRET = "planted-4711"
 
 PROGRAM = """
-import sys, traceback
+import contextlib, sys, traceback, urllib.request
+from pathlib import Path
 import kafka_sql
 from pyspark.sql import SparkSession
 
 folder, options = sys.argv[1], sys.argv[2]
 secret = open(folder + "/secret").read()
+jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{secret}";'
 options = options.replace("WITH (", f"WITH ('properties.sasl.password' = '{secret}', "
+                                    f"'properties.sasl.jaas.config' = '{jaas}', "
+                                    f"'properties.ssl.truststore.password' = '{secret}', "
+                                    f"'properties.ssl.keystore.password' = '{secret}', "
+                                    f"'properties.sasl.oauthbearer.client.credentials.client.secret' = '{secret}', "
                                     "'properties.ssl.key.password' = '${file:%s/secrets.properties:key}', " % folder)
 spark = kafka_sql.enable(
     SparkSession.builder.master("local[2]")
-    .config("spark.ui.enabled", "false")
+    .config("spark.ui.port", "0")
     .config("spark.eventLog.enabled", "true")
     .config("spark.eventLog.dir", "file:" + folder + "/events")
     .config("spark.sql.warehouse.dir", folder + "/warehouse")
@@ -73,9 +79,14 @@ fails(f"CREATE TABLE wrong (a INT) {options[:-1]}")
 fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}")
 fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}' 'x' = 'y')")
 fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}', 'properties.sasl.password' = 'x')")
-jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{secret}";'
 fails(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', f'''WITH ('properties.sasl.jaas.confi' = '{jaas}', ''')}")
+for broken in (jaas[:-1], jaas[:-2], jaas.replace("required", secret), jaas.replace("PlainLogin", "OwnLogin")):
+    fails(f"CREATE TABLE wrong (a INT) {options.replace(jaas, broken)}")
+text = f"WITH ('properties.ssl.truststore.certificates' = '-----BEGIN {secret}', "
+fails(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', text)}")
 fails("INSERT INTO orders VALUES ('x')")
+fails("SELECT raise_error(CAST(a AS STRING)) FROM orders")
+print(kafka_sql.check(spark, "orders"))
 spark.sql(f"CREATE TABLE unreachable (a INT) {options}".replace(sys.argv[3], "127.0.0.1:1"))
 fails("SELECT * FROM unreachable /*+ OPTIONS('properties.socket.connection.setup.timeout.ms' = '1000') */")
 spark.sql("SET 'execution.checkpointing.dir' = '" + folder + "/checkpoints'")
@@ -85,6 +96,18 @@ query = spark.streams.active[0]
 query.processAllAvailable()
 print(query.lastProgress, query.status)
 query._jsq.explain(True)
+application = f"/api/v1/applications/{spark.sparkContext.applicationId}"
+for path in ("/jobs/", "/stages/", "/environment/", "/executors/", "/SQL/", "/SQL/execution/?id=0", "/StreamingQuery/",
+             application + "/sql?details=true&planDescription=true", application + "/environment"):
+    with urllib.request.urlopen(spark.sparkContext.uiWebUrl + path) as answer:
+        assert secret not in answer.read().decode(), path
+for file in Path("/proc").glob("[0-9]*/cmdline"):
+    with contextlib.suppress(OSError):
+        assert secret.encode() not in file.read_bytes(), file
+for thing in (spark, frame, query, kafka_sql.sql.session.tables_of(spark)):
+    assert secret not in repr(thing)
+for entry in kafka_sql.sql.session.tables_of(spark):
+    assert secret not in repr(entry) + repr(entry.definition) + repr(entry.kind) + repr(entry.table)
 query.stop()
 spark.stop()
 """

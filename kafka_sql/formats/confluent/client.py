@@ -90,6 +90,26 @@ class SchemaRegistry:
         """
         return self._id(subject, text, f"/subjects/{_quoted(subject)}/versions")
 
+    def compatible(self, subject: str, text: str) -> str:
+        """Whether a subject would take a schema, in words; nothing is registered.
+
+        Raises:
+            IncompatibleSchemaError: it would not.
+            SchemaRegistryError: the registry does not answer, or refuses the credentials.
+        """
+        path = f"/compatibility/subjects/{_quoted(subject)}/versions/latest"
+        try:
+            self.latest(subject)
+        except SchemaNotFoundError:
+            return f"subject '{subject}' has no schema yet; the first row registers the table's"
+        answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
+        if not answer.get("is_compatible", False):
+            raise IncompatibleSchemaError(
+                f"The table's schema is incompatible with the latest of subject '{subject}'. Change the columns, or "
+                "the subject's compatibility."
+            )
+        return f"subject '{subject}' takes the table's schema beside its latest"
+
     def look_up(self, subject: str, text: str) -> int:
         """The id of a schema that the subject has.
 

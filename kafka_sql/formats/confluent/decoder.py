@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.errors import DecodeError, SchemaNotFoundError
+from kafka_sql.errors import DecodeError, IncompatibleSchemaError, SchemaNotFoundError
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.framing import HEADER, framed, ids, no_header, spread
 from kafka_sql.formats.confluent.registered import SCHEMA_ID, SUBJECT_NAME, Registered
@@ -79,6 +79,27 @@ class FramedDecoder:
         numbers = ids(data, offsets, rows) if self._metadata else found
         aligned = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
         return Decoded(columns, aligned, metadata(self._metadata, numbers, self._subject))
+
+    def readable(self) -> str:
+        """Whether the subject's latest schema can be read as the columns, in words.
+
+        Raises:
+            IncompatibleSchemaError: it cannot.
+            SchemaRegistryError: the registry does not answer, or refuses the credentials.
+        """
+        if self._subject is None:
+            return "the table has not one subject; each record names its own schema"
+        try:
+            latest = self._registry.latest(self._subject)
+        except SchemaNotFoundError:
+            return f"subject '{self._subject}' has no schema yet"
+        try:
+            self._make(latest)
+        except ValueError as e:
+            raise IncompatibleSchemaError(
+                f"The latest schema of subject '{self._subject}', of id {latest.number}, {e}."
+            ) from e
+        return f"the latest schema of subject '{self._subject}', of id {latest.number}, has the table's columns"
 
     def _by_schema(
         self,

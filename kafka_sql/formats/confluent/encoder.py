@@ -58,3 +58,12 @@ class FramedEncoder:
         if not batch.num_rows:
             return pa.array([], pa.binary())
         return self._writer.write(batch, header(self._id(self._subject, self._text)))
+
+    def compatible(self) -> str:
+        """Whether the registry would take the schema, in words; nothing is registered.
+
+        Raises:
+            IncompatibleSchemaError: it would not.
+            SchemaRegistryError: it does not answer, or refuses the credentials.
+        """
+        return self._registry.compatible(self._subject, self._text)

@@ -26,6 +26,7 @@ _PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
 _LONGEST_PAUSE: Final = 1.0
 _FENCED: Final = frozenset({0, 47, 90})
 UNKNOWN_ID: Final = 105
+_NOT_ALLOWED: Final = 53
 _OUT_OF_RANGE: Final = 1
 
 
@@ -131,6 +132,16 @@ class Transactions:
         codes = self._of_coordinators(list(open_), ask)
         # while it is aborted (51) it is asked for again, and then is fenced already; 0 where transaction.version is 2
         return [key for key, (code, _) in codes.items() if code in _FENCED]
+
+    def may_write(self, transactional_id: str) -> bool:
+        """Whether the user may write under a transactional id that nobody uses.
+
+        The end of a transaction is asked for that there is not: brokers look at the rights first, and nothing changes.
+
+        Raises:
+            BrokerError: its coordinator does not answer, or the user may not even see the id.
+        """
+        return self.end([Ending(transactional_id, 0, 0)], commit=False)[transactional_id] != _NOT_ALLOWED
 
     def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:
         """Of each open transaction one record: topic, partition and offset; absent where it has none."""

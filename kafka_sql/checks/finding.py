@@ -1,0 +1,37 @@
+"""One line of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kafka_sql.errors import KafkaSqlError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one thing.
+
+    Attributes:
+        table: its name.
+        what: what was looked at: 'reachable', 'write', 'clock' and so on.
+        ok: whether it is as it must be; None where it cannot be told, or does not apply.
+        said: the facts, or the cause and what to do.
+    """
+
+    table: str
+    what: str
+    ok: bool | None
+    said: str
+
+    def __str__(self) -> str:
+        mark = {True: "ok", False: "FAILED", None: "-"}[self.ok]
+        return f"{mark:<6}  {self.table}  {self.what}: {self.said}"
+
+
+def told(table: str, what: str, look: Callable[[], str]) -> Finding:
+    """What ``look`` says, or its error as a cause."""
+    try:
+        return Finding(table, what, True, look())
+    except KafkaSqlError as e:
+        return Finding(table, what, False, str(e))

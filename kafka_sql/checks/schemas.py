@@ -1,0 +1,68 @@
+"""The schema registry of a table's formats: whether it answers, and whether its schemas fit the table's."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from kafka_sql.checks.finding import Finding, told
+from kafka_sql.definition import Definition
+from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
+from kafka_sql.formats.payload import Payload
+from kafka_sql.options import Option
+from kafka_sql.options.references import resolve
+
+_CONNECT_SECONDS: Final = 5.0
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+def schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
+    """Look at the key's and the value's registry, where they have one.
+
+    Args:
+        schema: the columns that are written, as Arrow's.
+    """
+    payloads = {"key": definition.key, "value": definition.value}
+    for part, payload in payloads.items():
+        if payload is not None:
+            for url in payload.format.options:
+                if url.key == f"{payload.format.identifier}.url":
+                    yield from _registry(definition.name, part, payload, url, schema)
+
+
+def _registry(table: str, part: str, payload: Payload, url: Option[Any], schema: pa.Schema) -> Iterator[Finding]:
+    reachable = [
+        told(table, f"registry of the {part}", partial(_connect, resolve(address, url.key)))
+        for address in payload.options[url]
+    ]
+    yield from reachable
+    if not any(finding.ok for finding in reachable):
+        return
+    yield _asked(table, f"schema of the {part}, to read", payload, schema, "decoder", "readable")
+    yield _asked(table, f"schema of the {part}, to write", payload, schema, "encoder", "compatible")
+
+
+def _asked(table: str, what: str, payload: Payload, schema: pa.Schema, kind: str, question: str) -> Finding:
+    try:
+        coder = getattr(payload, kind)(schema)
+    except KafkaSqlError as e:
+        return Finding(table, what, False, str(e))
+    ask = getattr(coder, question, None)
+    if ask is None:
+        return Finding(table, what, None, f"format '{payload.format.identifier}' does not tell")
+    return told(table, what, ask)
+
+
+def _connect(address: str) -> str:
+    parts = urlsplit(address)
+    where = f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 0)}"
+    try:
+        socket.create_connection((parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)), _CONNECT_SECONDS).close()
+    except (OSError, ValueError) as e:
+        raise SchemaRegistryError(f"{where}: {e}. Check the format's option 'url' and the network.") from e
+    return f"{where}: a connection can be made"

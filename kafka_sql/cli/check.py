@@ -1,0 +1,51 @@
+"""``kafka-sql check``: what would keep tables from being read and written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from kafka_sql.cli.arguments import parse
+
+COMMAND = "check"
+_HELP = """usage: kafka-sql check [TABLE ...] [OPTION ...]
+
+Asks brokers and schema registry whether the tables can be read and written: one line a thing, 'ok' or the cause. No
+record is read or written. Without TABLE: all Kafka tables. The options are kafka-sql's own: --catalog FOLDER has the
+tables, or -f FILE declares them.
+"""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Carry out the command; 0 where all is well, 1 where something failed."""
+    if {"-h", "-H", "--help"} & set(argv):
+        print(_HELP, end="")
+        return 0
+    count = next((i for i, word in enumerate(argv) if word.startswith("-")), len(argv))
+    arguments = parse(argv[count:])
+
+    from kafka_sql.cli import script
+    from kafka_sql.cli.failures import message
+    from kafka_sql.cli.launch import launch
+    from kafka_sql.cli.runner import Runner
+    from kafka_sql.cli.screen import Screen
+    from kafka_sql.sql.check import findings
+
+    screen = Screen(arguments.silent)
+    spark = launch(arguments)
+    failed = False
+    try:
+        runner = Runner(spark, Screen(silent=True), arguments.verbose)
+        for kind, value in [*(("file", path) for path in arguments.init), *arguments.sources]:
+            (script.run_file if kind == "file" else script.run_text)(runner, value)
+        for finding in findings(spark, *argv[:count]):
+            screen.rows([str(finding)])
+            failed = failed or finding.ok is False
+    except script.Failed as e:
+        return e.code
+    except Exception as e:  # noqa: BLE001  whatever it is, one line says it
+        print(message(e), file=sys.stderr)
+        return 1
+    finally:
+        spark.stop()
+    return int(failed)
