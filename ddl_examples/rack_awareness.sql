@@ -9,6 +9,8 @@ CREATE TABLE near_orders (
   -- where this reader stands; the brokers say by broker.rack where they stand, and need
   -- replica.selector.class = org.apache.kafka.common.replica.RackAwareReplicaSelector
   'properties.client.rack' = 'b',
+  -- ... or each reading process finds it for itself; without such a variable, the one above counts
+  'scan.rack-id' = 'env:NODE_AZ',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'json'
 );

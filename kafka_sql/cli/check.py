@@ -25,11 +25,11 @@ def run(argv: Sequence[str]) -> int:
     arguments = parse(argv[count:])
 
     from kafka_sql.cli import script
-    from kafka_sql.cli.failures import message
     from kafka_sql.cli.launch import launch
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
     from kafka_sql.sql.check import findings
+    from kafka_sql.sql.message import message
 
     screen = Screen(arguments.silent)
     spark = launch(arguments)

@@ -136,12 +136,12 @@ class Transactions:
     def may_write(self, transactional_id: str) -> bool:
         """Whether the user may write under a transactional id that nobody uses.
 
-        The end of a transaction is asked for that there is not: brokers look at the rights first, and nothing changes.
+        A transaction that there is not is to be committed: brokers look at the rights first, and then refuse it.
 
         Raises:
             BrokerError: its coordinator does not answer, or the user may not even see the id.
         """
-        return self.end([Ending(transactional_id, 0, 0)], commit=False)[transactional_id] != _NOT_ALLOWED
+        return bool(self.commit([Ending(transactional_id, 0, 0)])[transactional_id] != _NOT_ALLOWED)
 
     def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:
         """Of each open transaction one record: topic, partition and offset; absent where it has none."""
