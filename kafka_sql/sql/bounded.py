@@ -57,9 +57,9 @@ def stop_at_end(query: StreamingQuery) -> None:
 def stop_queries_at_end(spark: SparkSession) -> None:
     """Stop whatever query of a session has read nothing but bounded streams, to their ends, from now on.
 
-    Spark has no source that says "this was all", so its listener looks; a Connect client has one as well.
+    Spark has no source that says "this was all", so its listener looks. A Connect session has no such listener here.
     """
-    if not spark.__dict__.get(_ATTRIBUTE):
+    if spark.__dict__.get("_sc") is not None and not spark.__dict__.get(_ATTRIBUTE):
         spark.__dict__[_ATTRIBUTE] = True
         spark.streams.addListener(_Ends(spark))
 

@@ -51,12 +51,6 @@ query.processAllAvailable()
 query.stop()
 spark.sql("SET 'execution.runtime-mode' = 'batch'")
 assert sorted(map(tuple, spark.sql("SELECT * FROM sink").collect())) == [(1, 2), (2, 3)]
-bounded = options.replace("WITH (", "WITH ('scan.bounded.mode' = 'latest-offset', ")
-spark.sql(f"CREATE TABLE all_of_it (a INT) {bounded}")
-query = spark.readStream.table("all_of_it").writeStream.format("memory").queryName("seen").start()
-assert query.awaitTermination(300)  # by itself
-assert sorted(r.a for r in spark.table("seen").collect()) == [1, 2]
-spark.sql("DROP TABLE all_of_it")
 spark.sql("DROP TABLE orders")
 assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["sink"]
 
