@@ -28,7 +28,8 @@ def runs(block: Block) -> bool:
 
 
 # the README has a test of its own, which looks at the figures, too
-LONG = {"embedded.md": pytest.mark.long}  # three brokers and a registry of its own
+# three brokers and a registry of its own; what the quick start does, in other words
+LONG = dict.fromkeys(["embedded.md", "deployment.md"], pytest.mark.long)
 PAGES = [path for path in pages() if path.name != "README.md" and any(runs(block) for block in blocks(path))]
 
 
