@@ -146,7 +146,7 @@ def test_the_navigation_names_pages_that_are_there() -> None:
     named = set(re.findall(r"[\w/.-]+\.md", json.dumps(site["nav"])))
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert named - there == {"examples/index.md", *PROJECT.values()}
-    assert there - named <= {"check.md", "rack-awareness.md"}, "its place in mkdocs.yml is missing"
+    assert there <= named, "its place in mkdocs.yml is missing"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "ddl_examples/demo").glob("*.sql")), ids=lambda p: p.name)
