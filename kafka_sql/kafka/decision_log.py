@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, TransactionError
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import _ADMIN_KEYS, Cluster
 from kafka_sql.kafka.properties import API_TIMEOUT, resolved
@@ -33,6 +34,8 @@ _IGNORED: Final = (
 )
 _TIMEOUT_MS: Final = 30_000  # of a writer's transaction: a dead one holds readers of the log up no longer
 _VISIBLE_SECONDS: Final = 90.0  # the brokers look for transactions that have timed out every 10 s
+_UNKNOWN_SECONDS: Final = 0.05
+_there: Final[set[str]] = set()  # clusters that have the log: a broker that knows of none is behind, and not believed
 # small segments, cleaned early: the log is read as a whole
 _SETTINGS: Final = {
     "cleanup.policy": "compact",
@@ -143,15 +146,18 @@ def glance_at_log(config: Mapping[str, str]) -> dict[str, bytes]:
 
 def _end(config: Mapping[str, str], level: str) -> int:
     """The log's end for readers of a level; 0 where there is no log."""
-    cluster = Cluster({**config, "isolation.level": level})
-    try:
-        return cluster.latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
-    except BrokerError as e:
-        # librdkafka's word for a topic that was never there; it may mean another thing where the topic exists
-        gone = "_NOENT" in str(e) and LOG_TOPIC not in cluster.topics()
-        if gone or "UNKNOWN_TOPIC_OR_PART" in str(e):
-            return 0
-        raise
+    cluster, deadline = Cluster({**config, "isolation.level": level}), time.monotonic() + _VISIBLE_SECONDS
+    while True:
+        try:
+            return cluster.latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
+        except TopicNotFoundError:
+            if config["bootstrap.servers"] not in _there:
+                return 0
+            with suppress(TopicNotFoundError):
+                cluster.partitions((LOG_TOPIC,))  # or the user may not see it
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_UNKNOWN_SECONDS)  # a broker learns of a new topic by and by, and tells of no moment
 
 
 def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
@@ -215,11 +221,13 @@ def make_log(config: Mapping[str, str]) -> None:
     try:
         known = admin.list_topics(timeout=patience(config))
         if LOG_TOPIC in known.topics:
+            _there.add(config["bootstrap.servers"])
             return
         many = len(known.brokers) >= 3
         settings = {**_SETTINGS, **({"min.insync.replicas": "2"} if many else {})}
         new = NewTopic(LOG_TOPIC, 1, 3 if many else -1, config=settings)
         admin.create_topics([new])[LOG_TOPIC].result(patience(config))
+        _there.add(config["bootstrap.servers"])
     except KafkaException as e:
         error: KafkaError = e.args[0]
         if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
@@ -234,6 +242,7 @@ def make_log(config: Mapping[str, str]) -> None:
                 f"{error.str()} ({error.name()}). Let the user create it, or create it once: one partition, "
                 "'cleanup.policy' = 'compact'."
             ) from e
+        _there.add(config["bootstrap.servers"])
 
 
 def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
