@@ -16,6 +16,7 @@ from kafka_sql.kafka.refusals import LASTING_AT_WORK, Refusals, refusal
 from kafka_sql.options.references import masked
 
 _LOG = logging.getLogger("kafka_sql.librdkafka")
+_LOG.addHandler(logging.NullHandler())  # for programs that set up logging: it warns of what it then mends by itself
 _STATISTICS = logging.getLogger("kafka_sql.kafka.statistics")  # JSON, where 'properties.statistics.interval.ms' is set
 _OWN_DOING = "CONFWARN"  # one configuration serves producers and consumers, and each hears that some is not for it
 # syslog's levels, which librdkafka's log has, from the emergency on
