@@ -98,6 +98,7 @@ def test_data_is_kept_where_the_caller_names_a_folder(tmp_path: Path) -> None:
             EmbeddedKafka(data=data).start()
 
 
+@pytest.mark.long
 def test_three_nodes_survive_the_loss_of_one() -> None:
     with EmbeddedKafka(nodes=3) as kafka:
         assert [node.rack for node in kafka.nodes] == ["a", "b", "c"]
@@ -122,6 +123,7 @@ def test_three_nodes_survive_the_loss_of_one() -> None:
         assert consume(kafka, "t", 3) == [b"1", b"2", b"3"]
 
 
+@pytest.mark.long
 def test_a_paused_node_is_taken_for_dead_and_comes_back() -> None:
     with EmbeddedKafka(nodes=3) as kafka:
         first, paused, _ = kafka.nodes
@@ -161,6 +163,7 @@ def test_a_port_that_is_taken() -> None:
         EmbeddedKafka(port=other.nodes[0].port).start()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("position", [0, 1], ids=["broker", "controller"])
 def test_a_port_that_is_taken_in_between(monkeypatch: pytest.MonkeyPatch, position: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

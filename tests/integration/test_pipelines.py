@@ -66,10 +66,6 @@ def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[str, .
     return sorted(tuple(str(row[c]) for c in columns) for row in found)
 
 
-def test_a_run(project: Path, topics: Topics) -> None:
-    first_run(project, topics)
-
-
 @pytest.mark.long
 def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> None:
     first_run(project, topics)

@@ -14,12 +14,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from kafka_sql.embedded import Node
+from kafka_sql.errors import WriterFencedError
 from tests.kills import oracle
 from tests.kills.engine import ROWS, Engine, table
-from tests.kills.points import POINTS, Doom
+from tests.kills.points import POINTS, Doom, die, stop
 
 PARTITIONS = 3
+_FENCED = 3  # the exit code of a driver that finds that it is
 # forked off a process that has imported everything and made no client: a life begins in milliseconds
 _FORK = multiprocessing.get_context("fork")
 Log = Callable[[str], None]
@@ -33,10 +37,13 @@ def campaign(
     log: Log = print,
     nodes: Sequence[Node] = (),
 ) -> dict[str, Any]:
-    """Kill the driver so many times; what was seen.
+    """Kill the driver, or stop it, so many times; what was seen.
 
     Args:
         nodes: brokers, one of which is killed and started again in every tenth life.
+
+    In another life of ten the driver is stopped, and goes on when the one after it has been killed: it must find itself
+    fenced, and write nothing.
 
     Must run in a process that has no Kafka client and no threads, as it forks.
 
@@ -49,6 +56,7 @@ def campaign(
     along = _FORK.Process(target=_read_along, args=(bootstrap, topic, theirs), daemon=True)
     along.start()
     died: Counter[str] = Counter()
+    zombie: Any = None
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -56,10 +64,17 @@ def campaign(
             point = "anywhere" if chance.random() < 0.2 else POINTS[life % len(POINTS)]
             point = "outliving" if nodes and life % 10 == 5 else point
             before = _done(folder)
-            child = _FORK.Process(
-                target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-{life}", point, chance.random())
-            )
+            stops = life % 10 == 7
+            arguments = (bootstrap, topic, prefix, naming, folder, f"{seed}-{life}", point, chance.random(), stops)
+            child = _FORK.Process(target=_live, args=arguments)
             child.start()
+            if stops:
+                _await_stop(child)
+                assert _done(folder) > before, f"life {life}, '{point}': no progress"
+                zombie = child
+                died["stopped"] += 1
+                log(f"{life + 1:4} stopped {point:9} batches done: {_done(folder) + 1}")
+                continue
             if nodes and life % 10 == 5:
                 _kill_broker(chance.choice(nodes), folder, child)
                 died["broker"] += 1
@@ -69,12 +84,14 @@ def campaign(
             assert after > before, f"life {life}, '{point}': no progress"
             died[point] += 1
             log(f"{life + 1:4} killed {point:10} batches done: {after + 1}")
+            zombie = _wake(zombie)
         child = _FORK.Process(
-            target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", chance.random())
+            target=_live, args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", chance.random(), False)
         )
         child.start()
         child.join(300)
         assert child.exitcode == 0, f"the last life ended with {child.exitcode}"
+        _wake(zombie)
         produced = (_done(folder) + 1) * ROWS
     seconds = time.monotonic() - began
     ours.send(produced)
@@ -106,13 +123,35 @@ def _await_progress(folder: Path, child: Any) -> None:
         child.join(0.05)
 
 
+def _await_stop(child: Any) -> None:
+    process, deadline = psutil.Process(child.pid), time.monotonic() + 300
+    while process.status() != psutil.STATUS_STOPPED:
+        assert child.is_alive(), f"the driver ended with {child.exitcode}"
+        assert time.monotonic() < deadline, "not stopped in 300 s"
+        child.join(0.05)
+
+
+def _wake(zombie: Any) -> None:
+    """Let a stopped driver go on, if there is one: others have taken its place."""
+    if zombie is not None:
+        os.kill(zombie.pid, signal.SIGCONT)
+        zombie.join(300)
+        assert zombie.exitcode == _FENCED, f"a driver that was fenced ended with {zombie.exitcode}"
+
+
 def _live(
-    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, luck: float
+    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, luck: float, stops: bool
 ) -> None:
     """One life: two batches at least, then the point; without a point, three batches and the end."""
+    try:
+        _batches(Engine(table(bootstrap, topic, prefix, naming), folder, run, prefix), point, luck, stops)
+    except WriterFencedError:
+        os._exit(_FENCED)
+
+
+def _batches(engine: Engine, point: str, luck: float, stops: bool) -> None:
     chance = random.Random(luck)
-    engine = Engine(table(bootstrap, topic, prefix, naming), folder, run, prefix)
-    doom = Doom(point)
+    doom = Doom(point, stop if stops else die)
     if point == "claimed":
         engine.batch()
         _claim_and_die(engine, doom)

@@ -26,6 +26,7 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 Key: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id, and a message's places in it
 
 _FIRST: Final = (0,)
+_LONGEST: Final = 64  # bytes of places: messages within messages are some dozen deep at most
 
 
 class ProtobufConfluentDecoder:
@@ -89,14 +90,22 @@ class ProtobufConfluentDecoder:
         for number in np.unique(found[first]).tolist():
             mine = np.flatnonzero(first & (found == number))
             yield (number, _FIRST), mine, starts[mine] + 1
-        others: dict[Key, tuple[list[int], list[int]]] = {}
-        for k in np.flatnonzero(~first).tolist():
-            indexes, begin = _indexes(data[starts[k] : ends[k]].tobytes())
-            rows, begins = others.setdefault((int(found[k]), indexes), ([], []))
-            rows.append(k)
-            begins.append(int(starts[k]) + begin)
-        for key, (rows, begins) in others.items():
-            yield key, np.array(rows), np.array(begins)
+        formless: dict[int, list[int]] = {}
+        others = np.flatnonzero(~first)
+        while len(others):  # once for all that begin alike, however many they are
+            k = int(others[0])
+            indexes, size = _indexes(data[starts[k] : min(ends[k], starts[k] + _LONGEST)].tobytes())
+            if indexes:
+                alike = (found[others] == found[k]) & (ends[others] - starts[others] >= size)
+                for at in range(size):
+                    alike[alike] = data[starts[others[alike]] + at] == data[starts[k] + at]
+                yield (int(found[k]), indexes), others[alike], starts[others[alike]] + size
+                others = others[~alike]
+            else:
+                formless.setdefault(int(found[k]), []).append(k)
+                others = others[1:]
+        for number, rows in formless.items():
+            yield (number, ()), np.array(rows), starts[rows]
 
     def _read(
         self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices, bad: Bad
@@ -138,7 +147,7 @@ def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> list[pa.Array]:
 
 
 def _indexes(payload: bytes) -> tuple[tuple[int, ...], int]:
-    """The places that a payload begins with, and where they end; none where it has not the form."""
+    """The places that a payload begins with, and how many bytes they take; none where it has not the form."""
     numbers: list[int] = []
     at = bits = shift = 0
     while at < len(payload) and (not numbers or len(numbers) <= numbers[0]):

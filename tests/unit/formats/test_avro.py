@@ -57,7 +57,7 @@ SCHEMAS = st.lists(types(), min_size=1, max_size=3).map(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), schema=SCHEMAS, start=st.integers(0, 2))
 def test_bytes_are_fastavros_and_read_back(data: st.DataObject, schema: pa.Schema, start: int) -> None:
     row = st.fixed_dictionaries({field.name: samples(field.type) for field in schema})

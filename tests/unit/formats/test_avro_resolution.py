@@ -147,7 +147,7 @@ def float32(value: Any) -> Any:
     return {**value, "f": None if found is None else float(np.float32(found))}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), writer=written_as(READER))
 def test_resolution_is_fastavros(data: st.DataObject, writer: Any) -> None:
     rows = data.draw(st.lists(datum(writer), min_size=1, max_size=4))

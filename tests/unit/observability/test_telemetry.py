@@ -15,9 +15,10 @@ from kafka_sql.observability.telemetry import measure
 from tests.unit.observability.observed import Observed
 
 
-def test_every_metric_with_its_attributes() -> None:
+def test_every_metric_with_its_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = InMemoryMetricReader()
-    metrics.set_meter_provider(MeterProvider([reader]))
+    # the process's own provider can be set once only, and another test may have set it
+    monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
     observer: Any = Observed()
     assert measure(observer)
     assert measure(observer)  # once only

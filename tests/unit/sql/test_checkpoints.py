@@ -39,7 +39,8 @@ def test_another_query_is_refused_where_there_are_offsets(tmp_path: Path) -> Non
 
 def session(default: str = "file:///") -> Any:
     configuration = SimpleNamespace(get=lambda key, other: default)
-    return SimpleNamespace(_sc=SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration)))
+    context = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration))
+    return SimpleNamespace(_sc=context, conf=SimpleNamespace(get=lambda key, other: "64m"))  # all is set by the user
 
 
 @pytest.mark.parametrize(
