@@ -71,6 +71,8 @@ def _numbers(records: int) -> str:
     """Flink's table of numbers."""
     return (
         "CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', "
+        # else it is taken for one without an end, and makes 10,000 a second
+        f"'number-of-rows' = '{records}', 'rows-per-second' = '1000000000', "
         f"'fields.id.start' = '0', 'fields.id.end' = '{records - 1}')"
     )
 
