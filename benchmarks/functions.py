@@ -23,14 +23,11 @@ import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.formats import SCHEMA, of, rows
+from benchmarks.orders import COLUMNS
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.formats.avro.derive import derive
 
-COLUMNS = (
-    "order_id BIGINT, user_id BIGINT, product STRING, price DOUBLE, quantity INT, status STRING, country STRING, "
-    "paid BOOLEAN, ts BIGINT"
-)
 FUNCTIONS = {
     "json": (f"from_json(CAST(payload AS STRING), '{COLUMNS}')", "to_json(struct(*))"),
     "csv": (f"from_csv(CAST(payload AS STRING), '{COLUMNS}')", "to_csv(struct(*))"),

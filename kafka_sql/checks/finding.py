@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_sql.errors import KafkaSqlError
+
+_CONNECT_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,12 @@ def told(table: str, what: str, look: Callable[[], str]) -> Finding:
         return Finding(table, what, True, look())
     except KafkaSqlError as e:
         return Finding(table, what, False, str(e))
+
+
+def connect(host: str | None, port: int) -> None:
+    """Make a TCP connection and close it.
+
+    Raises:
+        OSError: there is none within five seconds.
+    """
+    socket.create_connection((host, port), _CONNECT_SECONDS).close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -10,14 +9,13 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from kafka_sql.checks.finding import Finding, told
+from kafka_sql.checks.finding import Finding, connect, told
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import Option
 from kafka_sql.options.references import resolve
 
-_CONNECT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -60,9 +58,10 @@ def _asked(table: str, what: str, payload: Payload, schema: pa.Schema, kind: str
 
 def _connect(address: str) -> str:
     parts = urlsplit(address)
-    where = f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 0)}"
+    port = parts.port or _PORTS.get(parts.scheme, 0)
+    where = f"{parts.hostname}:{port}"
     try:
-        socket.create_connection((parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)), _CONNECT_SECONDS).close()
+        connect(parts.hostname, port)
     except (OSError, ValueError) as e:
         raise SchemaRegistryError(f"{where}: {e}. Check the format's option 'url' and the network.") from e
     return f"{where}: a connection can be made"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import Final
 
 import pyarrow as pa
 
 from kafka_sql.checks.clock import clock
-from kafka_sql.checks.finding import Finding, told
+from kafka_sql.checks.finding import Finding, connect, told
 from kafka_sql.checks.schemas import schemas
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
@@ -24,8 +22,6 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sink.transactions.names import driver_id, task_prefix
 from kafka_sql.sink.transactions.timeout import transaction_timeout
 from kafka_sql.source.partitions import partitions
-
-_CONNECT_SECONDS: Final = 5.0
 
 
 def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
@@ -76,7 +72,7 @@ def _reachable(definition: Definition) -> Iterator[Finding]:
 def _connect(address: str) -> str:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        connect(host.strip("[]"), int(port))
     except (OSError, ValueError) as e:
         raise BrokerError(f"{e}. Check 'properties.bootstrap.servers' and the network.") from e
     return "a connection can be made"
