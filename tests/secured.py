@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.wire import free_ports
 from tests.certificates import Party, authority, signed
-from tests.support import Topics
+from tests.support import Topics, grant
 
 PASSWORD = 'pass,word="ü;\\'
 _MODULE = "org.apache.kafka.common.security"
@@ -114,7 +114,7 @@ class Secured:
             acl = AclBinding(
                 resource, name.rstrip("*"), pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW
             )
-            self.admin.create_acls([acl])[acl].result(30)
+            grant(self.admin, [acl])
 
 
 class Tokens:

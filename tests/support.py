@@ -6,9 +6,26 @@ from itertools import count
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
 
 _NAMES = count(1)
+
+
+def grant(admin: AdminClient, rules: list[AclBinding]) -> None:
+    """Make access rules, and wait until the broker goes by them: the controller answers before it does."""
+    for rule, made in (admin.create_acls(rules) if rules else {}).items():
+        made.result(30)
+        known = AclBindingFilter(
+            rule.restype,
+            rule.name,
+            rule.resource_pattern_type,
+            rule.principal,
+            rule.host,
+            rule.operation,
+            rule.permission_type,
+        )
+        while not admin.describe_acls(known).result(30):
+            pass  # each question waits for the broker's answer
 
 
 class Topics:

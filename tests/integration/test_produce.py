@@ -15,7 +15,7 @@ from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import AuthorizationError, DeliveryError, TopicNotFoundError
 from kafka_sql.kafka.producer import open_producer
 from kafka_sql.kafka.properties import to_librdkafka
-from tests.support import Topics
+from tests.support import Topics, grant
 
 pytestmark = pytest.mark.integration
 
@@ -211,7 +211,7 @@ def test_a_user_who_may_not_write() -> None:
             AclOperation.WRITE,
             AclPermissionType.DENY,
         )
-        topics.admin.create_acls([deny])[deny].result(30)
+        grant(topics.admin, [deny])
         with open_producer(config(kafka.bootstrap_servers), topic, "t") as producer:
             producer.produce(pa.array([b"a"]))
             with pytest.raises(

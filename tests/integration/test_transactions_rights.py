@@ -21,7 +21,7 @@ from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.split import Split
 from kafka_sql.sink.topics import check_topics_exist
 from tests.kills.engine import ROWS, Engine, table
-from tests.support import Topics
+from tests.support import Topics, grant
 
 pytestmark = pytest.mark.integration
 USERS = 20
@@ -45,8 +45,7 @@ class Guarded:
             AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
             for kind, name, pattern, operation in rights
         ]
-        for future in (self.topics.admin.create_acls(rules) if rules else {}).values():
-            future.result(30)
+        grant(self.topics.admin, rules)
 
     def properties(self, user: str) -> dict[str, str]:
         """A client's."""
