@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-import javaproperties
-
 from kafka_sql.errors import SecretReferenceError, did_you_mean
 from kafka_sql.options.secrets import is_secret
 
@@ -91,6 +89,8 @@ def _environment(path: str, key: str) -> str:
 
 
 def _file(path: str, key: str) -> str:
+    import javaproperties  # 50 ms, which few need
+
     text = _read(Path(path), f"file '{path}'")
     try:
         entries = javaproperties.loads(text)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 
 def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
@@ -18,4 +17,4 @@ def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[t
 
 def nothing(spark: SparkSession) -> DataFrame:
     """What a statement without a result gives, as Spark's own do."""
-    return spark.createDataFrame([], StructType([]))
+    return spark.createDataFrame(pa.table({}))

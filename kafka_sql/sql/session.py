@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.lasting import lasting_of
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.catalog.warming import warm
 from kafka_sql.sql import interpreter
 from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.dispatch import dispatch
@@ -54,6 +55,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
         teach(spark, tables_of)
         _close_in_time(spark)
         without_accumulators(spark)
+        warm(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
         tables.attach(Folder(folder))

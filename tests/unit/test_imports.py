@@ -18,3 +18,20 @@ print([name for name in {HEAVY} if name in sys.modules])
 def test_a_planner_loads_no_compiler() -> None:
     done = subprocess.run([sys.executable, "-c", PLANNER], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+DECLARED = f"""
+import sys
+import pyarrow as pa
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.options import Options
+json, schema = FORMATS["json"], pa.schema([("a", pa.int64()), ("b", pa.struct([("c", pa.string())]))])
+json.decoder(schema, Options(json.options, {{}}, ""))
+json.encoder(schema, Options(json.options, {{}}, ""))
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+
+
+def test_a_declared_table_loads_no_compiler() -> None:
+    done = subprocess.run([sys.executable, "-c", DECLARED], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

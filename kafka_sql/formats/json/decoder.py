@@ -5,6 +5,9 @@ A compiled loop reads what it certainly reads as Flink does, and leaves every ot
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 
@@ -17,13 +20,14 @@ from kafka_sql.formats.json.options import (
     TIMESTAMP_FORMAT,
     check_decoding,
 )
-from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
-from kafka_sql.formats.json.reading import run
 from kafka_sql.formats.json.record import Row, Rules, row_reader
 from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.formats.memory import bytes_and_offsets, merged
 from kafka_sql.formats.program import Program
 from kafka_sql.options import Options
+
+if TYPE_CHECKING:
+    from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
 
 
 class JsonDecoder:
@@ -47,9 +51,15 @@ class JsonDecoder:
             iso=options[TIMESTAMP_FORMAT] == ISO_8601,
         )
         self._read_row = row_reader(schema, self._rules)
-        p = Program(schema)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from kafka_sql.formats.json.reader import Reader  # here: a DDL, which only checks, loads no compiler
+        from kafka_sql.formats.json.reading import run
+
+        p = Program(self._schema)
         own = p.rows, p.names, p.texts, p.depth, self._rules.iso, self._rules.fail_on_missing
-        self._reader = Reader(p, run, *own)
+        return Reader(p, run, *own)
 
     def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
         """Decode a buffer of payloads.

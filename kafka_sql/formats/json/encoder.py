@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.json.java import quoted
-from kafka_sql.formats.json.objects import is_number, objects
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
@@ -47,6 +46,11 @@ class JsonEncoder:
         return self._objects(batch.schema.names, batch.columns, batch.num_rows).cast(pa.binary())
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:
+        from kafka_sql.formats.json.objects import (
+            is_number,
+            objects,
+        )  # here: a DDL, which only checks, loads no compiler
+
         if not columns:
             return pa.repeat("{}", rows)
         if self._leave_nulls_out and any(column.null_count for column in columns):
