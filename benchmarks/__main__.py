@@ -117,7 +117,7 @@ def following(bench: Bench) -> Iterator[Result]:
     """Latency of micro-batches."""
     for rate in (20, 20_000):
         stations = [bench.ours, bench.sparks]
-        yield from latency(rate, int(20 * bench.scale) + 5, stations, bench.cluster, bench.folder, 2)
+        yield from latency(rate, int(15 * bench.scale) + 5, stations, bench.cluster, bench.folder, bench.runs)
 
 
 def outside(bench: Bench) -> Iterator[Result]:
