@@ -126,9 +126,10 @@ def outside(bench: Bench) -> Iterator[Result]:
 
 
 def growing(bench: Bench) -> Iterator[Result]:
-    """More partitions, more columns."""
+    """More partitions, more columns, more schemas."""
     yield from growth.partitions((10, 100, 1000), [bench.ours, bench.sparks], bench.cluster, bench.runs)
     yield from growth.columns((1, 10, 100), int(200_000 * bench.scale), bench.ours, bench.cluster, bench.runs)
+    yield from growth.schemas((1, 100, 1000), int(200_000 * bench.scale), bench.ours, bench.cluster, bench.runs)
 
 
 PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {

@@ -1,8 +1,11 @@
-"""How the cost grows: with the partitions of a topic, and with the columns of a record."""
+"""How the cost grows: with the partitions of a topic, the columns of a record, and the schemas of a topic."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
+import httpx
+from confluent_kafka import Producer
 
 from benchmarks.cluster import Cluster
 from benchmarks.contest import Answer, Result, Run, compete
@@ -41,6 +44,31 @@ def columns(counts: Sequence[int], records: int, station: Station, cluster: Clus
         sums = ", ".join(f"sum({n})" for n in names)
         run = query(station, f"SELECT count(*), {sums} FROM {name}")
         yield from compete("growth", f"{count} columns", {OURS: run}, records, runs)
+
+
+def schemas(counts: Sequence[int], records: int, station: Station, cluster: Cluster, runs: int) -> Iterator[Result]:
+    """Confluent Avro whose records name so many schemas by turns: each is fetched once and resolved once."""
+    for count in counts:
+        name = f"schemas_{count}"
+        cluster.create(name, 2)
+        ids = [_registered(cluster.registry, f"{name}-value", i) for i in range(count)]
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "queue.buffering.max.messages": 0, "log_level": 0})
+        for i in range(records):
+            # a long of one byte after the five bytes of the wire format
+            producer.produce(name, b"\0" + ids[i % count].to_bytes(4, "big") + b"\2", partition=i % 2)
+        producer.flush()
+        topic = Topic(name, "avro-confluent", records, 2, cluster.bootstrap, cluster.registry)
+        station.ask("sql", text=definition(name, topic).replace(f"({topic.columns})", "(c BIGINT)"))
+        run = query(station, f"SELECT count(*), sum(c) FROM {name}")
+        yield from compete("growth", f"{count} schema ids", {OURS: run}, records, runs)
+
+
+def _registered(registry: str, subject: str, number: int) -> int:
+    """The id of a schema of one long that no other has."""
+    schema = f'{{"type": "record", "name": "r{number}", "fields": [{{"name": "c", "type": "long"}}]}}'
+    httpx.put(f"{registry}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
+    answer = httpx.post(f"{registry}/subjects/{subject}/versions", json={"schema": schema})
+    return int(answer.raise_for_status().json()["id"])
 
 
 def query(station: Station, text: str) -> Run:

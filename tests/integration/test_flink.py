@@ -1,0 +1,145 @@
+"""One DDL, two engines: what Flink SQL writes exactly once is read here, and what is written here is read by Flink."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from benchmarks.peers import launch
+from benchmarks.station import Station
+from kafka_sql.embedded import EmbeddedRegistry
+from tests.support import Topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.long]  # Flink's libraries are 312 MB
+
+COLUMNS = """(
+  `at` TIMESTAMP(3) METADATA FROM 'timestamp',
+  `notes` MAP<STRING, BYTES> METADATA FROM 'headers',
+  `k_id` BIGINT,
+  `name` STRING,
+  `price` DECIMAL(10, 2),
+  `ratio` DOUBLE,
+  `paid` BOOLEAN,
+  `day` DATE,
+  `placed` TIMESTAMP(3)
+)"""
+ROWS = [
+    ("2026-01-02 03:04:05.678", 1, "'Grün'", "12.50", "0.25", "TRUE", "DATE '2026-02-28'", "'2026-02-28 23:59:59.9'"),
+    (
+        "2026-01-02 03:04:06.000",
+        2,
+        "'a \"b\", c'",
+        "-0.01",
+        "-2.75",
+        "FALSE",
+        "NULL",
+        "'1969-12-31 00:00:00.001'",
+    ),
+    ("2026-01-02 03:04:07.001", 3, "NULL", "NULL", "NULL", "NULL", "DATE '0001-01-01'", "NULL"),
+]
+# every column as a text that both engines make alike
+QUERY = (
+    "SELECT CAST(k_id AS STRING), name, CAST(price AS STRING), CAST(CAST(ratio AS INT) AS STRING),"
+    " CAST(paid AS STRING), CAST(`day` AS STRING), CAST(placed AS STRING), CAST(`at` AS STRING), "
+    " CAST(CARDINALITY(notes) AS STRING) FROM {}"
+)
+
+
+@pytest.fixture(scope="module")
+def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Station]:
+    with launch.flink(tmp_path_factory.mktemp("flink")) as station:
+        yield station
+
+
+@pytest.fixture(params=["json", "csv", "avro", "avro-confluent"])
+def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
+    """A name and its CREATE TABLE, which both engines take word for word."""
+    name = f"both_{uuid.uuid4().hex[:8]}"
+    more = ""
+    if request.param == "avro-confluent":
+        registry: EmbeddedRegistry = request.getfixturevalue("registry")
+        more = f"'value.avro-confluent.url' = '{registry.url}', "
+    return (
+        name,
+        f"""
+        CREATE TABLE {name} {COLUMNS} WITH (
+          'connector' = 'kafka',
+          'topic' = '{topics.create(3)}',
+          'properties.bootstrap.servers' = '{topics.bootstrap}',
+          'properties.isolation.level' = 'read_committed',
+          'properties.transaction.timeout.ms' = '600000',
+          'scan.startup.mode' = 'earliest-offset',
+          'scan.bounded.mode' = 'latest-offset',
+          'sink.delivery-guarantee' = 'exactly-once',
+          'sink.transactional-id-prefix' = '{name}',
+          'key.format' = 'raw',
+          'key.fields' = 'k_id',
+          'key.fields-prefix' = 'k_',
+          'value.fields-include' = 'EXCEPT_KEY',
+          {more}'value.format' = '{request.param}'
+        )""",
+    )
+
+
+def insert(name: str) -> str:
+    """The rows; a time of an engine's own spelling is avoided by casts."""
+    values = [
+        f"SELECT CAST('{at}' AS TIMESTAMP(3)), MAP['source', CAST('x' AS BYTES), 'empty', CAST('' AS BYTES)],"
+        f" CAST({key} AS BIGINT), CAST({text} AS STRING), CAST({price} AS DECIMAL(10, 2)), CAST({ratio} AS DOUBLE),"
+        f" CAST({paid} AS BOOLEAN), CAST({day} AS DATE), CAST({placed} AS TIMESTAMP(3))"
+        for at, key, text, price, ratio, paid, day, placed in ROWS
+    ]
+    return f"INSERT INTO {name} " + " UNION ALL ".join(values)
+
+
+def test_flink_writes_and_this_reads(
+    flink: Station, sql: Callable[..., Any], topics: Topics, table: tuple[str, str]
+) -> None:
+    name, create = table
+    for engine in (lambda text: flink.ask("sql", text=text), sql):
+        engine(create)
+    for _ in range(2):
+        flink.ask("sql", text=insert(name))
+    theirs = flink.ask("sql", text=QUERY.format(name))["rows"]
+    mine = sql(f"SELECT * FROM {name}").collect()
+    assert len(mine) == len(theirs) == 2 * len(ROWS)
+    assert sorted(map(shown, mine)) == sorted(map(tuple, theirs))
+
+
+def test_this_writes_and_flink_reads(
+    flink: Station, sql: Callable[..., Any], topics: Topics, table: tuple[str, str]
+) -> None:
+    name, create = table
+    for engine in (lambda text: flink.ask("sql", text=text), sql):
+        engine(create)
+    for _ in range(2):
+        sql(insert(name).replace("MAP[", "map(").replace("AS BYTES)]", "AS BINARY))").replace("BYTES", "BINARY"))
+    theirs = flink.ask("sql", text=QUERY.format(name))["rows"]
+    mine = sql(f"SELECT * FROM {name}").collect()
+    assert len(mine) == len(theirs) == 2 * len(ROWS)
+    assert sorted(map(shown, mine)) == sorted(map(tuple, theirs))
+
+
+def shown(row: Any) -> tuple[str, ...]:
+    """A row here, as the query shows it there."""
+
+    def text(value: object) -> str:
+        return "null" if value is None else str(value)
+
+    def time(value: Any) -> str:
+        return "null" if value is None else value.isoformat(" ", "milliseconds")
+
+    return (
+        str(row.k_id),
+        text(row.name),
+        text(row.price),
+        text(None if row.ratio is None else int(row.ratio)),
+        text(None if row.paid is None else str(row.paid).upper()),
+        text(row.day),
+        time(row.placed),
+        time(row["at"]),
+        str(len(row.notes)),
+    )
