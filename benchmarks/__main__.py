@@ -81,6 +81,16 @@ def reading(bench: Bench) -> Iterator[Result]:
         yield from read("read", f"json, {partitions} partitions", topic, bench.all, bench.runs)
 
 
+def sample(bench: Bench) -> Iterator[Result]:
+    """A little of reading and of writing."""
+    records = int(2_000_000 * bench.scale)
+    for format in ("raw", "json", "avro"):
+        yield from read("read", format, bench.topic(format, records), bench.all, bench.runs)
+    like = Topic("", "json", records // 2, 4, bench.cluster.bootstrap, bench.cluster.registry)
+    ways = [(station.name, station, AT_LEAST_ONCE) for station in bench.all]
+    yield from write("json, at least once", like, ways, bench.cluster, bench.runs)
+
+
 def one_core(bench: Bench) -> Iterator[Result]:
     """The same on one core."""
     topic = bench.topic("json", int(1_000_000 * bench.scale))
@@ -94,11 +104,7 @@ def writing(bench: Bench) -> Iterator[Result]:
     """Each guarantee."""
     for format in ("json", "avro"):
         like = Topic("", format, int(1_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
-        ways = [
-            (bench.ours.name, bench.ours, AT_LEAST_ONCE),
-            (bench.sparks.name, bench.sparks, AT_LEAST_ONCE),
-            (bench.flink.name, bench.flink, AT_LEAST_ONCE),
-        ]
+        ways = [(station.name, station, AT_LEAST_ONCE) for station in bench.all]
         yield from write(f"{format}, at least once", like, ways, bench.cluster, bench.runs)
         if format == "json":
             ways = [(bench.ours.name, bench.ours, EXACTLY_ONCE), (bench.flink.name, bench.flink, EXACTLY_ONCE)]
@@ -141,13 +147,14 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "floor": outside,
     "growth": growing,
 }
+SAMPLE = {"sample": sample}
 
 
 def main() -> int:
     """Measure, and say where the results are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run of each")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run of each; a few contests")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts; all of them by default")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
@@ -158,8 +165,9 @@ def main() -> int:
         peers = [stack.enter_context(s(folder)) for s in (launch.ours, launch.sparks, launch.flink)]
         bench = Bench(cluster, folder, 0.1 if arguments.quick else 1, 1 if arguments.quick else arguments.runs, *peers)
         print(" · ".join(f"{k} {v}" for k, v in machine().items()), flush=True)
-        for part in arguments.only:
-            for result in PARTS[part](bench):
+        parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
+        for measure in parts.values():
+            for result in measure(bench):
                 results.append(result)
                 print(line(result), flush=True)
     arguments.out.mkdir(exist_ok=True)

@@ -25,7 +25,7 @@ def partitions(counts: Sequence[int], stations: Sequence[Station], cluster: Clus
                 station.ask("sql", text=statement)
             peers[station.name] = query(station, f"SELECT count(*) FROM {topic.name}")
         (ours,) = (s for s in stations if s.name == OURS)
-        ours.ask("sql", text=f"INSERT INTO {topic.name} VALUES ('one')")
+        ours.ask("sql", text=f"INSERT INTO {topic.name} VALUES (CAST('one' AS BINARY))")
         yield from compete("growth", f"{count} partitions", peers, 0, runs)
 
 
