@@ -1,8 +1,7 @@
 """This project beside Spark's own Kafka source and sink and Flink SQL: ``python -m benchmarks [--quick] [--only ...]``.
 
 One broker, all peers in one run and in alternation, warm-ups first; results are compared, and another result fails the
-run. What is claimed is a ratio: the figures are this machine's. Writes ``benchmarks/results/{name}.json`` and ``.md``,
-and draws the ratios.
+run. What is claimed is a ratio: the figures are this machine's. Keeps them in ``benchmarks/results``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from benchmarks.floor import floor
 from benchmarks.latency import latency
 from benchmarks.orders import Topic, definition, rows
 from benchmarks.peers import launch
-from benchmarks.picture import draw
 from benchmarks.reading import read
 from benchmarks.report import line, machine, save, table
 from benchmarks.starting import Start, first, small
@@ -158,6 +156,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
+    arguments.out.mkdir(exist_ok=True)
+    kept = arguments.out / ("quick.json" if arguments.quick else "full.json")
     results: list[Result] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -168,14 +168,9 @@ def main() -> int:
         parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
         for measure in parts.values():
             for result in measure(bench):
-                results.append(result)
                 print(line(result), flush=True)
-    arguments.out.mkdir(exist_ok=True)
-    name = "quick" if arguments.quick else "full"
-    save(results, arguments.out / f"{name}.json")
-    (arguments.out / f"{name}.md").write_text(table(results))
-    (arguments.out / f"{name}.svg").write_text(draw(results))
-    print(f"\n{table(results)}\nResults, table and picture: {arguments.out}/{name}.json, .md, .svg")
+                results = save(result, kept)
+    print(f"\n{table(results)}\nResults: {kept}; `python -m benchmarks.page` puts them into the documentation")
     return 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -75,9 +74,23 @@ def shown(result: Result) -> str:
     return f"{result.median * 1000:,.0f} ms"
 
 
-def save(results: Sequence[Result], path: Path) -> None:
-    """As JSON."""
-    found = [
-        {**asdict(r), "median": statistics.median(r.values), "spread": [min(r.values), max(r.values)]} for r in results
-    ]
+def save(result: Result, path: Path) -> list[Result]:
+    """Put a result in the place of the one of its kind in a file of JSON; all that the file holds then."""
+    everything = load(path)[1] if path.exists() else []
+    kinds = [(r.group, r.contest, r.peer) for r in everything]
+    if (kind := (result.group, result.contest, result.peer)) in kinds:
+        everything[kinds.index(kind)] = result
+    else:
+        everything.append(result)
+        groups = [*dict.fromkeys(r.group for r in everything)]
+        everything.sort(key=lambda r: groups.index(r.group))
+    found = [{**asdict(r), "median": r.median} for r in everything]
     path.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")
+    return everything
+
+
+def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
+    """The machine of a file's last run, and the file's results."""
+    kept = json.loads(path.read_text())
+    names = Result.__dataclass_fields__
+    return kept["machine"], [Result(**{k: v for k, v in r.items() if k in names}) for r in kept["results"]]
