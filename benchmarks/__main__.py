@@ -23,6 +23,7 @@ from benchmarks.orders import Topic, definition, rows
 from benchmarks.peers import launch
 from benchmarks.reading import read
 from benchmarks.report import line, machine, save, table
+from benchmarks.stages import stages
 from benchmarks.starting import Start, first, small
 from benchmarks.station import Station
 from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE, write
@@ -129,6 +130,13 @@ def outside(bench: Bench) -> Iterator[Result]:
     yield from floor(bench.topic("raw", int(2_000_000 * bench.scale), 1), bench.runs + 2)
 
 
+def profile(bench: Bench) -> Iterator[Result]:
+    """Where the time goes."""
+    many = int(1_000_000 * bench.scale)
+    for format in ("raw", "json", "avro"):
+        yield from stages(bench.topic(format, many), bench.topic(format, many, 1), bench.ours, bench.runs)
+
+
 def growing(bench: Bench) -> Iterator[Result]:
     """More partitions, more columns, more schemas."""
     yield from growth.partitions((10, 100, 1000), [bench.ours, bench.sparks], bench.cluster, bench.runs)
@@ -144,6 +152,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "latency": following,
     "floor": outside,
     "growth": growing,
+    "stages": profile,
 }
 SAMPLE = {"sample": sample}
 

@@ -17,16 +17,18 @@ from kafka_sql.kafka.split import Split
 
 FLOOR = "librdkafka into nothing"
 _BATCH = 20_000
-# of both: what a table's reader sets, so that the client does not rest while its queue is short
-_CONFIG = {"queued.min.messages": "100000", "fetch.queue.backoff.ms": "5"}
 
 
 def floor(topic: Topic, runs: int) -> Iterator[Result]:
     """Read one partition that holds all records."""
-    config = {"bootstrap.servers": topic.bootstrap, **_CONFIG}
-    split = Split(topic.name, 0, 0, topic.records)
-    peers = {OURS: lambda: columns(config, split), FLOOR: lambda: nothing(config, split)}
+    split, mine = Split(topic.name, 0, 0, topic.records), config(topic.bootstrap)
+    peers = {OURS: lambda: columns(mine, split), FLOOR: lambda: nothing(mine, split)}
     yield from compete("floor", "raw, one process, no Spark", peers, topic.records, runs)
+
+
+def config(bootstrap: str) -> dict[str, str]:
+    """Of both: what a table's reader sets, so that the client does not rest while its queue is short."""
+    return {"bootstrap.servers": bootstrap, "queued.min.messages": "100000", "fetch.queue.backoff.ms": "5"}
 
 
 def columns(config: dict[str, str], split: Split) -> Answer:

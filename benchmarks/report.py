@@ -39,7 +39,8 @@ def line(result: Result) -> str:
     rate = f"{result.records / result.median / 1000:8,.0f} k/s" if result.records else ""
     memory = " ".join(f"{kind} {size} MiB" for kind, size in result.memory.items())
     contest = f"{result.group}: {result.contest}"
-    return f"{contest:<46} {result.peer:<24} {result.median:8.3f} s {spread:<26} {rate} {memory}".rstrip()
+    median = f"{result.median:8.3f} {result.unit.split()[-1]}"
+    return f"{contest:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
 
 
 def ratio(ours: Result, peer: Result) -> float:
@@ -68,7 +69,9 @@ def table(results: Sequence[Result]) -> str:
 
 
 def shown(result: Result) -> str:
-    """Throughput, or the median time in milliseconds."""
+    """Throughput, or the median time in milliseconds, or what unit the values have."""
+    if result.unit not in ("s", "latency s"):
+        return f"{result.median:.2f} {result.unit}"
     if result.records:
         return f"{result.records / result.median / 1000:,.0f} k/s"
     return f"{result.median * 1000:,.0f} ms"

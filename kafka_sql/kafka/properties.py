@@ -33,7 +33,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "partitioner": "murmur2_random",
     CONNECT_TIMEOUT: "10000",
     "message.max.bytes": "1048576",
-    "linger.ms": "5",
+    "linger.ms": "100",  # requests of thousands of records; a flush, as at the end of each task, waits for none of it
     "batch.size": "1000000",
     "queue.buffering.max.messages": "200000",
     "queue.buffering.max.kbytes": "131072",

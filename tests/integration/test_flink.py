@@ -59,6 +59,8 @@ def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
     """A name and its CREATE TABLE, which both engines take word for word."""
     name = f"both_{uuid.uuid4().hex[:8]}"
     more = ""
+    if request.param == "csv":
+        more = "'value.csv.null-literal' = 'n/a', "
     if request.param == "avro-confluent":
         registry: EmbeddedRegistry = request.getfixturevalue("registry")
         more = f"'value.avro-confluent.url' = '{registry.url}', "
