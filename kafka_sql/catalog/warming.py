@@ -16,6 +16,7 @@ from kafka_sql.catalog.provider import KafkaTable
 from kafka_sql.catalog.register import active, register
 
 _LOG = logging.getLogger(__name__)
+_warmed: set[str] = set()  # applications, which share their planners
 
 
 class Nothing(KafkaTable):
@@ -44,7 +45,9 @@ def warm(spark: SparkSession) -> None:
     """Let a classic session's planners start in the background. What fails here fails again, and is told, where it is
     needed.
     """
-    if spark.__dict__.get("_jsparkSession") is not None:
+    context = spark.__dict__.get("_sc")  # a Connect session has none, and its planners are the server's
+    if context is not None and context.applicationId not in _warmed:
+        _warmed.add(context.applicationId)
         Thread(target=_warm, args=(spark,), name="kafka_sql-warm", daemon=True).start()
 
 
