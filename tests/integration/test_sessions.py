@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import kafka_sql
+from kafka_sql.catalog import warming
 from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
@@ -269,3 +270,16 @@ def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) 
         assert list(pool.map(write, range(4))) == [None] * 4
     assert len(folder.read()) == 81
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_planners_are_started_ahead(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, warming.__name__):
+        warming._warm(spark)
+        assert not caplog.records
+        assert spark.read.format(warming.Nothing.name()).load().collect() == []
+        mine = spark.__dict__.pop("_jsparkSession")
+        try:
+            warming._warm(spark)  # as where the session ends meanwhile
+        finally:
+            spark.__dict__["_jsparkSession"] = mine
+    assert [r.getMessage() for r in caplog.records] == ["Spark's planners were not started ahead"]
