@@ -67,17 +67,20 @@ class Bench:
 
 
 def reading(bench: Bench) -> Iterator[Result]:
-    """Each format; records of 1 KB and 10 KB; 1 and 16 partitions."""
-    many = int(2_000_000 * bench.scale)
+    """Each format."""
     for format in _FORMATS:
-        yield from read("read", format, bench.topic(format, many), bench.all, bench.runs)
+        yield from read("read", format, bench.topic(format, int(2_000_000 * bench.scale)), bench.all, bench.runs)
+
+
+def sizing(bench: Bench) -> Iterator[Result]:
+    """Records of 1 KB and 10 KB; 1 and 16 partitions."""
     for size, (filler, records) in _SIZES.items():
         for format in ("raw", "json"):
             topic = bench.topic(format, int(records * bench.scale), filler=filler)
-            yield from read("read", f"{format}, {size}", topic, bench.all, bench.runs)
+            yield from read("sizes", f"{format}, {size}", topic, bench.all, bench.runs)
     for partitions in (1, 16):
-        topic = bench.topic("json", many // 2, partitions)
-        yield from read("read", f"json, {partitions} partitions", topic, bench.all, bench.runs)
+        topic = bench.topic("json", int(1_000_000 * bench.scale), partitions)
+        yield from read("sizes", f"json, {partitions} partitions", topic, bench.all, bench.runs)
 
 
 def sample(bench: Bench) -> Iterator[Result]:
@@ -96,7 +99,7 @@ def one_core(bench: Bench) -> Iterator[Result]:
     with ExitStack() as stack:
         starts = (launch.ours, launch.sparks, launch.flink)
         stations = [stack.enter_context(start(bench.folder, 1)) for start in starts]
-        yield from read("read", "json, 1 core", topic, stations, bench.runs)
+        yield from read("cores", "json, 1 core", topic, stations, bench.runs)
 
 
 def writing(bench: Bench) -> Iterator[Result]:
@@ -146,6 +149,7 @@ def growing(bench: Bench) -> Iterator[Result]:
 
 PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "read": reading,
+    "sizes": sizing,
     "cores": one_core,
     "write": writing,
     "start": starting,
