@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test test-kerberos proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,11 @@ test: java lint $(INSTALLED) $(ARCHIVE) ## Lint, types and import rules, then al
 
 proofs: java $(INSTALLED) ## The tests that take minutes each
 	$(PY) -m pytest -m long tests
+
+test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos, once, and test it with a real KDC
+	@tools/kerberos.sh build $(PY)
+	PATH="$$PATH:/usr/sbin:/sbin" PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
+	  tests/integration/test_kerberos.py tests/integration/test_transactions_kerberos.py
 
 fuzz: java $(INSTALLED) ## A million mutated payloads for each decoder: some half an hour
 	$(PY) -m pytest -m long -k a_million tests/unit/formats tests/integration/test_registry_bad_records.py

@@ -1,17 +1,25 @@
-"""A Kerberos of one's own: MIT's KDC in a folder, for which krb5kdc, kdb5_util and kadmin.local must be on the PATH."""
+"""A Kerberos of one's own: MIT's KDC in a folder, for which its programs must be on the PATH, and a broker in it."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pytest
+
+from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.wire import free_ports
 
 REALM: Final = "TEST.LOCAL"
 PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local")
+LOGIN: Final = "com.sun.security.auth.module.Krb5LoginModule required"
+SERVICES: Final = ("kafka", "events")  # of the broker's listeners
 
 
 def missing() -> list[str]:
@@ -46,7 +54,7 @@ class Kdc:
             f"[realms]\n {REALM} = {{\n  database_name = {folder}/principal\n  key_stash_file = {folder}/stash\n"
             f"  supported_enctypes = aes256-cts-hmac-sha1-96:normal\n }}\n{modules}"
         )
-        self._run("kdb5_util", "create", "-s", "-P", "master", "-r", REALM)
+        self.run("kdb5_util", "create", "-s", "-P", "master", "-r", REALM)
         self._process = subprocess.Popen(
             ["krb5kdc", "-n"],
             env={**os.environ, **self.environment},
@@ -63,8 +71,8 @@ class Kdc:
     def keytab(self, principal: str) -> Path:
         """A new principal's."""
         path = self.folder / f"{principal.replace('/', '-')}.keytab"
-        self._run("kadmin.local", "addprinc", "-randkey", principal)
-        self._run("kadmin.local", "ktadd", "-k", str(path), principal)
+        self.run("kadmin.local", "addprinc", "-randkey", principal)
+        self.run("kadmin.local", "ktadd", "-k", str(path), principal)
         return path
 
     def stop(self) -> None:
@@ -72,7 +80,81 @@ class Kdc:
         self._process.terminate()
         self._process.communicate()
 
-    def _run(self, *command: str) -> None:
+    def run(self, *command: str) -> str:
+        """What a program of Kerberos says."""
         environment = {**os.environ, **self.environment}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@dataclass(frozen=True)
+class Kerberized:
+    """A broker that asks for Kerberos, and its KDC; the process's environment has the way to it.
+
+    Attributes:
+        ports: by the service's name.
+        plain: the address of the listener that asks nobody.
+    """
+
+    kdc: Kdc
+    ports: dict[str, int]
+    plain: str
+
+    def properties(self, jaas: str, service: str = "kafka") -> dict[str, str]:
+        """Java's properties of a client.
+
+        Args:
+            jaas: the options of the login module.
+        """
+        return {
+            "bootstrap.servers": f"localhost:{self.ports[service]}",
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "GSSAPI",
+            "sasl.kerberos.service.name": service,
+            "sasl.jaas.config": f"{LOGIN} {jaas};",
+        }
+
+    def log_in(self, keytab: Path, principal: str) -> None:
+        """Let the user have a ticket."""
+        self.kdc.run("kinit", "-kt", str(keytab), principal)
+
+    def log_out(self) -> None:
+        """Take the tickets away."""
+        self.kdc.run("kdestroy", "-A", "-q")
+
+    def tickets(self) -> str:
+        """Whose there are."""
+        return self.kdc.run("klist")
+
+
+@contextmanager
+def kerberized(folder: Path) -> Iterator[Kerberized]:
+    """The broker for the time of a block."""
+    with pytest.MonkeyPatch.context() as patched:
+        kdc = Kdc(folder)
+        for key, value in kdc.environment.items():
+            patched.setenv(key, value)
+        ports = dict(zip(SERVICES, free_ports(len(SERVICES)), strict=True))
+        addresses = ",".join(f"{name.upper()}://localhost:{port}" for name, port in ports.items())
+        properties: dict[str, str | int | bool] = {
+            "listeners": addresses,
+            "advertised.listeners": addresses,
+            "listener.security.protocol.map": ",".join(f"{name.upper()}:SASL_PLAINTEXT" for name in ports),
+        }
+        for name in ports:
+            start, principal = f"listener.name.{name}", f"{name}/localhost"
+            properties |= {
+                f"{start}.sasl.enabled.mechanisms": "GSSAPI",
+                f"{start}.sasl.kerberos.service.name": name,
+                f"{start}.gssapi.sasl.jaas.config": f"{LOGIN} useKeyTab=true storeKey=true doNotPrompt=true "
+                f'keyTab="{kdc.keytab(principal)}" principal="{principal}@{REALM}";',
+            }
+        with pytest.MonkeyPatch.context() as java:
+            java.setenv("JDK_JAVA_OPTIONS", f"-Djava.security.krb5.conf={kdc.config}")
+            kafka = EmbeddedKafka(properties=properties).start()
+        try:
+            yield Kerberized(kdc, ports, kafka.bootstrap_servers)
+        finally:
+            kafka.stop()
+            kdc.stop()

@@ -17,6 +17,7 @@ from unittest import mock
 
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -31,6 +32,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.embedded.wire import free_ports
+from kafka_sql.kafka.decision_log import LOG_TOPIC, make_log
+from kafka_sql.kafka.properties import to_librdkafka
 from tests.certificates import Party, authority, signed
 from tests.support import Topics, grant
 
@@ -50,7 +53,9 @@ LISTENERS = {
     "EXPIRED": "SSL",  # the broker's certificate has expired
     "ELSEWHERE": "SSL",  # the broker's certificate is for another host
     "ONLY_SCRAM": "SASL_SSL",
+    "SHORT": "SASL_PLAINTEXT",  # logins last SESSION_SECONDS (KIP-368), and only SCRAM-SHA-512 is known
 }
+SESSION_SECONDS = 2
 
 
 def quoted(text: str) -> str:
@@ -106,6 +111,33 @@ class Secured:
         for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             wanted = UserScramCredentialUpsertion(user, ScramCredentialInfo(kind, 4096), password.encode())
             self.admin.alter_user_scram_credentials([wanted])[user].result(30)
+
+    def allow_to_query(self, user: str, start: str) -> None:
+        """All that reading, writing and exactly-once take, with topics and transactional ids that begin so."""
+        if LOG_TOPIC not in self.admin.list_topics(timeout=30).topics:
+            make_log(to_librdkafka({"bootstrap.servers": self.kafka.bootstrap_servers}))
+        self.allow(user, ResourceType.TOPIC, f"{start}*", AclOperation.READ, AclOperation.WRITE)
+        self.allow(user, ResourceType.TOPIC, LOG_TOPIC, AclOperation.READ, AclOperation.WRITE)
+        self.allow(user, ResourceType.TRANSACTIONAL_ID, f"{start}*", AclOperation.WRITE)
+
+    def forbid(self, user: str) -> None:
+        """Take all that was granted away, and return when the broker goes by that."""
+        rules = AclBindingFilter(
+            ResourceType.ANY,
+            None,
+            ResourcePatternType.ANY,
+            f"User:{user}",
+            None,
+            AclOperation.ANY,
+            AclPermissionType.ANY,
+        )
+        self.admin.delete_acls([rules])[rules].result(30)
+        while self.admin.describe_acls(rules).result(30):
+            pass  # each question waits for the broker's answer
+
+    def table(self, properties: Mapping[str, str], topic: str, **more: str) -> str:
+        """The WITH clause of a JSON table with these properties of a client."""
+        return self.topics.with_options(topic, **{f"properties.{k}": v for k, v in properties.items()}, **more)
 
     def allow(self, user: str, resource: ResourceType, name: str, *operations: AclOperation) -> None:
         """Grant operations on what has this name; on what begins so where it ends with '*'."""
@@ -239,6 +271,11 @@ def _settings(folder: Path, ports: Mapping[str, int], tokens: Tokens) -> dict[st
     found |= {
         "listener.name.only_scram.sasl.enabled.mechanisms": "SCRAM-SHA-512",
         "listener.name.only_scram.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+    }
+    found |= {
+        "listener.name.short.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.short.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+        "listener.name.short.scram-sha-512.connections.max.reauth.ms": SESSION_SECONDS * 1000,
     }
     for name in ("sasl", "both"):
         start = f"listener.name.{name}"

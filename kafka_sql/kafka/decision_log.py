@@ -17,9 +17,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, TransactionError
+from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.cluster import _ADMIN_KEYS, Cluster
-from kafka_sql.kafka.properties import API_TIMEOUT, resolved
+from kafka_sql.kafka.cluster import Cluster
+from kafka_sql.kafka.properties import API_TIMEOUT, changeable, resolved
 from kafka_sql.options.references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
@@ -59,9 +60,11 @@ class LogWriter:
             config: librdkafka's, with references to secrets, which are resolved here.
         """
         self._config, self._id, self._wait = config, transactional_id, patience(config)
-        self._producer = _client(
+        self._settings = _settings(config)
+        self._producer = _made(
             Producer,
             config,
+            self._settings,
             {
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": _TIMEOUT_MS,
@@ -72,6 +75,10 @@ class LogWriter:
                 "reconnect.backoff.ms": 10,
             },
         )
+
+    def is_old(self) -> bool:
+        """Whether its login has changed since it was made: its next connection would be refused."""
+        return changeable(self._config) and _settings(self._config) != self._settings
 
     def fence(self) -> None:
         """End all older writers, whose open transactions are aborted.
@@ -115,7 +122,7 @@ class LogWriter:
 
     def _error(self, what: str, e: KafkaException) -> BrokerError:
         error: KafkaError = e.args[0]
-        why = masked(str(error.str()), self._config, resolved(self._config))
+        why = masked(str(error.str()), self._config, self._settings)
         kind = AuthorizationError if error.code() in _FORBIDDEN else TransactionError
         return kind(
             f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {why} "
@@ -217,7 +224,7 @@ def make_log(config: Mapping[str, str]) -> None:
     Raises:
         BrokerError: the brokers refuse.
     """
-    admin = _client(AdminClient, {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, {})
+    admin = _client(AdminClient, admin_config(config), {})
     try:
         known = admin.list_topics(timeout=patience(config))
         if LOG_TOPIC in known.topics:
@@ -246,10 +253,17 @@ def make_log(config: Mapping[str, str]) -> None:
 
 
 def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
-    given = resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
+    return _made(kind, config, _settings(config), own)
+
+
+def _settings(config: Mapping[str, str]) -> dict[str, str]:
+    return resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
+
+
+def _made(kind: Any, config: Mapping[str, str], settings: Mapping[str, str], own: Mapping[str, Any]) -> Any:
     try:
-        client = kind({**given, **own, "logger": _QUIET})
+        client = kind({**settings, **own, "logger": _QUIET})
     except KafkaException as e:
-        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, given)}.") from None
+        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, settings)}.") from None
     client.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
     return client

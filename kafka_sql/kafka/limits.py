@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource
 
+from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.cluster import _ADMIN_KEYS
 from kafka_sql.kafka.decision_log import _client
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -17,7 +17,7 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 
 def broker_setting(config: Mapping[str, str], name: str) -> str | None:
     """A setting of one of the brokers; None where it may not be seen, as on managed clusters."""
-    admin = _client(AdminClient, {k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, {})
+    admin = _client(AdminClient, admin_config(config), {})
     try:
         nodes = admin.list_topics(timeout=patience(config)).brokers
         resource = ConfigResource(ConfigResource.Type.BROKER, str(min(nodes)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
 
 from kafka_sql.kafka.cluster import Cluster
 
@@ -45,14 +46,14 @@ def topic_facts(cluster: Cluster, topics: Sequence[str]) -> dict[str, TopicFacts
     """
     if not topics:
         return {}
-    futures = cluster._ask(
-        lambda: cluster._admin.describe_topics(
-            TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=cluster._wait
-        )
+    admin, named = cluster.admin(), TopicCollection(list(topics))
+    futures = admin.ask(
+        lambda api: api.describe_topics(named, include_authorized_operations=True, request_timeout=admin.wait)
     )
     found = {}
     for topic in topics:
-        told = cluster._ask(futures[topic].result)
+        with admin.named():
+            told = futures[topic].result()
         leaderless = tuple(p.id for p in told.partitions if p.leader is None or p.leader.id < 0)
         behind = tuple(p.id for p in told.partitions if len(p.isr) < len(p.replicas))
         found[topic] = TopicFacts(
@@ -72,16 +73,16 @@ def group_rights(cluster: Cluster, group: str) -> frozenset[str] | None:
         AuthorizationError: not even see it.
         BrokerError: the brokers do not answer.
     """
-    return _names(cluster._ask(lambda: _described(cluster, group)).authorized_operations)
+    admin = cluster.admin()
+    return _names(admin.ask(lambda api: _described(api, group, admin.wait)).authorized_operations)
 
 
-def _described(cluster: Cluster, group: str) -> Any:
-    deadline = time.monotonic() + cluster._wait
+def _described(api: AdminClient, group: str, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
     while True:
         try:
-            return cluster._admin.describe_consumer_groups(
-                [group], include_authorized_operations=True, request_timeout=cluster._wait
-            )[group].result()
+            answers = api.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=seconds)
+            return answers[group].result()
         except KafkaException as e:
             if e.args[0].code() not in _PASSING or time.monotonic() > deadline:
                 raise

@@ -68,12 +68,13 @@ def _create(cluster: Cluster, topic: str, wanted: TopicSettings, table: str, new
     )
     where = f"Table '{table}': topic '{topic}' cannot be created ('sink.topic.create' = 'true')"
     try:
-        with cluster._named():
+        admin = cluster.admin()
+        with admin.named():
             try:
-                cluster._admin.create_topics([request], request_timeout=cluster._wait)[topic].result()
+                admin.api.create_topics([request], request_timeout=admin.wait)[topic].result()
             except KafkaException as e:
                 error: KafkaError = e.args[0]
-                why = cluster._shown(str(error.str()))
+                why = admin.shown(str(error.str()))
                 if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     return False
                 if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
@@ -102,7 +103,7 @@ _OPTIONS: Final = {
 
 def _await_topics(cluster: Cluster, topics: list[str]) -> None:
     """Return when the cluster tells of the topics and their leaders; after its patience, what comes next says why."""
-    deadline = time.monotonic() + cluster._wait
+    deadline = time.monotonic() + cluster.admin().wait
     while topics and time.monotonic() < deadline:
         known = cluster.topics()
         if all(t in known and all(p.leader >= 0 for p in known[t].partitions.values()) for t in topics):
@@ -127,8 +128,8 @@ def _compare(cluster: Cluster, topic: str, found: TopicMetadata, wanted: TopicSe
     if not wanted.config:
         return
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    futures = cluster._admin.describe_configs([resource], request_timeout=cluster._wait)
-    config = cluster._ask(futures[resource].result)
+    admin = cluster.admin()
+    config = admin.ask(lambda api: api.describe_configs([resource], request_timeout=admin.wait)[resource].result())
     for key, value in wanted.config.items():
         if key not in config:
             raise InvalidOptionError(f"Table '{table}': option 'sink.topic.config.{key}' is no setting of a topic.")

@@ -9,6 +9,8 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
 from tests.brokers import finalize_features, use_version
+from tests.kdc import Kerberized, kerberized
+from tests.secured import Secured, secured_broker
 from tests.support import Topics
 from tests.writers import Sink
 
@@ -22,6 +24,20 @@ def impatient() -> Iterator[Topics]:
         with EmbeddedKafka(properties={often: 200, "log.cleaner.backoff.ms": 200}) as kafka:
             finalize_features(kafka)
             yield Topics(kafka.bootstrap_servers)
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """One broker that asks who one is, for the whole run."""
+    with secured_broker(tmp_path_factory.mktemp("secured")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def kerberos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerberized]:
+    """One KDC, and a broker that knows it."""
+    with kerberized(tmp_path_factory.mktemp("kerberos")) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,17 +24,11 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.table import Column, Table
 from tests.registries import register
-from tests.secured import Secured, secured_broker
+from tests.secured import Secured
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 SCHEMA = pa.schema([("id", pa.int64())])
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    with secured_broker(tmp_path_factory.mktemp("secured")) as broker:
-        yield broker
 
 
 def declared(properties: dict[str, str], topic: str, **options: str) -> Definition:
@@ -94,26 +87,26 @@ def test_all_is_well(topics: Topics) -> None:
 
 
 def test_rights_that_are_missing(secured: Secured) -> None:
-    topic = secured.topics.create_named("seen")
+    topic = secured.topics.create_named("checked")
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
     given = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
     faults = failed(declared(given, topic, **EXACTLY_ONCE))
     assert faults.keys() == {
-        "read 'seen'", "write 'seen'", "group", "transactional id of tasks", "transactional id of the driver",
+        "read 'checked'", "write 'checked'", "group", "transactional id of tasks", "transactional id of the driver",
     }  # fmt: skip
-    assert "Grant READ on the topic" in faults["read 'seen'"]
-    assert "Grant WRITE on the topic" in faults["write 'seen'"]
+    assert "Grant READ on the topic" in faults["read 'checked'"]
+    assert "Grant WRITE on the topic" in faults["write 'checked'"]
     assert "properties.group.id" in faults["group"]
     assert "needs WRITE and DESCRIBE on the transactional ids" in faults["transactional id of tasks"]
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.READ)
     secured.allow("user", ResourceType.GROUP, "locked", AclOperation.READ)
     secured.allow("user", ResourceType.TRANSACTIONAL_ID, "shop*", AclOperation.WRITE, AclOperation.DESCRIBE)
-    assert failed(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'seen'"}
+    assert failed(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
 def test_who_may_not_enter(secured: Secured) -> None:
     given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
-    faults = failed(declared(given, "seen"))
+    faults = failed(declared(given, "checked"))
     assert list(faults) == ["authentication"]
     assert "Look at 'properties.sasl.jaas.config'" in faults["authentication"]
     assert "planted-4711" not in faults["authentication"]

@@ -136,7 +136,7 @@ def test_a_task_reads_in_its_rack(
 # -- on executors ----------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-import json, sys, time
+import json, os, signal, sys, threading, time
 import kafka_sql
 from pyspark.sql import SparkSession
 
@@ -159,8 +159,12 @@ brokers = [mbeans(pid) for pid in pids]
 name = jvm.javax.management.ObjectName(f"kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec,topic={topic}")
 
 
+def sent_by(broker):
+    return broker.getAttribute(name, "Count") if broker.isRegistered(name) else 0
+
+
 def sent():
-    return [broker.getAttribute(name, "Count") if broker.isRegistered(name) else 0 for broker in brokers]
+    return [sent_by(broker) for broker in brokers]
 
 
 spark.sql(f'''CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'format' = 'json',
@@ -170,7 +174,24 @@ spark.sql(f'''CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = '{to
 before = sent()
 rows = spark.sql("SELECT count(*), count(DISTINCT a) FROM t").collect()[0]
 after = sent()
-print(json.dumps({"rows": list(rows), "sent": [b - a for a, b in zip(before, after)]}))
+found = {"rows": list(rows), "sent": [b - a for a, b in zip(before, after)]}
+
+
+def kill_while_it_sends():
+    while sent_by(brokers[1]) == after[1]:
+        time.sleep(0.01)  # the broker has no event for it
+    os.kill(pids[1], signal.SIGKILL)
+
+
+killer = threading.Thread(target=kill_while_it_sends)
+killer.start()
+# many small fetches, so that it dies long before the end
+rows = spark.sql('''SELECT count(*), count(DISTINCT a) FROM t /*+ OPTIONS(
+  'properties.queued.max.messages.kbytes' = '256', 'properties.max.partition.fetch.bytes' = '20000',
+  'properties.fetch.max.bytes' = '1048576', 'properties.statistics.interval.ms' = '0') */''').collect()[0]
+killer.join()
+found |= {"rows after the kill": list(rows), "sent by the leader then": sent_by(brokers[0]) - after[0]}
+print(json.dumps(found))
 spark.stop()
 """
 
@@ -185,7 +206,9 @@ def test_executors_of_two_racks(cluster: Racks, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["rows"] == [COUNT, COUNT]
+    print(found)
+    assert found["rows"] == found["rows after the kill"] == [COUNT, COUNT]
+    assert found["sent by the leader then"] > 0
     leader, b, c = found["sent"]
     assert leader == 0
     assert b > BYTES / 4

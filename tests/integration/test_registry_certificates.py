@@ -54,3 +54,11 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
             write("json-confluent", trust)
         assert settings.asked == asked
+        # a store that is replaced is taken up by what is made from then on
+        (tmp_path / "other").mkdir()
+        strange, its_key = certificates(tmp_path / "other")
+        both.write_bytes(its_key.read_bytes() + strange.read_bytes())
+        with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
+            write("json-confluent", pem)
+        both.write_bytes(key.read_bytes() + certificate.read_bytes())
+        assert write("json-confluent", pem) == write("json-confluent", p12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,21 +27,19 @@ from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.kafka.split import Split
 from kafka_sql.kafka.topics import TopicSettings, ensure_topics
 from tests.certificates import STORE, jks, signed, trust_store
-from tests.secured import OAUTH, PASSWORD, SCRAM, Secured, secured_broker
+from tests.secured import OAUTH, PASSWORD, SCRAM, Secured
 
 pytestmark = pytest.mark.integration
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 RW = (AclOperation.READ, AclOperation.WRITE)
 
 
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    with secured_broker(tmp_path_factory.mktemp("secured")) as broker:
-        for user in ("user", "CN=user", "ANONYMOUS"):
-            broker.allow(user, ResourceType.TOPIC, "open-*", *RW)
-        broker.topics.create_named("open-topic")
-        broker.topics.create_named("locked")
-        yield broker
+@pytest.fixture(scope="module", autouse=True)
+def _rights(secured: Secured) -> None:
+    for user in ("user", "CN=user", "ANONYMOUS"):
+        secured.allow(user, ResourceType.TOPIC, "open-*", *RW)
+    secured.topics.create_named("open-topic")
+    secured.topics.create_named("locked")
 
 
 def works(properties: dict[str, str], topic: str = "open-topic") -> None:
@@ -349,13 +347,13 @@ def test_a_password_that_is_changed_is_taken_up(secured: Secured, tmp_path: Path
     given = {**secured.properties("SASL", "SCRAM-SHA-256"), "sasl.jaas.config": jaas}
     cluster = Cluster(to_librdkafka(given))
     assert "open-topic" in cluster.topics()
-    first = cluster._admin
+    first = cluster.admin()
     assert "open-topic" in cluster.topics()
-    assert cluster._admin is first  # nothing has changed
+    assert cluster.admin() is first  # nothing has changed
     secured.set_password("changing", "second-password")
     file.write_text("password=second-password\n")
     assert "open-topic" in cluster.topics()
-    assert cluster._admin is not first
+    assert cluster.admin() is not first
 
 
 def test_a_certificate_that_is_changed_is_taken_up(secured: Secured, tmp_path: Path) -> None:

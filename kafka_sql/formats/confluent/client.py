@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import random
 import threading
 import time
@@ -23,10 +24,24 @@ _TIMEOUT: Final = 10.0
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
-@functools.lru_cache(maxsize=64)
 def registry(settings: Settings) -> SchemaRegistry:
-    """The registry of these settings: one in a process, so that a schema is fetched once."""
+    """The registry of these settings: one in a process, so that a schema is fetched once; and another where a store's
+    file has been replaced.
+    """
+    return _registry(settings, tuple(map(_state, (settings.truststore, settings.keystore))))
+
+
+@functools.lru_cache(maxsize=64)
+def _registry(settings: Settings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
     return SchemaRegistry(settings)
+
+
+def _state(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(os.path.expanduser(file))
+    except OSError:
+        return None  # none is given; or its reader will say so
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class SchemaRegistry:

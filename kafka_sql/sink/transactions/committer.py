@@ -72,6 +72,8 @@ class Committer:
         raise contested(self.writer)
 
     def _commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
+        if self._owned is not None and self._owned.log.is_old():
+            self._owned = None
         try:
             self._owned = self._owned or own(self._config, self.writer, batch)
             todo = [m for m in messages if m.transaction is not None]

@@ -1,0 +1,85 @@
+#!/bin/sh
+# A Kafka client with Kerberos, which PyPI's wheels have not: librdkafka, confluent-kafka and gssapi, built once into a
+# folder of the user's cache, which is to stand before the environment's own in PYTHONPATH.
+#
+# Usage: kerberos.sh missing PYTHON    what this machine lacks, in one sentence; fails then
+#        kerberos.sh build PYTHON      does nothing where it has been built
+#        kerberos.sh site PYTHON       the folder
+#
+# LIBRDKAFKA may name a folder with librdkafka's source; else it is taken from an npm package, which holds it whole.
+set -eu
+
+PATH=$PATH:/usr/sbin:/sbin
+SOURCE=@confluentinc/kafka-javascript@1.10.1
+PACKAGES='build-essential pkg-config libssl-dev libcurl4-openssl-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev krb5-kdc krb5-admin-server krb5-user npm'
+
+header() {
+    printf '#include <%s>\n' "$1" | cc -I"$include" -E - >/dev/null 2>&1 || printf ' %s' "$1"
+}
+
+lacking() {
+    include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    for program in cc make pkg-config krb5-config krb5kdc kdb5_util kadmin.local kinit; do
+        command -v "$program" >/dev/null 2>&1 || printf ' %s' "$program"
+    done
+    [ -n "${LIBRDKAFKA:-}" ] || command -v npm >/dev/null 2>&1 || printf ' npm'
+    for name in Python.h openssl/ssl.h curl/curl.h sasl/sasl.h gssapi/gssapi.h; do
+        header "$name"
+    done
+    ls /usr/lib/*/sasl2/libgssapiv2.so* /usr/lib*/sasl2/libgssapiv2.so* 2>/dev/null | grep -q . ||
+        printf ' libgssapiv2.so (SASL)'
+}
+
+missing() {
+    found=$(lacking "$1")
+    [ -z "$found" ] && return
+    printf 'Kerberos is not tested, as this machine lacks:%s. Debian, Ubuntu: sudo apt install %s, and the headers of the Python in use.\n' "$found" "$PACKAGES"
+    exit 1
+}
+
+folder() {
+    cache=${KAFKA_SQL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kafka_sql}
+    printf '%s/kerberos-%s-%s' "$cache" "${SOURCE##*@}" "$("$1" -c 'import sys; print(sys.implementation.cache_tag)')"
+}
+
+build() {
+    python=$1 folder=$2 work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    source=${LIBRDKAFKA:-}
+    if [ -z "$source" ]; then
+        (cd "$work" && npm pack --silent "$SOURCE" >/dev/null && tar xzf ./*.tgz)
+        source=$work/package/deps/librdkafka
+    fi
+    cp -R "$source" "$work/librdkafka"
+    cd "$work/librdkafka"
+    ./configure --prefix="$folder" --enable-gssapi --enable-curl --disable-lz4-ext --disable-zstd
+    make -C src -j2
+    make -C src install
+    # 0xMMmmrrpp: the package's version is the library's
+    version=$(sed -n 's/^#define RD_KAFKA_VERSION *0x\([0-9a-f]*\).*/\1/p' src/rdkafka.h)
+    version=$("$python" -c 'import sys; n = int(sys.argv[1], 16); print(n >> 24, n >> 16 & 255, n >> 8 & 255, sep=".")' "$version")
+    # no cache: a wheel that was built for another folder would be taken
+    C_INCLUDE_PATH=$folder/include LIBRARY_PATH=$folder/lib LDFLAGS="-L$folder/lib -Wl,-rpath,$folder/lib" \
+        "$python" -m pip install --disable-pip-version-check --no-cache-dir --no-deps --target "$folder/site" \
+        --no-binary confluent-kafka "confluent-kafka==$version"
+    "$python" -m pip install --disable-pip-version-check --target "$folder/site" 'gssapi>=1.9'
+    touch "$folder/.built"
+}
+
+case ${1:-} in
+    missing) missing "$2" ;;
+    site) printf '%s/site\n' "$(folder "$2")" ;;
+    build)
+        place=$(folder "$2")
+        if [ ! -e "$place/.built" ]; then
+            missing "$2"
+            build "$2" "$place"
+        fi
+        ;;
+    *)
+        echo "kerberos.sh knows missing, build and site." >&2
+        exit 1
+        ;;
+esac
