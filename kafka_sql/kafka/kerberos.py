@@ -1,16 +1,22 @@
-"""Kerberos (SASL's GSSAPI): whether this machine's librdkafka has it."""
+"""Kerberos (SASL's GSSAPI): whether this machine's librdkafka has it, and what it may be given."""
 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from kafka_sql.errors import UnsupportedOptionError
+from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka import library
 
 _MECHANISM: Final = "GSSAPI"
+# librdkafka puts both into a shell's command, its default of sasl.kerberos.kinit.cmd: the principal without quotes
+_HARMLESS: Final = {
+    "sasl.kerberos.principal": re.compile(r"[\w.@/:+,=%][\w.@/:+,=%-]*"),
+    "sasl.kerberos.keytab": re.compile(r"[^\"$`\\\n]*"),
+}
 
 
 @cache
@@ -50,3 +56,21 @@ def check(config: Mapping[str, str]) -> None:
         "driver and on all executors. docs/security.md has the steps."
         + ("" if given else " For a user with a password: 'properties.sasl.mechanism' = 'PLAIN' or 'SCRAM-SHA-512'.")
     )
+
+
+def check_words(settings: Mapping[str, str]) -> None:
+    """Refuse a principal or a keytab that the shell would not take for a word.
+
+    Args:
+        settings: librdkafka's, with references resolved; no value of it is shown.
+
+    Raises:
+        InvalidOptionError: names the option.
+    """
+    for key, harmless in _HARMLESS.items():
+        if not harmless.fullmatch(settings.get(key, "x")):
+            raise InvalidOptionError(
+                f"Option 'properties.{key}', or its part of 'properties.sasl.jaas.config', has a character that is not "
+                "supported: it becomes part of a command, kinit's. Expected letters, digits and ._@/:+,=%- in a "
+                "principal, and neither quotes nor $, ` and \\ in the name of a keytab."
+            )

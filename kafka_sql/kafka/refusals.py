@@ -84,6 +84,12 @@ def _advice(words: str) -> str:
             "The token endpoint gave no token: look at 'properties.sasl.oauthbearer.token.endpoint.url', and at "
             "clientId and clientSecret in 'properties.sasl.jaas.config'"
         )
+    if "GSSAPI" in words:
+        return (
+            "Look at 'properties.sasl.kerberos.service.name', which must be the broker's, and at the keytab or the "
+            "ticket (kinit, klist) of 'properties.sasl.jaas.config'; the broker's principal must have the name by "
+            "which it is reached"
+        )
     if "handshake failed" in words and "SASL" in words:
         return (
             "Look at 'properties.sasl.mechanism' and 'properties.security.protocol': the listener may have other "

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from kafka_sql.errors import ConflictingOptionsError, KeyStoreError, MissingOptionError
+from kafka_sql.kafka import kerberos
 from kafka_sql.kafka.conversions import JAAS
 from kafka_sql.kafka.jaas import parse, to_librdkafka
 from kafka_sql.options.references import has_reference
@@ -65,6 +66,7 @@ def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
     found = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
     if settings.get(JAAS):
         found |= to_librdkafka(parse(settings[JAAS]))
+    kerberos.check_words(found)
     trust = _trusted(settings)
     if trust is not None:
         found["ssl.ca.pem"] = trust

@@ -16,7 +16,7 @@ from tests.secured import SCRAM, SESSION_SECONDS, Secured
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
-OFTEN = 30
+OFTEN = 10
 
 
 def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path) -> None:

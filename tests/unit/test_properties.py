@@ -11,7 +11,7 @@ import pytest
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
 from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate, Property
 from kafka_sql.kafka.kerberos import features
-from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.properties import resolved, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
@@ -217,6 +217,34 @@ def test_kerberos_says_what_to_install(given: dict[str, str]) -> None:
     with pytest.raises(UnsupportedOptionError, match=r"'properties.sasl.mechanism'.*Kerberos.*--enable-gssapi") as e:
         to_librdkafka({**SERVERS, "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka", **given})
     assert ("is missing" in str(e.value)) == (not given)
+
+
+@pytest.mark.parametrize(
+    ("login", "option"),
+    [
+        ('principal="alice;reboot"', "sasl.kerberos.principal"),
+        ('principal="-R"', "sasl.kerberos.principal"),
+        ('principal="a b"', "sasl.kerberos.principal"),
+        ('principal=""', "sasl.kerberos.principal"),
+        ('useKeyTab=true keyTab="/k$(reboot)"', "sasl.kerberos.keytab"),
+        ("useKeyTab=true keyTab='/k\\\";reboot;\\\"'", "sasl.kerberos.keytab"),
+    ],
+)
+def test_what_goes_to_a_shell_is_looked_at(login: str, option: str) -> None:
+    """librdkafka runs kinit by system()."""
+    given = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{option}'.*kinit") as e:
+        resolved(given)
+    assert "reboot" not in str(e.value)
+
+
+def test_principals_and_keytabs_as_they_are() -> None:
+    login = 'useKeyTab=true keyTab="/etc/my keys/alice-1.keytab" principal="HTTP/host-1.example@EXAMPLE.COM"'
+    found = resolved({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
+    assert found == {
+        "sasl.kerberos.principal": "HTTP/host-1.example@EXAMPLE.COM",
+        "sasl.kerberos.keytab": "/etc/my keys/alice-1.keytab",
+    }
 
 
 def test_unknown_property_names_the_nearest() -> None:
