@@ -20,7 +20,7 @@ from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.properties import API_TIMEOUT, changeable, resolved
+from kafka_sql.kafka.properties import API_TIMEOUT, login, resolved
 from kafka_sql.options.references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
@@ -60,11 +60,10 @@ class LogWriter:
             config: librdkafka's, with references to secrets, which are resolved here.
         """
         self._config, self._id, self._wait = config, transactional_id, patience(config)
-        self._settings = _settings(config)
-        self._producer = _made(
+        self._login = login(config)
+        self._producer = _client(
             Producer,
             config,
-            self._settings,
             {
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": _TIMEOUT_MS,
@@ -78,7 +77,7 @@ class LogWriter:
 
     def is_old(self) -> bool:
         """Whether its login has changed since it was made: its next connection would be refused."""
-        return changeable(self._config) and _settings(self._config) != self._settings
+        return login(self._config) != self._login
 
     def fence(self) -> None:
         """End all older writers, whose open transactions are aborted.
@@ -122,7 +121,7 @@ class LogWriter:
 
     def _error(self, what: str, e: KafkaException) -> BrokerError:
         error: KafkaError = e.args[0]
-        why = masked(str(error.str()), self._config, self._settings)
+        why = masked(str(error.str()), self._config, resolved(self._config))
         kind = AuthorizationError if error.code() in _FORBIDDEN else TransactionError
         return kind(
             f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {why} "
@@ -253,17 +252,10 @@ def make_log(config: Mapping[str, str]) -> None:
 
 
 def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
-    return _made(kind, config, _settings(config), own)
-
-
-def _settings(config: Mapping[str, str]) -> dict[str, str]:
-    return resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
-
-
-def _made(kind: Any, config: Mapping[str, str], settings: Mapping[str, str], own: Mapping[str, Any]) -> Any:
+    given = resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
     try:
-        client = kind({**settings, **own, "logger": _QUIET})
+        client = kind({**given, **own, "logger": _QUIET})
     except KafkaException as e:
-        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, settings)}.") from None
+        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, given)}.") from None
     client.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
     return client

@@ -43,7 +43,8 @@ def at_time(milliseconds: int) -> OffsetSpec:
     Args:
         milliseconds: since 1970-01-01 UTC.
     """
-    return OffsetSpec.for_timestamp(max(milliseconds, 0))  # Kafka takes negative ones for positions
+    found: OffsetSpec = OffsetSpec.for_timestamp(max(milliseconds, 0))  # Kafka takes negative ones for positions
+    return found
 
 
 class Question:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -94,9 +95,25 @@ def resolved(config: Mapping[str, str]) -> dict[str, str]:
     return security.for_librdkafka(resolve_all(config, "properties."))
 
 
-def changeable(config: Mapping[str, str]) -> bool:
-    """Whether a client that is made of the configuration later may be another: it names files or references."""
-    return any(config.get(key) for key in security.FILES) or any(map(has_reference, config.values()))
+def login(config: Mapping[str, str]) -> tuple[object, ...]:
+    """What the configuration's references name and its files are now. Where that differs from when a client was made,
+    the client is to be made anew. Only to be compared: it holds secrets.
+
+    Raises:
+        SecretReferenceError: as ``resolved``.
+    """
+    named = resolve_all({key: value for key, value in config.items() if has_reference(value)}, "properties.")
+    files = [named.get(key) or config[key] for key in security.FILES if config.get(key)]
+    return tuple(named.values()), tuple(map(_content, files))
+
+
+def _content(path: str) -> tuple[int, int, int] | None:
+    """Which content a file has, without reading it; None where it cannot be told, which who reads it will say."""
+    try:
+        found = os.stat(os.path.expanduser(path))
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _carried(key: str, value: str) -> dict[str, str]:

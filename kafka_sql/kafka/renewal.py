@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_sql.kafka.admin import Admin, admin_config
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.properties import changeable, resolved
+from kafka_sql.kafka.properties import login, resolved
 
 
 class Renewal:
@@ -26,7 +26,7 @@ class Renewal:
         """
         self._config, self._wait = admin_config(config), patience(config)
         self._kept: list[tuple[Admin, Collection[Future[Any]]]] = []
-        self._admin = self._made(resolved(self._config))
+        self._admin = self._made()
 
     def admin(self) -> Admin:
         """The client, with what its references and files say now.
@@ -35,15 +35,14 @@ class Renewal:
         """
         # here and not where an answer comes: librdkafka cannot be ended from a thread of its own
         self._kept = [(admin, answers) for admin, answers in self._kept if not all(a.done() for a in answers)]
-        if changeable(self._config):
-            settings = resolved(self._config)
-            if settings != self._admin.settings:
-                self._admin = self._made(settings)
+        if login(self._config) != self._login:
+            self._admin = self._made()
         return self._admin
 
     def keep(self, admin: Admin, answers: Collection[Future[Any]]) -> None:
         """Hold a client until answers are there that nobody waits for."""
         self._kept.append((admin, answers))
 
-    def _made(self, settings: Mapping[str, str]) -> Admin:
-        return Admin(self._config, settings, self._wait)
+    def _made(self) -> Admin:
+        self._login = login(self._config)
+        return Admin(self._config, resolved(self._config), self._wait)

@@ -11,7 +11,7 @@ import pytest
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.certificates import signed
-from tests.reading import Streaming, declared
+from tests.reading import Streaming, commit, declared
 from tests.secured import SCRAM, SESSION_SECONDS, Secured
 from tests.support import Topics
 
@@ -25,6 +25,7 @@ def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path)
     topics.put(topic, b"x", b"y")
     file.write_text("name=first\n")
     cluster = Cluster(to_librdkafka({"bootstrap.servers": topics.bootstrap, "client.id": f"${{file:{file}:name}}"}))
+    commit(topics, "rotating", {(topic, 0): 0})  # so that there is a coordinator
     before = cluster.admin()
     for number in range(OFTEN):
         file.write_text(f"name=client-{number}\n")
@@ -32,11 +33,11 @@ def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path)
         assert cluster.admin() is not before
         before = cluster.admin()
         file.write_text(f"name=committer-{number}\n")
-        commit = cluster.commit("rotating", {(topic, 0): number})
+        committing = cluster.commit("rotating", {(topic, 0): number})
         newest = cluster.newest([(topic, 0)])
         file.write_text(f"name=reader-{number}\n")
         assert topic in cluster.topics()
-        commit.result(60)
+        committing.result(60)
         assert newest() is not None
         assert cluster.committed("rotating", [(topic, 0)]) == {(topic, 0): number}
 
@@ -87,6 +88,7 @@ class Running:
         assert [m.value() for m in found] == [b'{"a":%d}' % i for i in range(self._count)]
 
 
+@pytest.mark.long  # the next one is its sample
 def test_a_password_under_a_running_query(secured: Secured, spark: Any, sql: Any, tmp_path: Path) -> None:
     """By a listener that asks for the login again and again, so that a client with an old one does not last."""
     users, secrets = ("first", "second"), tmp_path / "secrets.properties"

@@ -29,7 +29,7 @@ def test_queries(secured: Secured, sql: Any, spark: Any, tmp_path: Path, listene
     name = f"{listener}_{mechanism}".lower().replace("-", "_")
     for user in ("user", "CN=user"):
         secured.allow_to_query(user, "query-")
-    tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("source", "target")}
+    tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("origin", "goal")}
     for end, topic in tables.items():
         options = {
             "sink.delivery-guarantee": "exactly-once",
@@ -38,13 +38,13 @@ def test_queries(secured: Secured, sql: Any, spark: Any, tmp_path: Path, listene
         }
         with_options = secured.table(secured.properties(listener, mechanism), topic, **options)
         sql(f"CREATE TEMPORARY TABLE {end} (a INT) {with_options}")
-    sql("INSERT INTO source VALUES (1), (2)")
-    assert sorted(sql("SELECT a FROM source").collect()) == [(1,), (2,)]
+    sql("INSERT INTO origin VALUES (1), (2)")
+    assert sorted(sql("SELECT a FROM origin").collect()) == [(1,), (2,)]
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
     sql("SET 'execution.runtime-mode' = 'streaming'")
-    (row,) = sql("INSERT INTO target SELECT a * 10 AS a FROM source").collect()
+    (row,) = sql("INSERT INTO goal SELECT a * 10 AS a FROM origin").collect()
     query = spark.streams.get(row[0])
     query.processAllAvailable()
     query.stop()
-    written = secured.topics.take(tables["target"], 2, **{"isolation.level": "read_committed"})
+    written = secured.topics.take(tables["goal"], 2, **{"isolation.level": "read_committed"})
     assert sorted(str(m.value()) for m in written) == ["b'{\"a\":10}'", "b'{\"a\":20}'"]

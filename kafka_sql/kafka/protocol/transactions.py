@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, resolved
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, login, resolved
 from kafka_sql.kafka.protocol import requests, witness
 from kafka_sql.kafka.protocol.answers import OLDEST, PASSING, Passing, fine, require
 from kafka_sql.kafka.protocol.connection import Address, Connection
@@ -67,6 +67,7 @@ class Transactions:
         self._config = config
         self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
         self._open: dict[Address, Connection] = {}
+        self._login: tuple[object, ...] = ()
         self._coordinators: dict[str, Address] = {}
 
     def close(self) -> None:
@@ -252,6 +253,8 @@ class Transactions:
             BrokerUnreachableError: it did not pass.
         """
         deadline, pause = time.monotonic() + self._wait, _PAUSE
+        if self._open and login(self._config) != self._login:
+            self.close()  # its user may not be let in, or not be allowed, any more
         while True:
             try:
                 return ask()
@@ -285,6 +288,7 @@ class Transactions:
 
     def _connection(self, address: Address) -> Connection:
         if address not in self._open:
+            self._login = login(self._config)
             settings = resolved(self._config)
             try:
                 self._open[address] = Connection(address, settings)
