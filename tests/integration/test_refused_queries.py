@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,25 +59,16 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def refused(secured: Secured, spark: Any) -> dict[str, str]:
-    """What came of each; all at once, as most of the time is waiting."""
+SAMPLE = ("a wrong password, reading", "a topic, writing", "a transactional id")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _topics(secured: Secured) -> None:
     for topic in ("refused-all", "refused-seen", "refused-hidden"):
         secured.topics.create_named(topic)
     secured.topics.put("refused-seen", b'{"a": 1}')
     secured.allow("user", ResourceType.TOPIC, "refused-all*", AclOperation.READ, AclOperation.WRITE)
     secured.allow("user", ResourceType.TOPIC, "refused-seen", AclOperation.DESCRIBE)
-
-    def ask(number: int, case: Case) -> str:
-        properties = secured.properties(case.listener, "" if case.listener == "EXPIRED" else "SCRAM-SHA-512")
-        if case.wrong_password:
-            properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG)
-        name = f"refused_{number}"
-        spark.sql(f"CREATE TEMPORARY TABLE {name} (a INT) {secured.table(properties, case.topic, **case.more)}")
-        return said(lambda: spark.sql(case.statement.format(name)).collect())
-
-    with ThreadPoolExecutor(len(CASES)) as pool:
-        return dict(zip(CASES, pool.map(ask, range(len(CASES)), CASES.values()), strict=True))
 
 
 def said(query: Callable[[], object]) -> str:
@@ -90,12 +80,19 @@ def said(query: Callable[[], object]) -> str:
     return f"no error, but {found}"
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_refused(name: str, refused: dict[str, str]) -> None:
-    assert re.search(CASES[name].words, refused[name]), refused[name]
-    assert WRONG not in refused[name]
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.long) for n in CASES])
+def test_refused(secured: Secured, sql: Any, name: str) -> None:
+    case = CASES[name]
+    properties = secured.properties(case.listener, "" if case.listener == "EXPIRED" else "SCRAM-SHA-512")
+    if case.wrong_password:
+        properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG)
+    sql(f"CREATE TEMPORARY TABLE refused (a INT) {secured.table(properties, case.topic, **case.more)}")
+    words = said(lambda: sql(case.statement.format("refused")).collect())
+    assert re.search(case.words, words), words
+    assert WRONG not in words
 
 
+@pytest.mark.long
 def test_a_stream(secured: Secured, sql: Any, spark: Any, tmp_path: Path) -> None:
     secured.topics.create_named("refused-stream")
     secured.allow_to_query("user", "refused-stream")
