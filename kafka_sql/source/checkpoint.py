@@ -1,10 +1,12 @@
 """A stream's offset as Spark's checkpoint keeps it: readable JSON with a version.
 
-    {"version": 2, "offsets": {"orders": {"0": 42, "1": 17}}, "starts": {"orders": {"1": 5}}, "stops": {...}}
+    {"version": 2, "offsets": {"orders": {"0": 42, "1": 17}}, "starts": {"orders": {"1": 5}}, "stops": {...},
+     "ids": {"orders": "rVp9..."}}
 
 ``offsets`` is the next offset of each partition. ``starts`` says where partitions begin that the offset before this
 one did not know: a new partition, and in the first batch all of them. Spark does not keep where a query started, so a
-first batch that is read again after a crash has it from here. ``stops`` says where a bounded read ends.
+first batch that is read again after a crash has it from here. ``stops`` says where a bounded read ends. ``ids`` says
+which topics of these names are meant: one that is deleted and made anew has another (Kafka's topic id, KIP-516).
 
 Version 1 had no number and nothing but the offsets: ``{"orders": {"0": 42, "1": 17}}``.
 """
@@ -30,11 +32,13 @@ class Progress:
         offsets: the next offset of each partition.
         starts: where the partitions begin that are new in it.
         stops: where a bounded read ends; a partition that is not here has no end.
+        ids: of the topics, as far as they are known.
     """
 
     offsets: Offsets
     starts: Offsets = field(default_factory=dict)
     stops: Offsets = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def positions(self) -> dict[Position, int]:
@@ -45,7 +49,9 @@ class Progress:
 def to_json(progress: Progress, **more: Any) -> dict[str, Any]:
     """What Spark keeps; equal progress gives equal text, as Spark compares texts."""
     parts = {"offsets": progress.offsets, "starts": progress.starts, "stops": progress.stops}
-    told = {name: nested(offsets) for name, offsets in parts.items() if offsets or name == "offsets"}
+    told: dict[str, Any] = {name: nested(offsets) for name, offsets in parts.items() if offsets or name == "offsets"}
+    if progress.ids:
+        told["ids"] = dict(sorted(progress.ids.items()))
     return {"version": VERSION, **told, **more}
 
 
@@ -65,7 +71,8 @@ def from_json(kept: Any) -> Progress:
         )
     try:
         parts = {"offsets": kept} if version == 1 else {n: kept.get(n, {}) for n in ("offsets", "starts", "stops")}
-        return Progress(**{name: flat(offsets) for name, offsets in parts.items()})
+        ids = {} if version == 1 else {str(topic): str(said) for topic, said in kept.get("ids", {}).items()}
+        return Progress(**{name: flat(offsets) for name, offsets in parts.items()}, ids=ids)
     except (AttributeError, TypeError, ValueError) as e:
         raise CheckpointError(
             f"The checkpoint's offset {str(kept)[:200]} is none of a Kafka table. It belongs to another query: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Mapping
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
@@ -30,8 +31,13 @@ def batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stop
     return held(definition, cluster, {**known, **cluster.earliest(new)}, stops)
 
 
-def going_on(definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+def going_on(
+    definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets, others: Collection[str] = ()
+) -> tuple[Offsets, Offsets]:
     """How a stream goes on from the offsets of its checkpoint to the ends of the partitions that there are now.
+
+    Args:
+        others: topics that are other ones than those of the checkpoint, by their ids.
 
     Returns:
         the ends; and where partitions begin anew whose topic was recreated, which needs 'scan.missing-topics' =
@@ -43,11 +49,11 @@ def going_on(definition: Definition, cluster: Cluster, offsets: Offsets, ends: O
     behind = [p for p, at in offsets.items() if p in ends and ends[p] < at]
     # a transaction that is open keeps the last stable offset behind what was read when transactions did not matter
     marks = cluster.high_watermarks(behind)
-    stays = {p: offsets[p] for p in behind if marks[p] >= offsets[p]}
+    stays = {p: offsets[p] for p in behind if marks[p] >= offsets[p] and p[0] not in others}
     ends = {**ends, **stays}
-    check_progress(definition, offsets, ends)
+    check_progress(definition, offsets, ends, others)
     gone = sorted(p for p in offsets if p not in ends)
-    recreated = sorted(p for p in behind if p not in stays)
+    recreated = sorted(p for p in offsets if p in ends and (p[0] in others or (p in behind and p not in stays)))
     for words, places in (("are not read any more", gone), ("were recreated and are read from the start", recreated)):
         if places:
             said = ", ".join(f"{t}[{p}]" for t, p in places)
@@ -55,10 +61,18 @@ def going_on(definition: Definition, cluster: Cluster, offsets: Offsets, ends: O
     return ends, cluster.earliest(recreated)
 
 
-def check_progress(definition: Definition, starts: Offsets, stops: Offsets) -> None:
+def others(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+    """The topics whose ids are other ones now; of which one id is unknown, nobody can say."""
+    return {topic for topic, said in before.items() if now.get(topic, said) != said}
+
+
+def check_progress(definition: Definition, starts: Offsets, stops: Offsets, others: Collection[str] = ()) -> None:
     """Check that a stream goes on where its checkpoint says, in the topics that it is about.
 
     With 'scan.missing-topics' = 'ignore' it may forget what is gone, but one partition at least must be the same.
+
+    Args:
+        others: as in ``going_on``.
 
     Raises:
         OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since; its offsets mean
@@ -79,8 +93,9 @@ def check_progress(definition: Definition, starts: Offsets, stops: Offsets) -> N
         return
     for (topic, partition), start in sorted(starts.items()):
         stop = stops.get((topic, partition))
-        if stop is None or stop < start:
+        if stop is None or stop < start or topic in others:
             found = "it does not exist any more" if stop is None else f"it ends at {stop}"
+            found = found if stop is None or stop < start else "the topic has another id"
             raise OffsetError(
                 f"{topic}[{partition}]@{start}: the checkpoint goes on from here, but {found}. The topic was deleted "
                 "or recreated. To read the new one, start with another 'pipeline.name' (or an empty checkpoint "

@@ -11,6 +11,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster, Position
 from kafka_sql.kafka.sizes import bytes_per_offset
 from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_ids import topic_ids
 from kafka_sql.options import connector as opt
 from kafka_sql.source.admission import backlogs, limits, offsets_within, share
 from kafka_sql.source.bounds import stop_offsets
@@ -19,7 +20,7 @@ from kafka_sql.source.clients import ENUMERATOR, reading_config
 from kafka_sql.source.commits import Commits
 from kafka_sql.source.enumerate import splits
 from kafka_sql.source.partitions import Discovery
-from kafka_sql.source.progress import batch_starts, check_progress, going_on
+from kafka_sql.source.progress import batch_starts, check_progress, going_on, others
 from kafka_sql.source.startup import start_offsets, startup_mode, within
 
 _GUESS = 1000.0  # bytes of a record that nothing is known of
@@ -43,6 +44,8 @@ class Stream:
         self._beginning: Progress | None = None
         self._renewal: Mapping[Position, int] = {}  # of a bounded stream that was started again
         self._ends: Mapping[Position, int] = {}
+        self._found: list[Position] | None = None  # the partitions of the last look
+        self._ids: Mapping[str, str] = {}  # of their topics
         self._fixed: Mapping[Position, int] | None = None  # Trigger.AvailableNow: the ends of the query
         self._sizes: dict[Position, float] = {}
         self._ask_newest: Callable[[], int | None] | None = None
@@ -65,7 +68,8 @@ class Stream:
             positions = self._positions()
             stops = stop_offsets(self._definition, self._client(), positions)
             starts = start_offsets(self._definition, self._client(), positions)
-            self._beginning = Progress({}, within(self._definition, self._client(), starts, stops), stops or {})
+            starts = within(self._definition, self._client(), starts, stops)
+            self._beginning = Progress({}, starts, stops or {}, self._ids)
         return self._beginning
 
     def fix_ends(self) -> None:
@@ -77,9 +81,10 @@ class Stream:
         if startup_mode(self._definition) == opt.LATEST:
             self.beginning()  # PySpark 4.1 asks for it after the end; it must not be later
         if not self._is_bounded:
-            return Progress(self._latest())
+            latest = self._latest()
+            return Progress(latest, ids=self._ids)
         progress = self.beginning()  # without the checkpoint, which 4.1 does not show
-        return Progress(self._bounded(progress, self._latest()), {}, progress.stops)
+        return Progress(self._bounded(progress, self._latest()), {}, progress.stops, self._ids)
 
     def next(self, progress: Progress, limited: bool) -> Progress:
         """Where the next batch ends; the same progress where there is nothing to read.
@@ -90,13 +95,14 @@ class Stream:
         self.commit(progress)  # Spark plans a batch from here when the one before is committed
         asked, progress = progress, self._renewed(progress)
         latest = self._latest() if self._fixed is None else self._fixed
-        ends, anew = going_on(self._definition, self._client(), dict(progress.offsets), dict(latest))
+        changed = others(progress.ids, self._ids)
+        ends, anew = going_on(self._definition, self._client(), dict(progress.offsets), dict(latest), changed)
         ends = self._bounded(progress, ends)
         starts = {**progress.positions, **anew}
         starts |= self._client().earliest([p for p in ends if p not in starts])
         if limited:
             ends = self._admitted(starts, ends)
-        if ends == progress.offsets or (not ends and not progress.offsets):
+        if (ends == progress.offsets and not anew) or (not ends and not progress.offsets):
             if self._fixed is not None:
                 self.stop()
             return asked
@@ -104,7 +110,8 @@ class Stream:
         # what is read to its end now has the partition's newest record; of others nobody knows without reading
         read = [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._fixed is None else []
         self._ask_newest = self._client().newest(read)
-        return Progress(ends, {p: starts[p] for p in ends if p not in progress.offsets or p in anew}, progress.stops)
+        begin = {p: starts[p] for p in ends if p not in progress.offsets or p in anew}
+        return Progress(ends, begin, progress.stops, self._ids)
 
     def splits(self, start: Progress, end: Progress) -> Sequence[Split]:
         """The splits of one batch.
@@ -113,7 +120,12 @@ class Stream:
             OffsetError: the topics are not those that the offsets are of.
             DataLossError: records were removed before they were read.
         """
-        check_progress(self._definition, dict(start.offsets), dict(end.offsets))
+        if self._found is None:
+            self._positions()  # a batch that is done again after a restart
+        # what begins anew was looked at when the batch was planned
+        changed = others(start.ids, end.ids) - {topic for topic, _ in end.starts}
+        check_progress(self._definition, dict(start.offsets), dict(end.offsets), changed)
+        check_progress(self._definition, dict(end.offsets), dict(end.offsets), others(end.ids, self._ids))
         starts = batch_starts(self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets))
         return splits(starts, end.offsets)
 
@@ -204,4 +216,7 @@ class Stream:
         return self._cluster
 
     def _positions(self) -> list[Position]:
-        return self._discovery.partitions(self._client())
+        found = self._discovery.partitions(self._client())
+        if found is not self._found:
+            self._found, self._ids = found, topic_ids(self._client(), {topic for topic, _ in found})
+        return found

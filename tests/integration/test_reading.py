@@ -75,12 +75,15 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     query = drain(spark, tmp_path, availableNow=True)
     told = sources(query)
     assert [s["numInputRows"] for s in told] == [40, 40]
+    ids = told[0]["endOffset"]["ids"]
+    assert list(ids) == [topic]
     assert told[0]["endOffset"] == {
         "version": 2,
+        "ids": ids,
         "offsets": {topic: {"0": 30, "1": 10}},
         "starts": {topic: {"0": 0, "1": 0}},
     }
-    assert told[1]["endOffset"] == {"version": 2, "offsets": {topic: {"0": 60, "1": 20}}}
+    assert told[1]["endOffset"] == {"version": 2, "offsets": {topic: {"0": 60, "1": 20}}, "ids": ids}
     assert told[1]["latestOffset"]["offsets"] == {topic: {"0": 60, "1": 20}}
     assert told[1]["latestOffset"]["commitsFailed"] == 0
     assert committed(topics, group, topic, 2) == {0: 60, 1: 20}

@@ -12,6 +12,7 @@ from confluent_kafka.admin import NewPartitions
 from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.source.partitions import Discovery
+from kafka_sql.source.stream import Stream
 from tests.reading import Streaming, commit, declared, delete_records, offsets, read, transaction
 from tests.support import Topics
 
@@ -118,6 +119,37 @@ def test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topi
     assert forgetful.values() == [b"new"]
     topics.put(topic, b"newer")
     assert forgetful.values() == [b"newer"]
+
+
+def test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b", b"c")
+    query = Streaming(declared(topics, topic))
+    assert query.values() == [b"a", b"b", b"c"]
+    recreate(topics, topic, *(b"%d" % i for i in range(3)))
+    forgetful = query.again(**IGNORE)
+    with pytest.raises(OffsetError, match=rf"{topic}\[0\]@3: .* the topic has another id. The topic was"):
+        query.again().batch()  # it ends where the checkpoint is
+    topics.put(topic, b"3")
+    with pytest.raises(OffsetError, match="the topic has another id"):
+        query.again().batch()
+    assert forgetful.values() == [b"0", b"1", b"2", b"3"]
+    topics.put(topic, b"4")
+    assert forgetful.values() == [b"4"]
+    assert forgetful.again().values() == []
+
+
+def test_a_batch_that_is_done_again_is_not_read_from_another_topic(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b", b"c")
+    definition = declared(topics, topic)
+    first = Stream(definition)
+    start = first.beginning()
+    end = first.next(start, limited=True)
+    assert len(Stream(definition).splits(start, end)) == 1
+    recreate(topics, topic, b"x", b"y", b"z")
+    with pytest.raises(OffsetError, match="the topic has another id"):
+        Stream(definition).splits(start, end)
 
 
 def test_topics_that_are_added_over_a_restart_are_read_from_their_start(topics: Topics) -> None:

@@ -31,9 +31,9 @@ def test_version_1_is_read() -> None:
     assert from_json({}) == Progress({})
 
 
-@given(OFFSETS, OFFSETS, OFFSETS)
-def test_what_is_kept_is_what_was_given(offsets: Any, starts: Any, stops: Any) -> None:
-    progress = Progress(offsets, starts, stops)
+@given(OFFSETS, OFFSETS, OFFSETS, st.dictionaries(st.text(), st.text()))
+def test_what_is_kept_is_what_was_given(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
+    progress = Progress(offsets, starts, stops, ids)
     text = json.dumps(to_json(progress))
     assert from_json(json.loads(text)) == progress
     assert json.dumps(to_json(from_json(json.loads(text)))) == text
