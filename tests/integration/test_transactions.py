@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -37,6 +38,17 @@ def test_a_decided_batch_is_completed_and_not_written_again_however_it_is_cut(
     sink.driver().batch(tasks=tasks)
     assert sink.numbers(2 * ROWS) == rows(2)
     assert sink.open() == []
+
+
+def test_a_replay_with_other_rows_is_told(
+    sink: Sink, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    dies_after_the_decision(monkeypatch, sink.driver(), 2)
+    (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS + 5}))
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        sink.driver().batch(tasks=3)
+    assert f"batch 0 was written with {ROWS} rows before a crash. Done again it has {ROWS + 5}" in caplog.text
+    assert sink.numbers(ROWS) == rows(1)
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 4])
