@@ -11,7 +11,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test test-kerberos proofs fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test test-kerberos proofs chaos fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ test-unit: java $(INSTALLED) ## The tests that need no broker
 
 test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
+
+chaos: java $(INSTALLED) ## All scenarios of docs/reliability.md, and a table of what readers saw: some two hours
+	$(PY) -m tests.chaos
 
 bench: java $(INSTALLED) ## This project beside Spark's own Kafka source and sink and Flink SQL; some 20 minutes
 	$(PY) -m benchmarks

@@ -8,6 +8,7 @@ import ipaddress
 import json
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,12 +45,17 @@ def framed(number: int, schema: Any, row: Any) -> bytes:
 
 
 class Gate(BaseHTTPRequestHandler):
-    """Passes on to the registry what has the right credentials; counts, and fails the first ``failing`` requests."""
+    """Passes on to the registry what has the right credentials; counts, and fails the first ``failing`` requests.
+
+    It may be slow (``delay``, in seconds), and know nothing (``hides``).
+    """
 
     target = ""
     expected = ""
     asked = 0
     failing = 0
+    delay = 0.0
+    hides = False
 
     def answer(self) -> None:
         kind = type(self)
@@ -58,8 +64,12 @@ class Gate(BaseHTTPRequestHandler):
         if kind.asked <= kind.failing:
             self.send_error(503)
             return
+        time.sleep(kind.delay)
         if self.headers.get("Authorization", "") != kind.expected:
             self.send_error(401)
+            return
+        if kind.hides:
+            self.send_error(404)
             return
         answer = httpx.request(self.command, kind.target + self.path, content=body, headers={
             "Content-Type": self.headers.get("Content-Type", "application/json")})  # fmt: skip

@@ -152,9 +152,6 @@ def _live(
 def _batches(engine: Engine, point: str, luck: float, stops: bool) -> None:
     chance = random.Random(luck)
     doom = Doom(point, stop if stops else die)
-    if point == "claimed":
-        engine.batch()
-        _claim_and_die(engine, doom)
     for _ in range(chance.randint(1, 3) if point else 3):
         engine.batch()
     doom.armed = True
@@ -162,22 +159,9 @@ def _batches(engine: Engine, point: str, luck: float, stops: bool) -> None:
         signal.signal(signal.SIGALRM, lambda *_: doom.end())
         signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.4))
     while point:
+        if point == "claimed":
+            engine.forget()
         engine.batch(doom)
-
-
-def _claim_and_die(engine: Engine, doom: Doom) -> None:
-    """A life that dies when it has fenced the one before, and its own batch is prepared."""
-    from kafka_sql.sink.transactions import committer
-
-    owning = committer.own
-
-    def own(*arguments: Any) -> Any:
-        owning(*arguments)
-        doom.end()
-
-    committer.own = own
-    engine.committer._owned = None
-    engine.batch()
 
 
 def _done(folder: Path) -> int:

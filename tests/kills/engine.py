@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -64,11 +65,13 @@ class Engine:
             (folder / kind).mkdir(parents=True, exist_ok=True)
 
     def batch(self, point: Point = lambda _: None, tasks: int | None = None) -> int:
-        """Do the next batch, or the one again that was not done; its number."""
+        """Do the next batch, or the one again that was not done; its number, the last one's where nothing is to do."""
         number = self.last("planned")
         if number == self.last("done"):
+            plan = self.plan(number)
+            if plan is None:
+                return number
             number += 1
-            plan = {"start": number * ROWS, "end": (number + 1) * ROWS}
             new = self.folder / f"{number}.new"
             new.write_text(json.dumps(plan))
             new.rename(self.folder / "planned" / str(number))
@@ -83,22 +86,40 @@ class Engine:
 
     def prepare(self, number: int, tasks: int, point: Point = lambda _: None) -> list[Prepared]:
         """All tasks of a planned batch; all rows of a key are in one of them."""
-        plan = json.loads((self.folder / "planned" / str(number)).read_text())
-        rows = [(a, a % KEYS) for a in range(plan["start"], plan["end"])]
+        rows = self.rows(self.planned(number))
+        place = rows["k"].to_numpy() % tasks
         prepared = []
         for i in range(tasks):
-            mine = [(a, k) for a, k in rows if k % tasks == i]
-            prepared.append(self.task(number, i, mine))
+            prepared.append(self.write(number, i, rows.filter(pa.array(place == i))))
             if i == 0:
                 point("preparing")
         return prepared
 
+    def plan(self, number: int) -> Any:
+        """What the batch after this one is, as JSON's data; None where there is nothing to do."""
+        return {"start": (number + 1) * ROWS, "end": (number + 2) * ROWS}
+
+    def rows(self, plan: Any) -> pa.RecordBatch:
+        """The rows of a batch."""
+        return _rows([(a, a % KEYS) for a in range(plan["start"], plan["end"])])
+
+    def planned(self, number: int) -> Any:
+        """The plan of a batch, as the checkpoint has it."""
+        return json.loads((self.folder / "planned" / str(number)).read_text())
+
     def task(self, number: int | None, partition: int, rows: list[tuple[int, int]]) -> Prepared:
+        """One task, with its numbers and their keys."""
+        return self.write(number, partition, _rows(rows))
+
+    def write(self, number: int | None, partition: int, rows: pa.RecordBatch) -> Prepared:
         """One task."""
         self._attempts += 1
         task = Task(partition, self._attempts, self.run, self.query if number is not None else None, number)
-        batch = pa.record_batch({"a": [a for a, _ in rows], "k": [k for _, k in rows]}, _SCHEMA)
-        return prepare(self.sink, task, iter([batch]), self.timeout)
+        return prepare(self.sink, task, iter([rows]), self.timeout)
+
+    def forget(self) -> None:
+        """Claim the prefix anew with the next batch, as a driver's first batch does."""
+        self.committer._owned = None
 
     def close(self) -> None:
         """Close the connections."""
@@ -109,4 +130,8 @@ class Engine:
         return max((int(p.name) for p in (self.folder / kind).iterdir()), default=-1)
 
 
-_SCHEMA = pa.schema([("a", pa.int64()), ("k", pa.int64())])
+SCHEMA = pa.schema([("a", pa.int64()), ("k", pa.int64())])
+
+
+def _rows(pairs: list[tuple[int, int]]) -> pa.RecordBatch:
+    return pa.record_batch({"a": [a for a, _ in pairs], "k": [k for _, k in pairs]}, SCHEMA)

@@ -7,9 +7,27 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Consumer, TopicPartition
+
+
+class Count(Protocol):
+    """A number that processes share."""
+
+    value: int
+
+
+class Watch(Protocol):
+    """What a reader that reads along is told, and tells.
+
+    Attributes:
+        wanted: how many records there are to come as of now.
+        seen: how many it has seen.
+    """
+
+    wanted: Count
+    seen: Count
 
 
 @dataclass
@@ -19,11 +37,13 @@ class Seen:
     Attributes:
         numbers: in the order of reading.
         disorder: keys whose numbers were not ascending.
+        stall: the longest time in seconds without a record, while some were wanted.
     """
 
     numbers: list[int] = field(default_factory=list)
     disorder: set[int] = field(default_factory=set)
     last: dict[int, int] = field(default_factory=dict)
+    stall: float = 0.0
 
     def add(self, value: bytes) -> None:
         """A record."""
@@ -53,13 +73,22 @@ def right(verdict: dict[str, Any]) -> bool:
     return not wrong and verdict["produced"] == verdict["count"] == verdict["distinct"]
 
 
-def read(bootstrap: str, topic: str, partitions: int, until: int | None, wait: float, stop: Connection | None) -> Seen:
+def read(
+    bootstrap: str,
+    topic: str,
+    partitions: int,
+    until: int | None,
+    wait: float,
+    stop: Connection | None,
+    watch: Watch | None = None,
+) -> Seen:
     """Read committed records until so many were seen and a second more, or until told how many are to come.
 
     Args:
         until: how many there should be.
         wait: seconds to wait for them at most.
         stop: gives the number later on, for a reader that reads along.
+        watch: what it is told, and tells, meanwhile.
     """
     consumer = Consumer(
         {
@@ -67,12 +96,15 @@ def read(bootstrap: str, topic: str, partitions: int, until: int | None, wait: f
             "group.id": "oracle",
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
+            "auto.offset.reset": "error",  # a reader that jumps would see less and say nothing
             "log_level": 0,
         }
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
     seen, deadline, quiet = Seen(), time.monotonic() + wait, 0.0
+    waiting = time.monotonic()
     while True:
+        before = len(seen.numbers)
         for message in consumer.consume(500, 0.2):
             if message.error() is None:
                 seen.add(message.value() or b"")
@@ -81,6 +113,11 @@ def read(bootstrap: str, topic: str, partitions: int, until: int | None, wait: f
             until = stop.recv()
             deadline = time.monotonic() + wait
         now = time.monotonic()
+        if watch is not None:
+            watch.seen.value = len(seen.numbers)
+            if len(seen.numbers) > before or len(seen.numbers) >= watch.wanted.value:
+                waiting = now
+            seen.stall = max(seen.stall, now - waiting)
         if until is not None and (now > deadline or (len(seen.numbers) >= until and now - quiet > 1)):
             consumer.close()
             return seen

@@ -9,6 +9,7 @@ from typing import Any
 
 from kafka_sql.kafka.decision_log import LogWriter
 from kafka_sql.kafka.protocol.transactions import Transactions
+from kafka_sql.sink.transactions import committer
 from kafka_sql.sink.transactions.ownership import Owned
 
 # in the order in which a batch passes them
@@ -49,6 +50,7 @@ class Doom:
         """
         self.point, self.end, self.armed = point, end, False
         inside: dict[str, Callable[[], None]] = {
+            "claimed": self._claimed,
             "deciding": self._deciding,
             "decided": self._decided,
             "ending": self._ending,
@@ -58,6 +60,16 @@ class Doom:
     def __call__(self, point: str) -> None:
         if self.armed and point == self.point:
             self.end()
+
+    def _claimed(self) -> None:
+        owning = committer.own
+
+        def own(*arguments: Any) -> Any:
+            owned = owning(*arguments)
+            self("claimed")
+            return owned
+
+        committer.own = own
 
     def _deciding(self) -> None:
         commit = LogWriter._commit

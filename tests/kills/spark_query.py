@@ -1,5 +1,5 @@
-"""A continuous query on Spark that copies numbers, exactly once: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE
-TARGET PREFIX CHECKPOINTS MASTER``. Prints the process ids of Python and Java, and runs until it is killed.
+"""A continuous query on Spark over numbers, exactly once: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE TARGET
+PREFIX CHECKPOINTS MASTER QUESTION``. Prints the process ids of Python and Java, and runs until it is killed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,31 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 
+_ONCE = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '{prefix}'"
+_KAFKA = f"""WITH ('connector' = 'kafka', 'properties.bootstrap.servers' = '{{bootstrap}}', 'topic' = '{{target}}',
+  'format' = 'json', 'key.format' = 'json', 'key.fields' = 'k', {_ONCE})"""
+_UPSERT = f"""WITH ('connector' = 'upsert-kafka', 'properties.bootstrap.servers' = '{{bootstrap}}',
+  'topic' = '{{target}}', 'value.format' = 'json', 'key.format' = 'json', {_ONCE})"""
+# the target, and what is written into it
+QUERIES = {
+    "copy": (f"CREATE TABLE tgt (a BIGINT, k BIGINT) {_KAFKA}", "INSERT INTO tgt SELECT a, k FROM src"),
+    # the newest sum of each key, after each batch that has changed it
+    "aggregate": (
+        f"CREATE TABLE tgt (k BIGINT, n BIGINT, s BIGINT, PRIMARY KEY (k) NOT ENFORCED) {_UPSERT}",
+        "INSERT INTO tgt SELECT k, count(*) AS n, sum(a) AS s FROM src GROUP BY k",
+    ),
+    # each window once, when the watermark has passed it
+    "window": (
+        f"CREATE TABLE tgt (w TIMESTAMP(3), k BIGINT, n BIGINT, s BIGINT) {_KAFKA}",
+        """INSERT INTO tgt SELECT window(t, '10 seconds').start AS w, k, count(*) AS n, sum(a) AS s FROM src
+        GROUP BY window(t, '10 seconds'), k""",
+    ),
+}
 
-def main(bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str) -> None:
+
+def main(
+    bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str, question: str = "copy"
+) -> None:
     """Start it and wait."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = kafka_sql.enable(
@@ -21,22 +44,20 @@ def main(bootstrap: str, source: str, target: str, prefix: str, checkpoints: str
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    shared = f"'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json'"
     spark.sql(
-        f"""CREATE TABLE src (a BIGINT, k BIGINT) WITH ({shared}, 'topic' = '{source}',
+        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP(3), WATERMARK FOR t AS t - INTERVAL '5' MINUTE) WITH (
+        'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
         'scan.startup.mode' = 'earliest-offset')"""
     )
-    spark.sql(
-        f"""CREATE TABLE tgt (a BIGINT, k BIGINT) WITH ({shared}, 'topic' = '{target}',
-        'key.format' = 'json', 'key.fields' = 'k', 'sink.delivery-guarantee' = 'exactly-once',
-        'sink.transactional-id-prefix' = '{prefix}')"""
-    )
+    table, insert = QUERIES[question]
+    spark.sql(table.format(bootstrap=bootstrap, target=target, prefix=prefix))
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")
-    spark.sql("INSERT INTO tgt SELECT a, k FROM src")
+    spark.sql(insert)
     jvm = spark.sparkContext._gateway.jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]
     print(os.getpid(), jvm, flush=True)
     spark.streams.active[0].awaitTermination()

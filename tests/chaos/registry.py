@@ -1,0 +1,58 @@
+"""The scenarios, by their numbers in docs/reliability.md."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.chaos.outcome import Asked, Outcome
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One of them.
+
+    Attributes:
+        module: its file's name.
+        repeat, rows: how much of it is done.
+        sample: how many faults of a sample; 0 where there is none.
+    """
+
+    module: str
+    title: str
+    repeat: int = 20
+    rows: int = 100_000
+    sample: int = 2
+
+    @property
+    def number(self) -> int:
+        """From 1."""
+        return int(self.module[1:3])
+
+    def run(self, asked: Asked) -> Outcome:
+        """Do it."""
+        found: Callable[[Asked], Outcome] = importlib.import_module(f"tests.chaos.scenarios.{self.module}").scenario
+        return found(asked)
+
+
+SCENARIOS = (
+    Scenario("s01_driver_killed", "driver killed at each phase of a commit", repeat=207, sample=9),
+    Scenario("s02_workers_killed", "Spark's workers, executors and drivers killed", sample=0),
+    Scenario("s03_coordinator_killed", "leaders and coordinators killed or frozen"),
+    Scenario("s04_brokers_go", "brokers 3, 2, 1, 0, 3", sample=1),
+    Scenario("s05_network", "network cut, held, 50 ms, 1 Mbit/s, forgotten", sample=5),
+    Scenario("s06_zombie", "a zombie driver wakes up"),
+    Scenario("s07_timeout", "transactions time out before the recovery", sample=0),
+    Scenario("s08_lingering", "lingering transactions, fewer or more tasks"),
+    Scenario("s09_poison", "1 % poison records"),
+    Scenario("s10_retention", "retention overtakes the reader"),
+    Scenario("s11_control_records", "aborted transactions, control records, compaction"),
+    Scenario("s12_topic_recreated", "source deleted or recreated"),
+    Scenario("s13_partitions_added", "partitions 3 to 12, a new topic of a pattern"),
+    Scenario("s14_registry", "registry down, 401, slow, unknown id", sample=0),
+    Scenario("s15_refused", "certificates, passwords, rights", sample=0),
+    Scenario("s16_full_queue", "full queues, records of 10 MB, null keys"),
+    Scenario("s17_dirty_checkpoint", "dirty checkpoints", sample=5),
+    Scenario("s19_follower_fetch", "leaders change under follower fetch", sample=3),
+)

@@ -1,0 +1,29 @@
+"""kill -9 of the driver at each phase of the commit, from before the plan to after the checkpoint."""
+
+from __future__ import annotations
+
+import signal
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.clusters import PATIENCE
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.pipeline import End
+from tests.chaos.run import running
+from tests.kills.points import POINTS
+
+
+def scenario(asked: Asked) -> Outcome:
+    """One life after another, each of which does two batches or three, the last of them not to its end."""
+    chance = asked.chance()
+    limit = {"scan.max-offsets-per-trigger": str(max(1, asked.portion // 4))}
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder, reading=limit) as run:
+        for life in range(asked.repeat):
+            point = POINTS[life % len(POINTS)]
+            seen = run.watch.seen.value
+            run.send(asked.portion)
+            run.start(End(point, chance.randint(1, 2)), naming=chance.choice(["INCREMENTING", "POOLING"]))
+            run.driver.join(PATIENCE)
+            assert run.driver.exitcode == -signal.SIGKILL, f"'{point}': {run.driver.exitcode}, {run.error()}"
+            assert run.watch.seen.value > seen or life == 0, f"life {life}, '{point}': no progress"
+            asked.log(f"{life + 1} killed {point}")
+        return run.finish(asked.repeat)

@@ -1,0 +1,54 @@
+"""The network between the driver and three brokers is cut, held, slow, narrow, and forgets connections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tests.chaos.clusters import behind_a_network
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import running
+from tests.proxy import Network
+
+_MEGABIT = 125_000.0  # bytes
+
+# how it is at fault, and for how many seconds; None: until all rows have come through
+FAULTS: dict[str, tuple[Callable[[Network], None], float | None]] = {
+    "cut": (Network.cut, 3.0),
+    "held": (Network.hold, 5.0),
+    "50 ms": (lambda n: n.delay(0.05), None),
+    "1 Mbit/s": (lambda n: n.limit(_MEGABIT), None),
+    "forgotten": (Network.forget, None),
+}
+
+
+def scenario(asked: Asked) -> Outcome:
+    """Each of them in turn, in the middle of batches."""
+    chance = asked.chance()
+    with (
+        behind_a_network(3) as (kafka, far, network),
+        # a forgotten connection is given up after this time; librdkafka's own is a minute
+        running(
+            kafka.bootstrap_servers,
+            asked.folder,
+            through=far,
+            reading={"properties.request.timeout.ms": "10000"},
+            writing={"properties.request.timeout.ms": "10000"},
+        ) as run,
+    ):
+        run.start()
+        run.send(asked.portion)
+        run.caught_up()
+        for i in range(asked.repeat):
+            name, (fault, seconds) = list(FAULTS.items())[i % len(FAULTS)]
+            run.send(asked.portion)
+            time.sleep(chance.uniform(0, 1))  # into a batch, at any place of it
+            fault(network)
+            if seconds is None:
+                run.caught_up()
+            else:
+                time.sleep(seconds)
+            network.mend()
+            run.caught_up()
+            asked.log(f"{i + 1} {name}")
+        return run.finish(asked.repeat)

@@ -1,0 +1,70 @@
+"""One record of a hundred cannot be read: it stops the query by its place, or is set aside with all its bytes."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, TopicPartition
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import Run, running
+
+POISON = (
+    b"{",
+    b"[1]",
+    b"\xff\xfe",
+    b'{"a": "x", "k": 1}',
+    b'{"a": 1.5e400, "k": 1}',
+    b'{"a": 99999999999999999999, "k": 1}',
+    b'{"a": 1, "k": {"k": 1}}',
+    b'{"a": 1, "k": 1',
+    b"\0\0\0\0\1\2\3",
+    b'"' + b"x" * 100_000,
+    b"[" * 5_000,
+)
+_EACH = 100
+
+
+def scenario(asked: Asked) -> Outcome:
+    """The strict query refuses; the lenient one goes on, through a restart too."""
+    dead_letters = {"error-handling.mode": "log"}
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
+        dead = f"{run.query.source}-dead"
+        run.make(dead, 1)
+        lenient = {**run.query.reading, **dead_letters, "error-handling.log.target": dead}
+        bad = 0
+        for i in range(asked.repeat):
+            sent = 0
+            while sent < asked.portion:
+                run.send(min(_EACH - 1, asked.portion - sent))
+                sent += _EACH - 1
+                run.put(run.query.source, bad % 3, POISON[bad % len(POISON)])
+                bad += 1
+            run.delivered()
+            run.refused(f"{run.query.source}[", "]@")
+            run.start(reading=lenient)
+            run.caught_up()
+            run.kill()
+            asked.log(f"{i + 1} {bad} cannot be read")
+        run.start(reading=lenient)
+        outcome = run.finish(asked.repeat)
+        found = letters(run, dead)
+        # a batch that is done again writes its dead letters again
+        assert set(found) == {POISON[n % len(POISON)] for n in range(bad)}, "dead letters are other bytes"
+        assert len(found) >= bad, f"of {bad} records that cannot be read {len(found)} were set aside"
+        outcome.notes.append(f"{bad} dead letters")
+        return outcome
+
+
+def letters(run: Run, topic: str) -> list[bytes]:
+    """The values of a topic of one partition."""
+    consumer = Consumer({"bootstrap.servers": run.bootstrap, "group.id": "chaos", "log_level": 0})
+    place = TopicPartition(topic, 0, 0)
+    _, end = consumer.get_watermark_offsets(place, timeout=60)
+    consumer.assign([place])
+    found: list[bytes] = []
+    while len(found) < end:
+        for message in consumer.consume(1000, 30):
+            assert message.error() is None, message.error()
+            found.append(message.value() or b"")
+    consumer.close()
+    return found

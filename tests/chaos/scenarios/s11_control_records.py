@@ -1,0 +1,63 @@
+"""The source is full of what is no row: aborted transactions, control records at its tail, gaps of compaction."""
+
+from __future__ import annotations
+
+import uuid
+
+from confluent_kafka import Producer
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import Run, running
+from tests.integration import test_fetch, test_stream_ranges
+from tests.support import Topics
+
+_NEVER = 10**12  # numbers of aborted records
+
+
+def scenario(asked: Asked) -> Outcome:
+    """A query reads committed records while transactions begin, commit and abort; what bounded reads do is tests'."""
+    committed = {"properties.isolation.level": "read_committed"}
+    chance = asked.chance()
+    with EmbeddedKafka(properties={"log.cleaner.backoff.ms": 200}) as kafka:
+        with running(kafka.bootstrap_servers, asked.folder, reading=committed) as run:
+            run.start()
+            for i in range(asked.repeat):
+                transaction(run, 100, commits=False)
+                transaction(run, asked.portion, commits=True)
+                for _ in range(chance.randint(0, 3)):
+                    transaction(run, chance.randint(1, 50), commits=False)
+                if i % 5 == 4:
+                    run.kill()
+                    run.start()
+                run.caught_up()
+                asked.log(f"{i + 1} aborted and committed")
+            outcome = run.finish(asked.repeat)
+        topics = Topics(kafka.bootstrap_servers)
+        test_fetch.test_ends_over_control_records_and_aborted_ones(topics)
+        test_fetch.test_ends_inside_a_gap_with_records_behind_it(topics)
+        test_fetch.test_an_open_transaction_bounds_the_end(topics)
+        if asked.long:  # the cleaner takes its time
+            test_fetch.test_ends_over_compacted_gaps(topics)
+            test_stream_ranges.test_compaction_is_no_loss(topics)
+    return outcome
+
+
+def transaction(run: Run, count: int, commits: bool) -> None:
+    """The next numbers, or some that nobody is to see, into all partitions in one transaction."""
+    producer = Producer(
+        {"bootstrap.servers": run.bootstrap, "transactional.id": uuid.uuid4().hex, "linger.ms": 5, "log_level": 0}
+    )
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    for a in range(run.sent, run.sent + count) if commits else range(_NEVER, _NEVER + count):
+        key = a % len(run.routes)
+        topic, partition = run.routes[key]
+        producer.produce(topic, run.encode(a, key), partition=partition)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    if commits:
+        producer.commit_transaction(60)
+        run.count(count)
+    else:
+        producer.abort_transaction(60)

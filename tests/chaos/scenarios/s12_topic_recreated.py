@@ -1,0 +1,44 @@
+"""The source is deleted and made again while it is read: the query stops and says so, and nothing of it is written."""
+
+from __future__ import annotations
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.clusters import until
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import PARTITIONS, Run, running
+from tests.integration import test_stream_ranges as ranges
+from tests.support import Topics
+
+
+def scenario(asked: Asked) -> Outcome:
+    """A topic that is gone; one that is there again, with less than was read or with more."""
+    outcome = Outcome()
+    with EmbeddedKafka() as kafka:
+        for i in range(asked.repeat):
+            with running(kafka.bootstrap_servers, asked.folder) as run:
+                run.start()
+                run.send(asked.portion)
+                run.caught_up()
+                delete(run)
+                if i % 3:
+                    run.make(run.query.source, PARTITIONS)
+                    for partition in range(PARTITIONS):  # nobody is to see any of them
+                        records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else asked.portion)
+                        Topics(run.bootstrap).put(run.query.source, *records, partition=partition)
+                said = run.failed()
+                assert run.query.source in said, said
+                assert "does not exist" in said or "The topic was deleted or recreated" in said, said
+                run.refused("The topic was deleted or recreated" if i % 3 else "does not exist")
+                outcome += run.seen(1)
+                asked.log(f"{i + 1} {('deleted', 'recreated', 'recreated, with more records')[i % 3]}")
+        topics = Topics(kafka.bootstrap_servers)
+        ranges.test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topics)
+        ranges.test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics)
+    return outcome
+
+
+def delete(run: Run) -> None:
+    """Delete the source, and wait until the brokers know."""
+    topic = run.query.source
+    run.admin.delete_topics([topic])[topic].result(60)
+    until(lambda: topic not in run.admin.list_topics(timeout=30).topics, f"the end of {topic}")

@@ -1,0 +1,77 @@
+"""The schema registry is down, refuses, is slow, or does not know an id, just when records of a new schema come."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
+from kafka_sql.formats.confluent import client
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import Run, running
+from tests.integration import test_registry
+from tests.registries import Gate, framed, gate_before, register
+
+FAULTS = ("down", "401", "slow", "unknown id")
+_DOWN, _SLOW = 3.0, 2.0  # seconds
+
+
+def scenario(asked: Asked) -> Outcome:
+    """What passes is waited for; what does not stops the query by name, and a new driver goes on when it is mended."""
+    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, gate_before(registry.url) as (url, gate):
+        reading = {"format": "avro-confluent", "avro-confluent.url": url}
+        with running(kafka.bootstrap_servers, asked.folder, reading=reading) as run:
+            for i in range(asked.repeat):
+                schema = _schema(i)
+                number = register(registry, "numbers-value", schema)
+                run.encode = lambda a, k, n=number, s=schema: framed(n, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
+                if run.driver is None or not run.driver.is_alive():
+                    run.start()
+                name = FAULTS[i % len(FAULTS)]
+                _break(gate, name)
+                run.send(asked.portion)
+                run.delivered()
+                if name in ("401", "unknown id"):
+                    _refuses(run, name, url, number)
+                else:
+                    time.sleep(_DOWN)
+                _mend(gate)
+                if not run.driver.is_alive():
+                    run.start()
+                run.caught_up()
+                asked.log(f"{i + 1} {name}")
+            outcome = run.finish(asked.repeat)
+        if asked.long:
+            client.registry.cache_clear()
+            with pytest.MonkeyPatch.context() as patched:
+                test_registry.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
+    return outcome
+
+
+def _refuses(run: Run, name: str, url: str, number: int) -> None:
+    words = (url, "refused the credentials" if name == "401" else f"no answer for schema id {number}")
+    said = run.failed()
+    assert all(word in said for word in words), said
+    run.refused(*words)
+
+
+def _break(gate: type[Gate], name: str) -> None:
+    if name == "down":
+        gate.failing, gate.asked = 10**9, 0
+    elif name == "401":
+        gate.expected = "Basic another"
+    elif name == "slow":
+        gate.delay = _SLOW
+    else:
+        gate.hides = True
+
+
+def _mend(gate: type[Gate]) -> None:
+    gate.failing, gate.expected, gate.delay, gate.hides = 0, "", 0.0, False
+
+
+def _schema(version: int) -> dict[str, object]:
+    more = [{"name": f"more{i}", "type": "long", "default": i} for i in range(version + 1)]
+    fields = [{"name": "a", "type": "long"}, {"name": "k", "type": "long"}, *more]
+    return {"type": "record", "name": "Numbers", "fields": fields}

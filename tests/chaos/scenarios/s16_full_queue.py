@@ -1,0 +1,49 @@
+"""Records of 10 MB, keys that are NULL, and queues that are full: the query waits, and its memory is bounded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.run import Run, running
+from tests.integration import test_produce
+from tests.support import Topics
+
+_LARGE = 10_000_000
+_BOUND = 600  # megabytes; a batch's records are ten times that
+
+
+def scenario(asked: Asked) -> Outcome:
+    """A record of a thousand is large; the producer's queue has room for ten rows."""
+    reading = {
+        "properties.queued.max.messages.kbytes": "16384",
+        "properties.max.partition.fetch.bytes": "1048576",
+        "scan.batch.max-bytes": "8 mb",
+    }
+    writing = {"properties.queue.buffering.max.messages": "10"}
+    settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
+    with EmbeddedKafka(properties=settings) as kafka:
+        with running(kafka.bootstrap_servers, asked.folder, reading=reading, writing=writing, largest=_LARGE) as run:
+            run.start()
+            pad, small = b" " * (_LARGE - 100), run.encode
+            run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
+            for i in range(asked.repeat):
+                run.send(asked.portion)
+                run.caught_up()
+                asked.log(f"{i + 1} at most {_peak(run)} MB")
+            peak = _peak(run)
+            assert peak < _BOUND, f"the driver took {peak} MB"
+            outcome = run.finish(asked.repeat)
+        test_produce.test_a_full_queue_waits_and_loses_nothing(Topics(kafka.bootstrap_servers))
+    outcome.notes.append(f"at most {peak} MB")
+    return outcome
+
+
+def _peak(run: Run) -> int:
+    """Megabytes that the driver has held at most."""
+    status = Path(f"/proc/{run.driver.pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) // 1024

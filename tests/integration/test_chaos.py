@@ -1,0 +1,34 @@
+"""A sample of the nineteen scenarios, and all of them: what readers saw is what was written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.chaos.registry import SCENARIOS
+
+pytestmark = pytest.mark.integration
+# those that start one broker and end in seconds
+QUICK = (6, 8, 9, 10, 11, 12, 13, 17)
+
+
+def chaos(*arguments: str, wait: float) -> str:
+    """The table."""
+    command = [sys.executable, "-m", "tests.chaos", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
+    assert done.returncode == 0, done.stdout + done.stderr[-5000:]
+    return done.stdout
+
+
+def test_a_sample_of_the_scenarios_of_one_broker() -> None:
+    told = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=290)
+    assert told.count("| right") == len(QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_a_sample_of_all() -> None:
+    told = chaos("--sample", wait=3500)
+    assert told.count("| right") == len(SCENARIOS)

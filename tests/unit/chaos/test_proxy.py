@@ -1,0 +1,119 @@
+"""The network that tests break: what gets through it, and when."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_sql.embedded.wire import HOST, free_ports
+from tests.proxy import Network
+
+
+class Echo(socketserver.BaseRequestHandler):
+    """Says what it hears."""
+
+    def handle(self) -> None:
+        while data := self.request.recv(65_536):
+            self.request.sendall(data)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+@pytest.fixture
+def way() -> Iterator[tuple[int, Network]]:
+    """The port of a network before an echo."""
+    (port,) = free_ports(1)
+    with Server((HOST, 0), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with Network({port: server.server_address[1]}) as network:
+            yield port, network
+        server.shutdown()
+        thread.join()
+
+
+def ask(connection: socket.socket, data: bytes) -> bytes:
+    connection.sendall(data)
+    return read(connection, len(data))
+
+
+def read(connection: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        part = connection.recv(size - len(found))
+        if not part:
+            raise ConnectionResetError
+        found += part
+    return found
+
+
+def test_it_rewrites_nothing(way: tuple[int, Network]) -> None:
+    data = bytes(range(256)) * 4_000
+    with socket.create_connection((HOST, way[0]), 60) as one, socket.create_connection((HOST, way[0]), 60) as other:
+        for connection in (one, other):
+            threading.Thread(target=connection.sendall, args=(data,), daemon=True).start()
+        assert (read(one, len(data)), read(other, len(data))) == (data, data)
+
+
+def test_a_cut_resets_what_is_open_and_what_is_new(way: tuple[int, Network]) -> None:
+    port, network = way
+    with socket.create_connection((HOST, port), 60) as connection:
+        assert ask(connection, b"a") == b"a"
+        network.cut()
+        with pytest.raises(ConnectionError):
+            ask(connection, b"b")
+    with socket.create_connection((HOST, port), 60) as connection, pytest.raises(ConnectionError):
+        ask(connection, b"b")
+    network.mend()
+    with socket.create_connection((HOST, port), 60) as connection:
+        assert ask(connection, b"c") == b"c"
+
+
+def test_what_is_held_comes_later(way: tuple[int, Network]) -> None:
+    port, network = way
+    with socket.create_connection((HOST, port), 60) as connection:
+        assert ask(connection, b"a") == b"a"
+        network.hold()
+        connection.sendall(b"b")
+        connection.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        network.mend()
+        connection.settimeout(60)
+        assert read(connection, 1) == b"b"
+
+
+def test_a_connection_that_is_forgotten_never_answers_and_a_new_one_does(way: tuple[int, Network]) -> None:
+    port, network = way
+    with socket.create_connection((HOST, port), 60) as connection, socket.create_connection((HOST, port), 60) as other:
+        assert ask(connection, b"a") == ask(other, b"a") == b"a"
+        network.forget()
+        network.mend()
+        connection.sendall(b"b")
+        with socket.create_connection((HOST, port), 60) as third:
+            assert ask(third, b"c") == b"c"
+        connection.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+
+
+def test_slow_and_narrow(way: tuple[int, Network]) -> None:
+    port, network = way
+    with socket.create_connection((HOST, port), 60) as connection:
+        network.delay(0.1)
+        began = time.monotonic()
+        assert ask(connection, b"a") == b"a"
+        assert time.monotonic() - began >= 0.19  # there and back
+        network.mend()
+        network.limit(100_000)
+        began = time.monotonic()
+        assert len(ask(connection, b"x" * 10_000)) == 10_000
+        assert time.monotonic() - began >= 0.19
