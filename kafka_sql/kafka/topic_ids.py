@@ -22,9 +22,8 @@ def topic_ids(cluster: Cluster, topics: Collection[str]) -> dict[str, str]:
     """
     if not topics:
         return {}
-    asked = cluster._ask(
-        lambda: cluster._admin.describe_topics(TopicCollection(list(topics)), request_timeout=cluster._wait)
-    )
+    admin, named = cluster.admin(), TopicCollection(list(topics))
+    asked = admin.ask(lambda api: api.describe_topics(named, request_timeout=admin.wait))
     found = {}
     for topic, answer in asked.items():
         try:
