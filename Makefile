@@ -5,13 +5,14 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Two processes, each with a Kafka and a Spark of its own; a file stays in one.
 PARALLEL := -n 2 --dist loadfile
+MINUTES ?= 30
 INSTALLED := $(VENV)/.installed
 ARCHIVE := $(VENV)/spark.jsa
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test test-kerberos proofs chaos fuzz test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -30,8 +31,14 @@ test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos, once, an
 	PATH="$$PATH:/usr/sbin:/sbin" PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
 	  tests/integration/test_kerberos.py tests/integration/test_transactions_kerberos.py
 
-fuzz: java $(INSTALLED) ## A million mutated payloads for each decoder: some half an hour
-	$(PY) -m pytest -m long -k a_million tests/unit/formats tests/integration/test_registry_bad_records.py
+fuzz: java $(INSTALLED) ## A million mutated inputs for all that reads what others wrote: hours. FUZZ='--only jaas --count 1000'
+	$(PY) -m tests.fuzz $(FUZZ)
+
+soak: java $(INSTALLED) ## A continuous query under load and restarted for MINUTES (30): what it uses must stay flat
+	$(PY) -m tests.chaos.soak --minutes $(MINUTES)
+
+audit: $(INSTALLED) ## Known weaknesses of the dependencies, as the Python Packaging Advisory Database has them
+	$(PY) -m tools.audit
 
 test-unit: java $(INSTALLED) ## The tests that need no broker
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/unit

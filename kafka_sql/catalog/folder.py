@@ -44,14 +44,10 @@ class Folder:
         self._gone = False
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self.path.stat()
-        except OSError as e:
-            raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be used: {e.strerror}.") from e
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or found.st_uid not in (os.getuid(), 0):
-            raise CatalogFolderError(
-                f"Catalog folder '{self.path}' can be written by others, who could point your tables at servers of "
-                f"theirs. Make it yours alone: chmod 700 '{self.path}'."
-            )
+            self._check()
+        except (OSError, ValueError) as e:  # a NUL in its name
+            why = e.strerror if isinstance(e, OSError) else str(e)
+            raise CatalogFolderError(f"Catalog folder {str(self.path)!r} cannot be used: {why}.") from e
 
     def changed(self) -> bool:
         """Whether a file may have changed since the last reading. A folder that is gone has not: it may come back."""
@@ -71,9 +67,10 @@ class Folder:
         """All statements; a file that cannot be read is left out with a warning.
 
         Raises:
-            CatalogFolderError: the folder cannot be read.
+            CatalogFolderError: the folder cannot be read, or others can write into it by now.
         """
         try:
+            self._check()
             stamp = self._stamp()
         except OSError as e:
             raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be read: {e.strerror}.") from e
@@ -81,7 +78,7 @@ class Folder:
         for file in sorted(self.path.glob("[!.]*.*" + _ENDING)):
             database, table = file.name.removesuffix(_ENDING).split(".", 1)
             try:
-                statements[unquote(database).lower(), unquote(table).lower()] = file.read_text(encoding="utf-8")
+                statements[unquote(database).lower(), unquote(table).lower()] = _text(file)
             except FileNotFoundError:  # dropped by another session just now
                 continue
             except (OSError, UnicodeDecodeError) as e:
@@ -134,6 +131,13 @@ class Folder:
                 half_way.unlink()
             yield
 
+    def _check(self) -> None:
+        if _others_write(self.path.stat()):
+            raise CatalogFolderError(
+                f"Catalog folder '{self.path}' can be written by others, who could point your tables at servers of "
+                f"theirs. Make it yours alone: chmod 700 '{self.path}'."
+            )
+
     def _file(self, name: Name) -> Path:
         return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _ENDING)
 
@@ -153,3 +157,20 @@ class Folder:
             os.fsync(folder)  # the rename itself
         finally:
             os.close(folder)
+
+
+def _text(file: Path) -> str:
+    """A file's text.
+
+    Raises:
+        PermissionError: others can reach and write it: its owner, or whom its mode lets.
+    """
+    reached = file.parent.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH)
+    with open(file, encoding="utf-8") as opened:
+        if reached and _others_write(os.fstat(opened.fileno())):
+            raise PermissionError(1, "others can write it (chmod 600 makes it yours alone)")
+        return opened.read()
+
+
+def _others_write(found: os.stat_result) -> bool:
+    return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or found.st_uid not in (os.getuid(), 0)

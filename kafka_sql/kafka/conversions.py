@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -46,7 +47,14 @@ _RETRIEVERS: Final = {
     "ClientCredentialsJwtRetriever": "client_credentials",
     "JwtBearerJwtRetriever": "urn:ietf:params:oauth:grant-type:jwt-bearer",
 }
+_DIGITS: Final = re.compile(r"0*\d{1,19}", re.ASCII)
 _HANDLER: Final = "OAuthBearerLoginCallbackHandler"
+
+
+def whole(text: str) -> int | None:
+    """A number of digits alone, as far as Java's long goes; None for all else."""
+    number = int(text) if _DIGITS.fullmatch(text) else None
+    return number if number is not None and number < 1 << 63 else None
 
 
 def within_range(java: str, key: str, value: str) -> str:
@@ -57,7 +65,7 @@ def within_range(java: str, key: str, value: str) -> str:
         key: librdkafka's.
     """
     text = value.strip()
-    if key not in RANGES or not text.removeprefix("-").isdigit():
+    if key not in RANGES or whole(text.removeprefix("-")) is None:
         return value
     if text == "-1" and key in _SPECIAL:
         return _SPECIAL[key]
@@ -138,9 +146,10 @@ def _bearer(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kilobytes(text: str) -> str:
-    if not text.strip().isdigit():
+    size = whole(text.strip())
+    if size is None:
         raise InvalidOptionError("Invalid value for option 'properties.buffer.memory': expected a number of bytes.")
-    return within_range("buffer.memory", "queue.buffering.max.kbytes", str(int(text) // 1024))
+    return within_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
 
 
 def _ciphers(text: str) -> str:

@@ -196,7 +196,7 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
         if message is not None:
             error = message.error()
             if error is None:
-                key = message.key().decode()
+                key = message.key().decode(errors="replace")
                 if message.value() is None:
                     found.pop(key, None)
                 else:

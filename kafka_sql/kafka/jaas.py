@@ -17,8 +17,8 @@ _OPTION: Final = "properties.sasl.jaas.config"
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 # a reference to a secret may stand outside of quotes
 _TOKEN: Final = re.compile(
-    r"""\s*(?:(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<sign>[=;])|"(?P<double>(?:\\.|[^"\\])*)"|'(?P<single>(?:\\.|[^'\\])*)'"""
-    r"""|(?P<word>(?:\$\{[^}]*\}|[^\s=;"'])+)|(?P<open>["']))""",
+    r"""\s*(?:(?P<comment>//[^\n]*|/\*(?:.*?\*/|.*))|(?P<sign>[=;])|"(?P<double>(?:\\.|[^"\\])*)"|'(?P<single>(?:\\.|[^'\\])*)'"""
+    r"""|(?P<word>(?:\$\{[^}]{0,4096}\}|[^\s=;"'])+)|(?P<open>["']))""",
     re.DOTALL,
 )
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}

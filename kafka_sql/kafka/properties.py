@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
 from kafka_sql.kafka import kerberos, library, security
-from kafka_sql.kafka.conversions import JAAS, RANGES, convert, within_range
+from kafka_sql.kafka.conversions import JAAS, RANGES, convert, whole, within_range
 from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate
 from kafka_sql.options.references import has_reference, resolve_all
 
@@ -44,7 +44,11 @@ DEFAULTS: Final[Mapping[str, str]] = {
 }
 
 # what the connector itself goes by, without a client
-_READ_HERE: Final = ("isolation.level", "auto.offset.reset", "acks", CONNECT_TIMEOUT)
+_NUMBERS: Final = {
+    **dict.fromkeys((CONNECT_TIMEOUT, DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT, "socket.timeout.ms"), "milliseconds"),
+    "receive.message.max.bytes": "a number of bytes",
+}
+_READ_HERE: Final = ("isolation.level", "auto.offset.reset", "acks", *_NUMBERS)
 
 
 def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
@@ -59,6 +63,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """
     config = dict(DEFAULTS)
     for key, value in properties.items():
+        _check_text(key, value)
         config.update(_carried(key, value))
     config.update(convert(properties))
     security.check(config)
@@ -69,16 +74,18 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     try:
         for key, value in config.items():
             if key == API_TIMEOUT:
-                _milliseconds(key, value)
+                _check_number(key, value, "milliseconds")
                 continue
             if key in security.JAVA_SIDE:
                 continue
             later = has_reference(value)
             if later and key in _READ_HERE:
                 raise InvalidOptionError(f"Option 'properties.{key}' cannot be a reference; write its value.")
+            if key in _NUMBERS:
+                _check_number(given.get(key, key), value, _NUMBERS[key])
             code = library.conf_set(conf, key.encode(), b"" if later else value.encode(), why, 512)
             if code != library.CONF_OK and (code == library.CONF_UNKNOWN or not later):
-                raise _refusal(given.get(key, key), code, why.value.decode())
+                raise _refusal(given.get(key, key), code, why.value.decode(errors="replace"))
     finally:
         library.conf_destroy(conf)
     return config
@@ -92,7 +99,10 @@ def resolved(config: Mapping[str, str]) -> dict[str, str]:
         SecretReferenceError: one names nothing; the message has the reference and no secret.
         KeyStoreError: a store cannot be read.
     """
-    return security.for_librdkafka(resolve_all(config, "properties."))
+    found = security.for_librdkafka(resolve_all(config, "properties."))
+    for key, value in found.items():
+        _check_text(key, value)
+    return found
 
 
 def login(config: Mapping[str, str]) -> tuple[object, ...]:
@@ -144,18 +154,28 @@ def _fit(config: dict[str, str], properties: Mapping[str, str]) -> None:
     if "enable.idempotence" not in properties and _breaks_idempotence(config):
         config["enable.idempotence"] = "false"  # as Java's producer does
     most, least = config.get("fetch.max.bytes", ""), config["message.max.bytes"]
-    if most.isdigit() and least.isdigit() and int(most) < int(least):
+    wanted, needed = whole(most), whole(least)
+    if wanted is not None and needed is not None and wanted < needed:
         config["fetch.max.bytes"] = least
 
 
 def _breaks_idempotence(config: Mapping[str, str]) -> bool:
-    in_flight = config.get("max.in.flight.requests.per.connection", "5")
-    return config["acks"] not in ("all", "-1") or (in_flight.isdigit() and int(in_flight) > 5)
+    in_flight = whole(config.get("max.in.flight.requests.per.connection", "5"))
+    return config["acks"] not in ("all", "-1") or (in_flight is not None and in_flight > 5)
 
 
-def _milliseconds(key: str, value: str) -> None:
-    if not value.isdigit():
-        raise InvalidOptionError(f"Invalid value for option 'properties.{key}': expected milliseconds.")
+def _check_text(key: str, value: str) -> None:
+    """Refuse what C's strings would cut off, or UTF-8 has not."""
+    for text, what in ((key, "name"), (value, "value")):
+        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+            raise InvalidOptionError(
+                f"Invalid {what} of option 'properties.{ascii(key)[1:-1]}': it has a NUL, or half of a character."
+            )
+
+
+def _check_number(key: str, value: str, what: str) -> None:
+    if whole(value) is None:
+        raise InvalidOptionError(f"Invalid value for option 'properties.{key}': expected {what}.")
 
 
 def _refusal(key: str, code: int, why: str) -> Exception:

@@ -5,15 +5,14 @@ A file is read again for each client, so that a password or certificate that was
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Final, TypeVar
 
-from kafka_sql.errors import ConflictingOptionsError, KeyStoreError, MissingOptionError
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeyStoreError, MissingOptionError
 from kafka_sql.kafka import kerberos
 from kafka_sql.kafka.conversions import JAAS
 from kafka_sql.kafka.jaas import parse, to_librdkafka
+from kafka_sql.options import allowed
 from kafka_sql.options.references import has_reference
 from kafka_sql.stores.store import Identity, identity, of_pem, trusted, trusted_pem
 from kafka_sql.stores.unreadable import Part, UnreadableStore
@@ -26,6 +25,13 @@ KEY_TEXT, CHAIN_TEXT = "ssl.keystore.key", "ssl.keystore.certificate.chain"
 
 # whose content may change while the option stays
 FILES: Final = (TRUST, KEYS, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
+
+# librdkafka's own, which it opens by itself
+_OPENED: Final = (
+    *("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.crl.location", "https.ca.location"),
+    *("sasl.kerberos.keytab", "sasl.oauthbearer.assertion.file", "sasl.oauthbearer.assertion.private.key.file"),
+    "sasl.oauthbearer.assertion.jwt.template.file",
+)
 
 # kept under Java's names until a client is made
 JAVA_SIDE: Final = frozenset({TRUST, TRUST_PASSWORD, TRUST_TEXT, KEYS, KEYS_PASSWORD, KEY_TEXT, CHAIN_TEXT, JAAS})
@@ -61,7 +67,7 @@ def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         KeyStoreError: a store cannot be read; names the option to look at.
-        OptionError: a JAAS string cannot be read.
+        OptionError: a JAAS string cannot be read, or a file is not in the folders that are allowed.
     """
     found = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
     if settings.get(JAAS):
@@ -74,7 +80,17 @@ def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
     if mine is not None:
         found |= {"ssl.key.pem": mine.key, "ssl.certificate.pem": mine.chain}
         found.pop(KEY_PASSWORD, None)  # the key is not encrypted any more
+    for key in _OPENED:
+        if found.get(key) and found[key] != "probe":
+            _check_allowed(key, found[key])
     return found
+
+
+def _check_allowed(option: str, path: str) -> None:
+    try:
+        allowed.allowed(path)
+    except OSError as e:
+        raise InvalidOptionError(f"Option 'properties.{option}': file '{path}' cannot be used: {e.strerror}.") from None
 
 
 def _trusted(settings: Mapping[str, str]) -> str | None:
@@ -101,7 +117,7 @@ def _identity(settings: Mapping[str, str]) -> Identity | None:
 
 def _file(option: str, path: str) -> bytes:
     try:
-        return Path(os.path.expanduser(path)).read_bytes()
+        return allowed.read(path)
     except OSError as e:
         raise KeyStoreError(
             f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. Each machine "

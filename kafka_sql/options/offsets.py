@@ -9,7 +9,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError
 
 # as Java splits: commas at the end are nothing
-_PAIR = re.compile(r"(?:topic:([\w.-]+),)?partition:([+-]?\d+),offset:([+-]?\d+),*", re.ASCII)
+_PAIR = re.compile(r"(?:topic:([\w.-]+),)?partition:([+-]?0*\d{1,19}),offset:([+-]?0*\d{1,19}),*", re.ASCII)
 _SET = re.compile(r"\s*([\w.-]+)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,10})*)\s*", re.ASCII)
 
 # Offsets that stand for a position, as in Flink's KafkaPartitionSplit.

@@ -145,10 +145,10 @@ def size_in_bytes(text: str) -> int:
     Raises:
         ValueError: the text is no size.
     """
-    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower(), re.ASCII)
-    if match is None or match[2] not in _SIZE_LABELS or not int(match[1]):
+    size = _amount(text, _SIZE_LABELS)
+    if not size:
         raise ValueError("expected a size such as '500 kb', '64 mb' or '1 gb'")
-    return int(match[1]) * _SIZE_LABELS[match[2]]
+    return size
 
 
 # Labels of Flink's TimeUtils; a number without a label is milliseconds.
@@ -168,10 +168,19 @@ def milliseconds(text: str) -> int:
     Raises:
         ValueError: the text is no duration.
     """
-    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in _LABELS:
+    amount = _amount(text, _LABELS)
+    if amount is None:
         raise ValueError("expected a duration such as '500 ms', '10 s' or '5 min'")
-    return int(match[1]) * _LABELS[match[2]]
+    return amount
+
+
+def _amount(text: str, labels: Mapping[str, int]) -> int | None:
+    """A number with a label behind it; None where it is none, or beyond what Java's long holds."""
+    match = re.fullmatch(r"\s*0*(\d{1,19})\s*([a-z]*)\s*", text.lower(), re.ASCII)
+    if match is None or match[2] not in labels:
+        return None
+    amount = int(match[1]) * labels[match[2]]
+    return amount if amount < 1 << 63 else None
 
 
 class Options:

@@ -2,33 +2,33 @@
 
 The syntax and the three providers are those of Kafka's own clients (ConfigTransformer, EnvVarConfigProvider,
 FileConfigProvider, DirectoryConfigProvider): ``${env:NAME}``, ``${file:/path:key}``, ``${directory:/path:name}``; a
-value may have several.
+value may have several. Where the environment names the folders that are allowed, files of others are refused.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_sql.errors import SecretReferenceError, did_you_mean
+from kafka_sql.options.allowed import read
 from kafka_sql.options.secrets import is_secret
 
 HIDDEN: Final = "******"
 _SECRET_LENGTH: Final = 4  # shorter ones are in many words, and no secrets
-_REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 
 
 def has_reference(value: str) -> bool:
     """Whether a value has a reference, so that it says nothing before it is resolved."""
-    return _REFERENCE.search(value) is not None
+    return next(_references(value), None) is not None
 
 
 def only_reference(value: str) -> bool:
     """Whether a value is one reference and nothing else."""
-    return _REFERENCE.fullmatch(value.strip()) is not None
+    text = value.strip()
+    return any((one.start, one.end) == (0, len(text)) for one in _references(text))
 
 
 def resolve_all(values: Mapping[str, str], prefix: str = "") -> dict[str, str]:
@@ -49,21 +49,11 @@ def resolve(value: str, option: str) -> str:
     Raises:
         SecretReferenceError: names the option and the reference, never what was found.
     """
-
-    def found(match: re.Match[str]) -> str:
-        provider, path, key = match[1], match[2] or "", match[3]
-        if provider not in _PROVIDERS:
-            known = ", ".join(f"'{p}'" for p in _PROVIDERS)
-            raise SecretReferenceError(
-                f"Option '{option}': reference '{match[0]}' names no provider. There are: {known}."
-                + did_you_mean(provider, _PROVIDERS)
-            )
-        try:
-            return _PROVIDERS[provider](path, key)
-        except _Missing as e:
-            raise SecretReferenceError(f"Option '{option}': reference '{match[0]}': {e}.") from None
-
-    return _REFERENCE.sub(found, value)
+    parts, end = [], 0
+    for one in _references(value):
+        parts += [value[end : one.start], _found(one, value[one.start : one.end], option)]
+        end = one.end
+    return "".join((*parts, value[end:]))
 
 
 def masked(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
@@ -74,6 +64,39 @@ def masked(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) ->
         elif len(value) >= _SECRET_LENGTH and is_secret(key):
             text = text.replace(value, HIDDEN)
     return text
+
+
+class _Reference(NamedTuple):
+    """A reference, which is ``value[start:end]``."""
+
+    start: int
+    end: int
+    provider: str
+    path: str
+    key: str
+
+
+def _references(value: str) -> Iterator[_Reference]:
+    """What stands between ``${`` and the next brace and has a colon; of three parts or two."""
+    at = 0
+    while (start := value.find("${", at)) >= 0 and (brace := value.find("}", start)) >= 0:
+        at = brace + 1
+        provider, *rest = value[start + 2 : brace].split(":", 2)
+        if rest:
+            yield _Reference(start, at, provider, "" if len(rest) == 1 else rest[0], rest[-1])
+
+
+def _found(reference: _Reference, text: str, option: str) -> str:
+    if reference.provider not in _PROVIDERS:
+        known = ", ".join(f"'{p}'" for p in _PROVIDERS)
+        raise SecretReferenceError(
+            f"Option '{option}': reference '{text}' names no provider. There are: {known}."
+            + did_you_mean(reference.provider, _PROVIDERS)
+        )
+    try:
+        return _PROVIDERS[reference.provider](reference.path, reference.key)
+    except _Missing as e:
+        raise SecretReferenceError(f"Option '{option}': reference '{text}': {e}.") from None
 
 
 class _Missing(Exception):
@@ -109,7 +132,7 @@ def _directory(path: str, key: str) -> str:
 
 def _read(path: Path, name: str) -> str:
     try:
-        return path.read_bytes().decode()
+        return read(path).decode()
     except OSError as e:
         raise _Missing(f"{name} cannot be read ({e.strerror})") from None
     except UnicodeDecodeError:

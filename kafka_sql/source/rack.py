@@ -5,10 +5,10 @@ TaskManager.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
+from kafka_sql.options import allowed
 from kafka_sql.options import connector as opt
 from kafka_sql.options.functions import load
 
@@ -37,7 +37,7 @@ def rack_id(definition: Definition) -> str | None:
 
 def _line(path: str) -> str | None:
     try:
-        return Path(path).read_text().strip() or None
+        return allowed.read(path).decode().strip() or None
     except (OSError, UnicodeDecodeError) as e:
         why = getattr(e, "strerror", None) or "it is no text"
         raise InvalidOptionError(

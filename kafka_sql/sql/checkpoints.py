@@ -13,7 +13,13 @@ from kafka_sql.sql import lexer
 
 _FILE = ".kafka_sql-query"  # in the checkpoint, where Spark does not look
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_NOT_IN_A_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)
 _LOCAL = re.compile(r"file:(?://)?(/(?!/).*)")  # Hadoop takes a path as it is written, %20 and # included
+
+
+def folder_name(table: str) -> str:
+    """A table's name as a part of a path: a temporary table's may have any character, and stays one folder."""
+    return _NOT_IN_A_NAME.sub(lambda found: "".join(f"%{ord(c):02X}" for c in found[0]), table)
 
 
 def digest(text: str) -> str:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import settings, streaming
+from kafka_sql.sql import checkpoints, settings, streaming
 from kafka_sql.sql.batch_size import bounded_by_rows
 from kafka_sql.sql.frames import nothing
 from kafka_sql.sql.inserts import Prepared, Run, prepare
@@ -80,7 +80,7 @@ def _names(spark: SparkSession, ready: list[Prepared]) -> list[str]:
     pipeline = settings.read(spark, settings.PIPELINE_NAME)
     names: list[str] = []
     for prepared in ready:
-        sink = prepared.entry.definition.name
+        sink = checkpoints.folder_name(prepared.entry.definition.name)
         base = f"{pipeline}/{sink}" if pipeline else f"insert-into_{sink}"
         again = sum(name == base or name.startswith(f"{base}-") for name in names)
         names.append(f"{base}-{again + 1}" if again else base)

@@ -62,7 +62,7 @@ def run(
             f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/that/lasts'."
         )
     chosen = settings.read(spark, settings.PIPELINE_NAME)
-    name = name or chosen or f"insert-into_{entry.definition.name}"
+    name = name or chosen or f"insert-into_{checkpoints.folder_name(entry.definition.name)}"
     location = f"{root.rstrip('/')}/{name}"
     folder = checkpoints.local_folder(spark, location) if chosen is None else None
     if folder is not None:

@@ -49,7 +49,7 @@ def read(data: bytes, password: str | None) -> Entries:
             raise UnreadableStore("the store's password is wrong, or the file is damaged or cut off", Part.PASSWORD)
     try:
         return _entries(_Reader(body))
-    except (struct.error, UnicodeDecodeError):
+    except struct.error:
         raise UnreadableStore("the JKS file is damaged or cut off") from None
 
 
@@ -85,7 +85,7 @@ def _entries(reader: _Reader) -> Entries:
         raise UnreadableStore(f"JKS of version {version} is not known")
     for _ in range(count):
         tag = reader.number()
-        reader.text()
+        reader.text()  # its alias
         reader.take(8)  # when it was made
         if tag == _KEY:
             key = reader.take(reader.number())
@@ -111,8 +111,8 @@ class _Reader:
     def number(self) -> int:
         return int(struct.unpack(">I", self.take(4))[0])
 
-    def text(self) -> str:
-        return self.take(struct.unpack(">H", self.take(2))[0]).decode()
+    def text(self) -> bytes:
+        return self.take(struct.unpack(">H", self.take(2))[0])  # in Java's own kind of UTF-8
 
     def certificate(self, version: int) -> bytes:
         if version == 2:

@@ -7,9 +7,10 @@ import re
 import textwrap
 from typing import Final
 
+from kafka_sql.stores.rounds import check_rounds
 from kafka_sql.stores.unreadable import Part, UnreadableStore
 
-_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_EDGE: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
 _CERTIFICATES: Final = ("CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE")
 
 
@@ -25,17 +26,26 @@ def certificates(text: str) -> list[bytes]:
     Raises:
         UnreadableStore: there is none, or one is damaged.
     """
-    from cryptography import x509
-
     found = [_der(body) for label, body in _blocks(text) if label in _CERTIFICATES]
     if not found:
         raise UnreadableStore("it has no certificate: expected -----BEGIN CERTIFICATE-----")
-    for number, der in enumerate(found, 1):
+    return check(found)
+
+
+def check(ders: list[bytes]) -> list[bytes]:
+    """The same certificates, each of which can be read.
+
+    Raises:
+        UnreadableStore: one is damaged.
+    """
+    from cryptography import x509
+
+    for number, der in enumerate(ders, 1):
         try:
             x509.load_der_x509_certificate(der)
-        except ValueError:
-            raise UnreadableStore(f"certificate {number} of {len(found)} is damaged") from None
-    return found
+        except (ValueError, x509.InvalidVersion):
+            raise UnreadableStore(f"certificate {number} of {len(ders)} is damaged") from None
+    return ders
 
 
 def private_key(text: str, password: str | None) -> bytes:
@@ -52,7 +62,9 @@ def private_key(text: str, password: str | None) -> bytes:
         block = f"-----BEGIN {label}-----\n{body.strip()}\n-----END {label}-----\n"
         encrypted = "ENCRYPTED" in body
     else:
-        block, encrypted = pem(label, _der(body)), label.startswith("ENCRYPTED")
+        der = _der(body)
+        check_rounds(der)
+        block, encrypted = pem(label, der), label.startswith("ENCRYPTED")
     return _decrypted(block.encode(), password, encrypted)
 
 
@@ -78,8 +90,17 @@ def _decrypted(block: bytes, password: str | None, encrypted: bool) -> bytes:
 
 def _blocks(text: str) -> list[tuple[str, str]]:
     plain = text.replace("\\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
-    found: list[tuple[str, str]] = _BLOCK.findall(plain)
-    if not found and "-----BEGIN" in plain:
+    found: list[tuple[str, str]] = []
+    opened: re.Match[str] | None = None
+    for edge in _EDGE.finditer(plain):
+        if edge[1] == "BEGIN" and opened is not None:
+            break
+        if edge[1] == "BEGIN":
+            opened = edge
+        elif opened is not None and opened[2] == edge[2]:
+            found.append((edge[2], plain[opened.end() : edge.start()]))
+            opened = None
+    if opened is not None or (not found and "-----BEGIN" in plain):
         raise UnreadableStore("it is cut off: a -----BEGIN line without its -----END line")
     return found
 

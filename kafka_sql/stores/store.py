@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from kafka_sql.stores import jks
-from kafka_sql.stores.pem import certificates, pem, private_key
+from kafka_sql.stores.pem import certificates, check, pem, private_key
+from kafka_sql.stores.rounds import check_rounds
 from kafka_sql.stores.unreadable import Part, UnreadableStore
 
 _JCEKS: Final = (
@@ -41,7 +42,7 @@ def trusted(data: bytes, password: str | None) -> str:
     found = jks.read(data, password).trusted if data.startswith(jks.MAGIC) else _pkcs12(data, password)[1]
     if not found:
         raise UnreadableStore("it has no trusted certificate (keytool -importcert puts one in)")
-    return "".join(pem("CERTIFICATE", der) for der in found)
+    return "".join(pem("CERTIFICATE", der) for der in check(found))
 
 
 def trusted_pem(text: str) -> str:
@@ -97,6 +98,7 @@ def _fitting(key: bytes, chain: list[bytes]) -> Identity:
         raise UnreadableStore("its private key has no certificate")
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     try:
+        check(chain)
         public = load_der_private_key(key, None).public_key().public_bytes(*form)
         certified = x509.load_der_x509_certificate(chain[0]).public_key().public_bytes(*form)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -115,6 +117,7 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[bytes | None, list[bytes
         raise UnreadableStore(_JCEKS)
     if data[:1] != bytes([_SEQUENCE]) or _VERSION_3 not in data[:16]:
         raise UnreadableStore("it is no store: neither JKS nor PKCS12 nor PEM")
+    check_rounds(data)
     try:
         store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # its words tell no more

@@ -16,7 +16,7 @@ from kafka_sql.source.bad_records import BadRecords
 from kafka_sql.source.decoding import RowDecoder
 from kafka_sql.source.lenient import LenientDecoder
 from kafka_sql.table import Column, Table
-from tests.unit.formats.fuzz import siege
+from tests.fuzz.decoders import siege
 
 pytestmark = pytest.mark.integration
 
@@ -73,12 +73,3 @@ def test_mutated_payloads(registry: EmbeddedRegistry, name: str) -> None:
     rows, errors = besiege(registry, name, 500, 1)
     assert rows > 10
     assert errors > 100
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", FRAMED)
-def test_a_million_mutated_payloads(registry: EmbeddedRegistry, name: str) -> None:
-    rows, errors = besiege(registry, name, 1_000_000, 2)
-    assert rows > 20_000
-    assert errors > 200_000

@@ -7,7 +7,7 @@ import os
 import random
 import threading
 import time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 
@@ -16,11 +16,15 @@ from kafka_sql.formats.confluent.options import NAMES, Settings
 from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.confluent.tls import context
 
+T = TypeVar("T")
+
 PATIENCE: Final = 60.0  # seconds for which a registry that does not answer is asked again
 _PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 _TEMPORARY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TIMEOUT: Final = 10.0
+_LARGEST: Final = 64 << 20  # bytes of an answer
+_MOST: Final = 1000  # schemas that one refers to
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
@@ -93,8 +97,9 @@ class SchemaRegistry:
         Raises:
             SchemaRegistryError: as in ``schema``.
         """
-        answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/latest", f"subject '{subject}'")
-        return self._registered(int(answer["id"]), answer, f"subject '{subject}'")
+        what = f"subject '{subject}'"
+        answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/latest", what)
+        return self._registered(_field(answer, "id", int, what), answer, what)
 
     def register(self, subject: str, text: str) -> int:
         """Register a schema under a subject, which does nothing where it is there; its id.
@@ -137,26 +142,32 @@ class SchemaRegistry:
         with self._lock:
             if (path, text) not in self._ids:
                 answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
-                self._ids[path, text] = int(answer["id"])
+                self._ids[path, text] = _field(answer, "id", int, f"subject '{subject}'")
             return self._ids[path, text]
 
     def _registered(self, number: int, answer: dict[str, Any], what: str) -> Registered:
         references: dict[str, str] = {}
-        self._collect(answer, what, references)
-        return Registered(number, answer["schema"], tuple(references.items()))
+        self._collect(answer, what, references, set())
+        return Registered(number, _field(answer, "schema", str, what), tuple(references.items()))
 
-    def _collect(self, answer: dict[str, Any], what: str, found: dict[str, str]) -> None:
-        """The schemas that one refers to, by name."""
+    def _collect(self, answer: dict[str, Any], what: str, found: dict[str, str], begun: set[str]) -> None:
+        """The schemas that one refers to, by name; those that they refer to come first."""
         kind = answer.get("schemaType") or "AVRO"
         if kind != self._kind:
             raise SchemaNotFoundError(f"The schema registry's {what} is of type {kind}, expected {self._kind}.")
-        for one in answer.get("references") or []:
-            if one["name"] not in found:
-                path = f"/subjects/{_quoted(one['subject'])}/versions/{one['version']}"
-                name = f"{what}, reference '{one['name']}'"
-                other = self._ask("GET", path, name)
-                self._collect(other, name, found)
-                found[one["name"]] = other["schema"]
+        for one in _field(answer, "references", list, what) if answer.get("references") else []:
+            name = _field(one, "name", str, what)
+            if name in begun:
+                continue
+            begun.add(name)
+            if len(begun) > _MOST:
+                raise SchemaRegistryError(f"The schema registry's {what} refers to more than {_MOST} others.")
+            version = _field(one, "version", int, what)
+            path = f"/subjects/{_quoted(_field(one, 'subject', str, what))}/versions/{version}"
+            told = f"{what}, reference '{name}'" if len(what) < 200 else what
+            other = self._ask("GET", path, told)
+            self._collect(other, told, found, begun)
+            found[name] = _field(other, "schema", str, told)
 
     def _ask(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """One answer, from whichever of the registries gives it, within PATIENCE."""
@@ -164,11 +175,11 @@ class SchemaRegistry:
         while True:
             url = self._urls[self._first]
             try:
-                response = self._client.request(method, url + path, json=body)
+                response = self._answer(method, url + path, what, body, deadline)
                 if response.status_code not in _TEMPORARY:
                     return self._checked(response, url, what)
                 reason = f"{response.status_code} {response.reason_phrase}"
-            except httpx.TransportError as e:
+            except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
                     raise SchemaRegistryError(f"No TLS connection to the schema registry {_shown(url)}: {e}.") from e
                 reason = str(e) or type(e).__name__
@@ -183,12 +194,32 @@ class SchemaRegistry:
                 time.sleep(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _answer(self, method: str, url: str, what: str, body: dict[str, Any] | None, deadline: float) -> httpx.Response:
+        """A response that was read as a whole, which is neither endless nor without end."""
+        content = bytearray()
+        with self._client.stream(method, url, json=body) as response:
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > _LARGEST:
+                    raise SchemaRegistryError(
+                        f"The schema registry's answer for {what} is of more than {_LARGEST:,} bytes. Is the option "
+                        "'url' right?"
+                    )
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout("its answer does not come to an end")
+            return httpx.Response(response.status_code, content=bytes(content))
+
     def _checked(self, response: httpx.Response, url: str, what: str) -> dict[str, Any]:
         if response.is_success:
-            found: dict[str, Any] = response.json()
+            found = _document(response)
+            if not isinstance(found, dict):
+                raise SchemaRegistryError(
+                    f"The schema registry {_shown(url)} answers, asked for {what}, with something else than a JSON "
+                    "object. Is the option 'url' right?"
+                )
             return found
         try:
-            document = response.json()
+            document = _document(response)
             said = f"{document['error_code']}: {document['message']}"
         except (ValueError, KeyError, TypeError):
             said = f"{response.status_code} {response.reason_phrase}"
@@ -204,6 +235,28 @@ class SchemaRegistry:
             )
         error = SchemaNotFoundError if response.status_code == 404 else SchemaRegistryError
         raise error(f"The schema registry {_shown(url)} has no answer for {what} ({said}).")
+
+
+def _document(response: httpx.Response) -> Any:
+    """What JSON there is; None where it is none."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError):
+        return None
+
+
+def _field(answer: Any, key: str, kind: type[T], what: str) -> T:
+    """A field of an answer.
+
+    Raises:
+        SchemaRegistryError: it is not there, or of another type.
+    """
+    found = answer.get(key) if isinstance(answer, dict) else None
+    if not isinstance(found, kind):
+        raise SchemaRegistryError(
+            f"The schema registry's answer for {what} has no '{key}' as it should be. Is the option 'url' right?"
+        )
+    return found
 
 
 def _quoted(name: str) -> str:

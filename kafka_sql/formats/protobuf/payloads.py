@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +21,7 @@ from kafka_sql.formats.protobuf.options import (
     READ_DEFAULT_VALUES,
     WRITE_NULL_STRING_LITERAL,
 )
-from kafka_sql.options import Options
+from kafka_sql.options import Options, allowed
 
 
 def message(options: Options) -> Descriptor:
@@ -34,7 +32,7 @@ def message(options: Options) -> Descriptor:
     """
     location = options[DESCRIPTOR]
     try:
-        data = Path(os.path.expanduser(location)).read_bytes()
+        data = allowed.read(location)
     except OSError as e:
         raise InvalidOptionError(
             f"The file of option '{DESCRIPTOR.key}' cannot be read: {location}: {e.strerror}. It must be there on the "

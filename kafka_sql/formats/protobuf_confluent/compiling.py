@@ -53,21 +53,31 @@ def _described(name: str, text: str) -> FileDescriptorProto | None:
 def _compiled(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts:
-            path = Path(folder, "in", name)
-            if not path.resolve().is_relative_to(Path(folder).resolve() / "in"):
-                raise ValueError(f"refers to '{name}', which is no name of a file")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            _write(Path(folder, "in").resolve(), name, text)
         out = Path(folder, "out")
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in')}", "--include_imports",
-             f"--descriptor_set_out={out}", _MAIN],
-            capture_output=True, text=True, timeout=_SECONDS, check=False, env={"PATH": ""},
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in').resolve()}",
+                 "--include_imports", f"--descriptor_set_out={out}", _MAIN],
+                capture_output=True, text=True, timeout=_SECONDS, check=False, env={"PATH": ""},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"keeps protoc busy for more than {_SECONDS:g} s") from None
         if done.returncode:
             said = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
             raise ValueError(f"is refused by protoc: {said.replace(_MAIN, 'line')}")
         return descriptors.files(out.read_bytes())
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    if path.resolve() == folder or not path.resolve().is_relative_to(folder):
+        raise ValueError(f"refers to '{name}', which is no name of a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as e:  # too long, or another's folder
+        raise ValueError(f"refers to '{name}', which is no name of a file ({e.strerror})") from None
 
 
 def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from kafka_sql.errors import AuthorizationError, TransactionError
 from kafka_sql.kafka import library
+from kafka_sql.kafka.protocol.codec import BrokenAnswer
 from kafka_sql.kafka.protocol.connection import Connection
 
 # A coordinator that loads, is not there, has moved, or still writes the markers of the end before; a leader that moved.
@@ -50,3 +52,14 @@ def require(connection: Connection, key: int) -> None:
     """
     if key not in connection.versions:
         raise TransactionError(f"The brokers cannot list or describe transactions: {OLDEST}.")
+
+
+def complete(answers: Collection[object], asked: Collection[object]) -> None:
+    """Check that nothing is left out, which could pass for done.
+
+    Raises:
+        BrokenAnswer: something is.
+    """
+    missing = [one for one in asked if one not in answers]
+    if missing:
+        raise BrokenAnswer(f"the response says nothing of {missing[0]!r}")

@@ -11,6 +11,10 @@ T = TypeVar("T")
 NO_TAGS = b"\0"
 
 
+class BrokenAnswer(ConnectionError):
+    """A response that is not what the protocol says: the connection is of no use any more."""
+
+
 def pack(layout: str, *values: Any) -> bytes:
     """Numbers: b, h, i and q for INT8 to INT64, ? for BOOLEAN."""
     return struct.pack(">" + layout, *values)
@@ -52,10 +56,10 @@ def compact_array(items: Iterable[bytes]) -> bytes:
 
 
 class Reader:
-    """A response's body, read from the front.
+    """A response's body, read from the front. Nothing is allocated that a length alone asks for.
 
     Raises:
-        struct.error: by every method, where the body ends early.
+        BrokenAnswer: by every method, where the body ends early or is no text where one should be.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -63,14 +67,13 @@ class Reader:
 
     def number(self, layout: str) -> Any:
         """One number: b, h, i or q, or ? for a boolean."""
-        (value,) = struct.unpack_from(">" + layout, self._body, self._at)
-        self._at += struct.calcsize(">" + layout)
+        (value,) = struct.unpack(">" + layout, self._bytes(struct.calcsize(">" + layout)))
         return value
 
     def string(self) -> str | None:
         """NULLABLE_STRING."""
         length = self.number("h")
-        return None if length < 0 else self._bytes(length).decode()
+        return None if length < 0 else self._text(length)
 
     def data(self) -> bytes:
         """BYTES, empty for null."""
@@ -82,18 +85,18 @@ class Reader:
 
     def uvarint(self) -> int:
         """UNSIGNED_VARINT."""
-        value = shift = 0
-        while True:
+        value = 0
+        for shift in range(0, 35, 7):
             byte: int = self.number("B")
             value |= (byte & 0x7F) << shift
-            shift += 7
             if byte < 0x80:
                 return value
+        raise BrokenAnswer("the response has a number that does not end")
 
     def compact_string(self) -> str | None:
         """COMPACT_NULLABLE_STRING."""
         length = self.uvarint()
-        return None if length == 0 else self._bytes(length - 1).decode()
+        return None if length == 0 else self._text(length - 1)
 
     def compact_array(self, item: Callable[[], T]) -> list[T]:
         """COMPACT_ARRAY, empty for null."""
@@ -105,9 +108,15 @@ class Reader:
             self.uvarint()
             self._bytes(self.uvarint())
 
+    def _text(self, length: int) -> str:
+        try:
+            return self._bytes(length).decode()
+        except UnicodeDecodeError:
+            raise BrokenAnswer("the response has a text that is none") from None
+
     def _bytes(self, length: int) -> bytes:
         found = self._body[self._at : self._at + length]
         if len(found) < length:
-            raise struct.error("the response ends early")
+            raise BrokenAnswer("the response ends early")
         self._at += length
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -12,7 +13,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.sasl import conversation, mechanism
 from kafka_sql.kafka.protocol.tls import tls_context
 
@@ -20,6 +21,8 @@ Address = tuple[str, int]
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 _CLIENT: Final = "kafka_sql"
+_PART: Final = 1 << 16  # bytes that are asked for at once
+_LARGEST: Final = "receive.message.max.bytes"
 
 
 class Request(NamedTuple):
@@ -49,13 +52,13 @@ class Connection:
             config: librdkafka's, with references resolved.
 
         Raises:
-            OSError: the broker cannot be reached now.
+            OSError: the broker cannot be reached now, or its address is none.
             BrokerError: it refuses the certificate or the user; trying again will not help.
         """
-        self._last = 0
+        self._last, self._largest = 0, int(config.get(_LARGEST, "100000000"))
         protocol = config.get("security.protocol", "plaintext").lower()
         wait = int(config[CONNECT_TIMEOUT]) / 1000
-        self._socket = socket.create_connection(address, wait)
+        self._socket = _connected(address, wait)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if protocol in ("ssl", "sasl_ssl"):
@@ -77,7 +80,8 @@ class Connection:
         """Send requests at once and wait for all responses, which come in the same order.
 
         Raises:
-            OSError: the connection broke; which of them were carried out is not known.
+            OSError: the connection broke, an answer is not whole within 'socket.timeout.ms', or is none; which of them
+                were carried out is not known.
         """
         self._socket.sendall(b"".join(self._framed(request) for request in requests))
         return [self._receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
@@ -93,18 +97,30 @@ class Connection:
         return codec.pack("i", len(message)) + message
 
     def _receive(self, request: Request, number: int) -> Reader:
-        (size,) = struct.unpack(">i", self._read(4))
-        answer = Reader(self._read(size))
+        patience = self._socket.gettimeout()
+        deadline = None if patience is None else time.monotonic() + patience
+        try:
+            (size,) = struct.unpack(">i", self._read(4, deadline))
+            if not 4 <= size <= self._largest:
+                raise BrokenAnswer(f"a response of {size} bytes: is it a broker? ('properties.{_LARGEST}')")
+            answer = Reader(self._read(size, deadline))
+        finally:
+            self._socket.settimeout(patience)
         if answer.number("i") != number:
-            raise ConnectionError("the broker's responses are out of order")
+            raise BrokenAnswer("the broker's responses are out of order")
         if request.flexible:
             answer.tags()
         return answer
 
-    def _read(self, size: int) -> bytes:
+    def _read(self, size: int, deadline: float | None) -> bytes:
         parts = bytearray()
         while len(parts) < size:
-            part = self._socket.recv(size - len(parts))
+            if deadline is not None:  # for the whole answer: a byte now and then must not hold it up
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("timed out")
+                self._socket.settimeout(left)
+            part = self._socket.recv(min(size - len(parts), _PART))
             if not part:
                 raise ConnectionError("closed by the broker")
             parts += part
@@ -138,6 +154,8 @@ class Connection:
                 message = talk.send(said)
         except StopIteration:
             return
+        except ValueError:  # no base 64, no UTF-8
+            raise BrokerError(f"{address[0]}:{address[1]}: SASL: the broker's answer is none.") from None
 
     def _ask_versions(self) -> dict[int, int]:
         answer = self.ask(Request(API_VERSIONS, 0, b""))
@@ -145,3 +163,10 @@ class Connection:
         if code:
             raise BrokerError(f"The broker does not tell its versions: {library.reason(code)}.")
         return {key: last for key, _, last in answer.array(lambda: [answer.number("h") for _ in range(3)])}
+
+
+def _connected(address: Address, wait: float) -> socket.socket:
+    try:
+        return socket.create_connection(address, wait)
+    except (OverflowError, ValueError):  # a broker may tell any port, and a name that no host has
+        raise ConnectionError(f"{address[0]!r}:{address[1]} is no address") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import shlex
 import ssl
@@ -16,6 +17,7 @@ from typing import Any, Final
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
 _SECONDS: Final = 30
+_LARGEST: Final = 1 << 20  # bytes of an answer
 
 
 def check_oauth(config: Mapping[str, str]) -> None:
@@ -49,7 +51,10 @@ def token(config: Mapping[str, str]) -> str:
     """
     if config.get("sasl.oauthbearer.method", "default").lower() == "oidc":
         return _from_endpoint(config)
-    return _unsecured(config.get("sasl.oauthbearer.config", ""))
+    try:
+        return _unsecured(config.get("sasl.oauthbearer.config", ""))
+    except ValueError:
+        raise BrokerError("Option 'properties.sasl.oauthbearer.config' cannot be read.") from None
 
 
 def extensions(config: Mapping[str, str]) -> str:
@@ -76,13 +81,13 @@ def _from_endpoint(config: Mapping[str, str]) -> str:
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:
-            found: dict[str, Any] = json.load(answer)
+            found: dict[str, Any] = json.loads(answer.read(_LARGEST))
         return str(found["access_token"])
     except urllib.error.HTTPError as e:
         why = f"HTTP status {e.code}"
     except urllib.error.URLError as e:
         why = str(e.reason)
-    except (OSError, ValueError, KeyError) as e:
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError) as e:
         why = type(e).__name__
     raise BrokerError(f"The token endpoint of 'properties.sasl.oauthbearer.token.endpoint.url' gave no token: {why}.")
 

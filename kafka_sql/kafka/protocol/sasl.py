@@ -9,12 +9,16 @@ import base64
 import hashlib
 import hmac
 import os
+import re
 from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 from kafka_sql.kafka.protocol.gss import check_gss, talk_gss
 from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, token
+
+_ROUNDS: Final = re.compile(r"[1-9][0-9]{3,6}")
+_FEWEST: Final = 4096  # as Java's client: with fewer, who listens could guess the password. Seven digits are seconds
 
 Conversation = Generator[bytes, bytes, None]
 
@@ -68,10 +72,13 @@ def _scram(algorithm: str) -> Callable[[Mapping[str, str], str], Conversation]:
         bare = f"n={user},r={nonce}"
         first = (yield f"n,,{bare}".encode()).decode()
         said = _attributes(first)
-        if not said.get("r", "").startswith(nonce) or "s" not in said or not said.get("i", "").isdigit():
+        rounds = said.get("i", "")
+        if not said.get("r", "").startswith(nonce) or "s" not in said or not _ROUNDS.fullmatch(rounds):
             raise BrokerError("SCRAM: the broker's first answer is none.")
+        if int(rounds) < _FEWEST:
+            raise BrokerError(f"SCRAM: the broker asks for {rounds} rounds, fewer than {_FEWEST}.")
         secret, salt = config.get("sasl.password", "").encode(), base64.b64decode(said["s"])
-        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, int(said["i"]))
+        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, int(rounds))
         last = f"c=biws,r={said['r']}"
         talked = f"{bare},{first},{last}".encode()
         client = hmac.digest(salted, b"Client Key", algorithm)

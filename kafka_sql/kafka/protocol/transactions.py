@@ -11,7 +11,7 @@ from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionErr
 from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, login, resolved
 from kafka_sql.kafka.protocol import requests, witness
-from kafka_sql.kafka.protocol.answers import OLDEST, PASSING, Passing, fine, require
+from kafka_sql.kafka.protocol.answers import OLDEST, PASSING, Passing, complete, fine, require
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.requests import Described, Position
 from kafka_sql.kafka.protocol.sasl import check_sasl
@@ -110,6 +110,7 @@ class Transactions:
         wanted = {ending.id: ending for ending in endings}
 
         def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
+            require(connection, requests.END)
             last = connection.versions[requests.END]
             answers = connection.ask_all([requests.commit(*wanted[key], last) for key in group])
             return {key: (requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
@@ -206,6 +207,7 @@ class Transactions:
                 if code in PASSING:
                     raise Passing(code)
                 found[position] = fine(f"{position[0]}[{position[1]}]", code, producers)
+            complete(found, group)
         return found
 
     def _of_coordinators(
@@ -218,7 +220,9 @@ class Transactions:
             waiting = [key for key in ids if key not in done]
             passing = 0
             for address, group in self._groups(waiting).items():
-                for key, (code, found) in ask(self._connection(address), group).items():
+                answers = ask(self._connection(address), group)
+                complete(answers, group)
+                for key, (code, found) in answers.items():
                     if code in PASSING:
                         passing = code
                         self._coordinators.pop(key, None)
@@ -237,6 +241,7 @@ class Transactions:
             if connection.versions.get(requests.FIND_COORDINATOR, 0) < 4:
                 raise TransactionError(f"The brokers cannot find several coordinators at once: {OLDEST}.")
             answers = requests.read_coordinators(connection.ask(requests.coordinators(unknown)))
+            complete(answers, unknown)
             for key, (code, address) in answers.items():
                 if code in PASSING:
                     raise Passing(code)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from typing import TypeVar
 
 from pyspark.sql.datasource import WriterCommitMessage
 
+from kafka_sql.errors import TransactionError
 from kafka_sql.sink.figures import Figures
 
+A, B = TypeVar("A"), TypeVar("B")
 Place = tuple[str, int, int]  # topic, partition, offset
 
 
@@ -138,13 +142,38 @@ class Claim:
 
 def decisions(log: dict[str, bytes]) -> list[Decision]:
     """The decisions of a log."""
-    return [_decision(value) for key, value in log.items() if json.loads(key)[0] == "decision"]
+    return [_read(_decision, key, value) for key, value in log.items() if _kind(key) == "decision"]
 
 
 def claims(log: dict[str, bytes]) -> dict[str, Claim]:
     """The claims of a log, by prefix."""
-    found = [json.loads(value) for key, value in log.items() if json.loads(key)[0] == "claim"]
-    return {c["prefix"]: Claim(**{**c, "superseded": tuple(c["superseded"])}) for c in found}
+    found = [_read(_claim, key, value) for key, value in log.items() if _kind(key) == "claim"]
+    return {claim.prefix: claim for claim in found}
+
+
+def _kind(key: str) -> str:
+    return _read(lambda text: str(json.loads(text)[0]), key, key)
+
+
+def _read(read: Callable[[A], B], key: str, value: A) -> B:
+    """What is recorded under a key, as far as it is of this package.
+
+    Raises:
+        TransactionError: somebody else has written into the log. What it says cannot be relied on then.
+    """
+    try:
+        return read(value)
+    except (ValueError, TypeError, LookupError, AttributeError, zlib.error, RecursionError) as e:
+        raise TransactionError(
+            f"The record of decisions (topic '__kafka_sql_transactions') has a record under the key {key[:100]!r} that "
+            f"this package did not write ({type(e).__name__}). Only who writes under a prefix should have WRITE on the "
+            "topic; a tombstone under the key removes the record."
+        ) from e
+
+
+def _claim(value: bytes) -> Claim:
+    found = json.loads(value)
+    return Claim(**{**found, "superseded": tuple(found["superseded"])})
 
 
 def _decision(value: bytes) -> Decision:

@@ -21,11 +21,12 @@ from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.declared import KEY, Declared, declared
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
+from tests.fuzz.decoders import siege
+from tests.fuzz.mutation import mutate
 from tests.unit.formats.avro_oracle import plain_schema, raw, write
 from tests.unit.formats.columns import held
 from tests.unit.formats.documents import types
 from tests.unit.formats.flink import cases
-from tests.unit.formats.fuzz import mutate, siege
 from tests.unit.formats.test_json_writing import samples
 
 MODERN = {"avro.timestamp_mapping.legacy": "false"}
@@ -297,12 +298,3 @@ def test_mutated_payloads(encoding: str) -> None:
     rows, errors = fuzz(2_000, 1, encoding)
     assert rows > 10
     assert errors > 500
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("encoding", ["binary", "json"])
-def test_a_million_mutated_payloads(encoding: str) -> None:
-    rows, errors = fuzz(1_000_000, 2, encoding)
-    assert rows > 5_000
-    assert errors > 250_000

@@ -15,10 +15,10 @@ from kafka_sql.formats.csv.decoder import CsvDecoder
 from kafka_sql.formats.csv.encoder import CsvEncoder
 from kafka_sql.formats.csv.options import CSV_OPTIONS
 from kafka_sql.options import Options
+from tests.fuzz.decoders import assault
 from tests.unit.formats.columns import held
 from tests.unit.formats.csv_ways import CountingDecoder, ExactDecoder
 from tests.unit.formats.documents import SCALARS
-from tests.unit.formats.fuzz import assault
 from tests.unit.formats.test_csv_values import options
 
 PAIR = pa.schema([("a", pa.int64()), ("s", pa.string())])
@@ -205,9 +205,3 @@ def fuzz(records: int, seed: int) -> int:
 
 def test_mutated_payloads() -> None:
     assert fuzz(5_000, 1) > 500
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-def test_a_million_mutated_payloads() -> None:
-    assert fuzz(1_000_000, 2) > 100_000

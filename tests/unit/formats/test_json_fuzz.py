@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pyarrow as pa
-import pytest
 
 from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
-from tests.unit.formats.fuzz import assault
+from tests.fuzz.decoders import assault
 from tests.unit.formats.json_ways import ExactDecoder
 
 SCHEMA = pa.schema(
@@ -55,10 +53,3 @@ def fuzz_changes(records: int, seed: int) -> int:
 def test_mutated_payloads() -> None:
     assert fuzz(2_000, 1) > 60
     assert fuzz_changes(2_000, 1) > 60
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("fuzz", [fuzz, fuzz_changes])
-def test_a_million_mutated_payloads(fuzz: Callable[[int, int], int]) -> None:
-    assert fuzz(1_000_000, 2) > 30_000

@@ -5,11 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pyarrow as pa
-import pytest
 
 from kafka_sql.formats.protobuf import PROTOBUF
 from kafka_sql.options import Options
-from tests.unit.formats.fuzz import assault
+from tests.fuzz.decoders import assault
 from tests.unit.formats.protobuf_oracle import FILE, ORDER, ORDERS, message_of
 
 
@@ -28,9 +27,3 @@ def fuzz(records: int, seed: int) -> int:
 
 def test_mutated_messages() -> None:
     assert fuzz(2_000, 1) > 200
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-def test_a_million_mutated_messages() -> None:
-    assert fuzz(1_000_000, 2) > 100_000

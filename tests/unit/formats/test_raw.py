@@ -16,7 +16,7 @@ from kafka_sql.errors import DecodeError, InvalidOptionError, SchemaError
 from kafka_sql.formats.raw import RAW
 from kafka_sql.formats.raw.charset import Charset
 from kafka_sql.options import Options
-from tests.unit.formats.fuzz import mutate
+from tests.fuzz.mutation import mutate
 
 NUMBERS = {
     pa.bool_(): "?",
@@ -190,9 +190,3 @@ def fuzz(records: int, seed: int) -> None:
 
 def test_mutated_payloads() -> None:
     fuzz(2_000, 1)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-def test_a_million_mutated_payloads() -> None:
-    fuzz(1_000_000, 2)

@@ -15,7 +15,7 @@ from kafka_sql.formats.avro import AVRO
 from kafka_sql.formats.format import Decoder
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
-from tests.unit.formats.fuzz import siege
+from tests.fuzz.decoders import siege
 from tests.unit.formats.protobuf_oracle import FILE, ORDER, ORDERS, message_of
 
 Sieged = tuple[Decoder, list[bytes]]
@@ -107,16 +107,6 @@ def test_mutated_payloads(name: str) -> None:
     rows, errors = siege(decoder, good, range(20), 1_000, 1)
     assert rows > 20
     assert errors > 200
-
-
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_million_mutated_changes(name: str) -> None:
-    decoder, good = CHANGES[name]()
-    rows, errors = siege(decoder, good, range(20), 1_000_000, 2)
-    assert rows > 20_000
-    assert errors > 200_000
 
 
 def test_decimals_beyond_a_column_that_cannot_be_null() -> None:

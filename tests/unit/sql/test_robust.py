@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql import statements
 from kafka_sql.sql.create import parse_create, read
 from kafka_sql.sql.dialect import parse_alteration
-from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.hints import hint_behind
 from kafka_sql.sql.references import references
 from kafka_sql.sql.statements import is_query, kind
+from tests.fuzz.statements import passed_on
 
 WITH = "WITH ('connector' = 'kafka')"
 SIZE = 100_000  # characters; the times grow with the length, not with its square
@@ -88,42 +85,10 @@ def test_reading_raises_only_our_errors(sql: str) -> None:
             read_it(sql)
 
 
-class NoTables:
-    """A session's tables of which none is what the text names."""
-
-    def __bool__(self) -> bool:
-        return True
-
-    def find(self, name: tuple[str, ...]) -> None:
-        return None
-
-    def plain(self, text: str) -> Any:
-        return SimpleNamespace(collect=list)
-
-
-OURS = (
-    statements.CreateTable,
-    statements.Execute,
-    statements.Explain,
-    statements.ResetOption,
-    statements.SetOption,
-    statements.ShowJobs,
-    statements.ShowTables,
-    statements.StatementSet,
-    statements.StopJob,
-)
-
-
 @settings(max_examples=300)
 @given(TEXTS, st.sampled_from(["batch", "streaming"]))
 def test_what_is_not_ours_reaches_spark_as_it_was_typed(sql: str, mode: str) -> None:
-    found = kind(sql)
-    if isinstance(found, OURS) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
-        return
-    spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
-    seen: list[str] = []
-    dispatch(cast("Any", spark), cast("Any", NoTables()), sql, cast("Any", seen.append))
-    assert seen == [sql]
+    passed_on(sql, mode)
 
 
 def test_nothing_of_a_comment_or_a_name_becomes_sql() -> None:

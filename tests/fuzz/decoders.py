@@ -12,50 +12,11 @@ import pytest
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoder
+from tests.fuzz.mutation import mutate
 from tests.unit.formats.columns import held
 
 _BATCH: Final = 10_000
 _SAMPLE: Final = 100  # mutants of a batch
-_BYTES: Final = (
-    b"\0",
-    b"\n",
-    b"\r",
-    b'"',
-    b"'",
-    b",",
-    b";",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b"\\",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b"\x80",
-)
-
-
-def mutate(rng: random.Random, payload: bytes) -> bytes:
-    """The payload with one to four random changes."""
-    data = bytearray(payload)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randint(0, len(data))
-        match rng.randrange(7):
-            case 0:
-                del data[at : at + rng.randint(1, 4)]
-            case 1:
-                data[at:at] = rng.choice(_BYTES)
-            case 2:
-                data[at:at] = rng.randbytes(rng.randint(1, 9))
-            case 3 if at < len(data):
-                data[at] ^= 1 << rng.randrange(8)
-            case 4 if at < len(data):
-                data[at] = rng.choice((0, 1, 2, 127, 128, 255))
-            case 5:
-                del data[at:]
-            case 6:
-                data[at:at] = data[: rng.randint(0, len(data))]
-    return bytes(data)
 
 
 def assault(

@@ -1,0 +1,56 @@
+"""The folders of which options may name files, where the environment of the process says so.
+
+The variable is the operator's, and not the statement's author's: as Kafka's ``allowed.paths`` of its file and directory
+config providers (KIP-993) it keeps a statement from sending the content of other files elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "KAFKA_SQL_ALLOWED_PATHS"
+
+
+class OutsideError(OSError):
+    """A file that lies outside of the allowed folders."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strerror = f"it is not in the folders that {VARIABLE} allows"
+
+
+def allowed(path: str | os.PathLike[str]) -> Path:
+    """The file of an option, with links and ``..`` resolved where only some folders are allowed.
+
+    Args:
+        path: may begin with ``~``.
+
+    Raises:
+        OutsideError: it lies outside of them. Whether it is there is not told.
+    """
+    named = Path(os.path.expanduser(path))
+    folders = os.environ.get(VARIABLE)
+    if folders is None:
+        return named
+    real = Path(os.path.realpath(named))
+    if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders.split(os.pathsep) if folder):
+        raise OutsideError
+    return real
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """The content of an option's file.
+
+    Raises:
+        OSError: it cannot be read, is none that ends (a device, a pipe), or lies outside of the allowed folders.
+    """
+    try:
+        file = allowed(path)
+        if not stat.S_ISREG(mode := file.stat().st_mode) and not stat.S_ISDIR(mode):
+            raise OSError(22, "it is no regular file")
+        return file.read_bytes()
+    except ValueError:  # a NUL in the name
+        raise FileNotFoundError(2, "its name has a character that no file's name has") from None

@@ -1,0 +1,1 @@
+"""Mutated inputs for all that reads what others wrote: ``python -m tests.fuzz`` (make fuzz)."""

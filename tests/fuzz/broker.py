@@ -1,0 +1,183 @@
+"""Responses of a broker that is broken or hostile: what they say, or an error that a client may try again after."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sized
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.kafka.properties import DEFAULTS
+from kafka_sql.kafka.protocol import connection, requests, witness
+from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
+from kafka_sql.kafka.protocol.requests import Described
+from kafka_sql.kafka.protocol.transactions import Ending, Transactions
+from tests.fuzz.mutation import mutate
+
+CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
+_READERS: Final[dict[str, Callable[[Reader], Any]]] = {
+    str(requests.METADATA): requests.read_leaders,
+    str(requests.FIND_COORDINATOR): requests.read_coordinators,
+    str(requests.INIT): requests.read_code,
+    str(requests.END): requests.read_code,
+    str(requests.DESCRIBE_PRODUCERS): requests.read_describe_producers,
+    str(requests.DESCRIBE): requests.read_describe,
+    str(requests.LIST): requests.read_list,
+    str(witness.FETCH): lambda answer: witness.read_fetch(answer, 0, 0),
+    str(connection.API_VERSIONS): lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
+    "brokers": requests.read_brokers,
+}
+_FLEXIBLE: Final = {
+    requests.FIND_COORDINATOR,
+    requests.INIT,
+    requests.DESCRIBE_PRODUCERS,
+    requests.DESCRIBE,
+    requests.LIST,
+}
+_LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
+_SAID: Final = (
+    *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),
+    b"r=x,s=!,i=1",
+)
+_CONFIG: Final = {
+    **DEFAULTS,
+    "bootstrap.servers": "127.0.0.1:9092",
+    "delivery.timeout.ms": "0",
+    "socket.timeout.ms": "1000",
+}
+_SCRAM: Final = {
+    **_CONFIG,
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "SCRAM-SHA-256",
+    "sasl.username": "u",
+    "sasl.password": "p",
+}
+
+
+def real() -> dict[str, list[bytes]]:
+    """Bodies of a real broker's responses, by the request's key, without the correlation id."""
+    found: dict[str, list[str]] = json.loads(CORPUS.read_text())
+    return {key: [bytes.fromhex(body) for body in bodies] for key, bodies in found.items()}
+
+
+def make_responses() -> Callable[[random.Random], str]:
+    """The decoding alone."""
+    bodies = real()
+    bodies["brokers"] = bodies[str(requests.METADATA)]
+    names = sorted(bodies.keys() & _READERS.keys())
+
+    def one(rng: random.Random) -> str:
+        name = rng.choice(names)
+        body = _mutant(rng, bodies[name])
+        try:
+            found = _READERS[name](Reader(body))
+        except BrokenAnswer:
+            return "broken"
+        assert not isinstance(found, Sized) or len(found) <= len(body)
+        return "read"
+
+    return one
+
+
+def _mutant(rng: random.Random, bodies: list[bytes]) -> bytes:
+    body = bytearray(mutate(rng, rng.choice(bodies)))
+    if body and rng.random() < 0.2:  # a length that is far too great
+        at = rng.randrange(len(body))
+        body[at : at + 4] = rng.choice(_LENGTHS)
+    return bytes(body)
+
+
+class Hostile:
+    """A socket whose broker answers with mutants; it says what was asked of it."""
+
+    def __init__(self, rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> None:
+        self._rng, self._bodies, self._steady = rng, bodies, steady
+        self._said = bytearray()
+
+    def sendall(self, data: bytes) -> None:
+        at = 0
+        while at + 12 <= len(data):
+            size = int.from_bytes(data[at : at + 4], "big")
+            key = int.from_bytes(data[at + 4 : at + 6], "big")
+            self._said += self._framed(key, data[at + 8 : at + 12])
+            at += 4 + size
+
+    def _framed(self, key: int, number: bytes) -> bytes:
+        rng = self._rng
+        bodies = self._bodies.get(str(key), [b"\0\0"])
+        body = rng.choice(bodies) if rng.random() < self._steady else _mutant(rng, bodies)
+        if key == connection.SASL_AUTHENTICATE:
+            body = _authenticated(rng)
+        message = number + (b"\0" if key in _FLEXIBLE else b"") + body
+        chance = rng.random()
+        if chance < 0.02:
+            return mutate(rng, len(message).to_bytes(4, "big") + message)
+        if chance < 0.03:
+            return rng.choice((b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"HTTP/1.1 400")) + message
+        return len(message).to_bytes(4, "big") + message
+
+    def recv(self, size: int) -> bytes:
+        part = bytes(self._said[: self._rng.randint(1, max(1, size))])
+        del self._said[: len(part)]
+        return part
+
+    def settimeout(self, seconds: float | None) -> None:
+        pass
+
+    def gettimeout(self) -> float:
+        return 60.0
+
+    def setsockopt(self, *_: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _authenticated(rng: random.Random) -> bytes:
+    words = rng.choice(_SAID)
+    said = mutate(rng, words) if rng.random() < 0.5 else words
+    return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + b"\xff\xff" + len(said).to_bytes(4, "big") + said
+
+
+@contextmanager
+def hostile(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> Any:
+    """Every connection goes to a hostile broker."""
+
+    def connected(address: object, wait: float) -> Hostile:
+        return Hostile(rng, bodies, steady)
+
+    with mock.patch.object(connection, "_connected", connected):
+        yield
+
+
+def make_conversations() -> Callable[[random.Random], str]:
+    """Whole conversations of the client."""
+    bodies = real()
+    described = Described("Ongoing", 1, 0, 60_000, 0, (("t", 0),))
+    ways: list[Callable[[Transactions], Any]] = [
+        lambda client: client.ongoing("p"),
+        lambda client: client.describe(["p-1", "p-2"]),
+        lambda client: client.commit([Ending("p-1", 1, 0), Ending("p-2", 2, 0)]),
+        lambda client: client.abort({"p-1": described}),
+        lambda client: client.first_offsets({"p-1": described}),
+        lambda client: client.outcome(("t", 0, 0), 1),
+        lambda client: client.may_write("p-1"),
+    ]
+
+    def one(rng: random.Random) -> str:
+        client = Transactions(_SCRAM if rng.random() < 0.2 else _CONFIG)
+        with hostile(rng, bodies, rng.choice((0.5, 0.9))):
+            try:
+                rng.choice(ways)(client)
+            except KafkaSqlError as e:
+                return e.condition().lower()
+            finally:
+                client.close()
+        return "answered"
+
+    return one

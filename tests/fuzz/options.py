@@ -1,0 +1,156 @@
+"""Options of hostile values: a definition, or an error of this package that quotes no secret."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_sql.definition import define
+from kafka_sql.errors import InvalidOptionError, KafkaSqlError, OptionError
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.kafka.jaas import parse, to_librdkafka
+from kafka_sql.kafka.java_properties import JAVA
+from kafka_sql.kafka.properties import resolved
+from kafka_sql.options import connector as opt
+from kafka_sql.options.offsets import of_topics, specific_offsets
+from kafka_sql.options.secrets import is_secret
+from kafka_sql.table import Column, Table
+from tests.fuzz.harness import must
+from tests.fuzz.mutation import lengthened, mutate_text
+
+PLANTED: Final = "planted-4711"
+_COLUMNS: Final = (Column("id", "BIGINT", "BIGINT", nullable=False), Column("s", "STRING", "STRING"))
+_SCHEMA: Final = pa.schema([pa.field("id", pa.int64(), False), ("s", pa.string())])
+_GOOD: Final = (
+    *("true", "false", "1", "10", "20000", "5 min", "10 s", "-1 hour", "64 mb", "32 kb", "id", "s", "t", "t;u", "ALL"),
+    *("EXCEPT_KEY", "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets", "fail"),
+    *("partition:0,offset:42;partition:1,offset:300", "topic:t,partition:0,offset:42", "t:0,1;u:3", "at-least-once"),
+    *("exactly-once", "POOLING", "round-robin", "tests.writers:First", "env:HOME", "file:/etc/hostname", "raw", "json"),
+    *("2026-03-01T12:00:00Z", "1589355606100", "h:9092,i:9093", "${env:HOME}", "${file:/tmp/x:k}", "topic-(a|b)+", ","),
+    *("SASL_SSL", "PLAIN", "SCRAM-SHA-512", "OAUTHBEARER", "read_committed", "zstd", "/dev/zero", "/etc", "ISO-8859-1"),
+    *("a:1,b:2", "k1:v1,k2:v2", "http://localhost:8081", "user:password", "ISO-8601", "SQL", "UTF-16", "little-endian"),
+)
+_BAD: Final = (
+    *("", " ", "\0", "\ud800", "'", "\n", "\u0661\u0660 s", "\u00b2", "9" * 5000, "x" * 10_000, "${" * 3000),
+    *("(" * 3000, "(a+)+$", "[" * 3000, "a{1,9999}" * 20),
+)
+_JAAS: Final = (
+    f'org.apache.kafka.common.security.scram.ScramLoginModule required username="shop" password="{PLANTED}";',
+    f"org.apache.kafka.common.security.plain.PlainLoginModule required username='shop' password='{PLANTED}' ;",
+    f'o.a.k.OAuthBearerLoginModule required clientId="shop" clientSecret="{PLANTED}" scope="kafka" extension_a="b";',
+    'x.Krb5LoginModule required useKeyTab=true keyTab="/etc/k" principal="a/b@C" serviceName=kafka;',
+    f'PlainLoginModule required // words\n username=${{env:USER}} /* more */ password="\\"{PLANTED}";',
+)
+
+
+@cache
+def _keys() -> tuple[list[str], list[str], dict[str, list[str]]]:
+    connector = sorted({key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS) for key in option.keys})
+    formats = {name: [key for option in FORMATS[name].options for key in option.keys] for name in FORMATS}
+    return connector, sorted(JAVA), formats
+
+
+def _value(rng: random.Random) -> str:
+    chance = rng.random()
+    if chance < 0.35:
+        return rng.choice(_GOOD)
+    if chance < 0.5:
+        return rng.choice(_BAD)
+    if chance < 0.501:
+        return lengthened(rng, rng.choice(_GOOD), 20_000)
+    return mutate_text(rng, rng.choice(_GOOD), _GOOD)
+
+
+def option(rng: random.Random) -> str:
+    """A table of which a few options are mutated."""
+    connector, java, formats = _keys()
+    name = rng.choice(sorted(formats))
+    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name}
+    key = None
+    if rng.random() < 0.3:
+        given |= {"connector": "upsert-kafka", "value.format": name, "key.format": "json"}
+        del given["format"]
+        key = ("id",)
+    if rng.random() < 0.2:
+        given["properties.group.id"] = "g"
+    for _ in range(rng.randint(1, 4)):
+        where = rng.random()
+        if where < 0.5:
+            given[rng.choice(connector)] = _value(rng)
+        elif where < 0.75 and formats[name]:
+            prefix = "value." if "value.format" in given else ""
+            given[prefix + rng.choice(formats[name])] = _value(rng)
+        elif where < 0.97:
+            given[f"properties.{rng.choice(java)}"] = _value(rng)
+        else:
+            given[mutate_text(rng, rng.choice(connector), connector)] = _value(rng)
+    secrets = [k for k in given if is_secret(k)]
+    for k in secrets:
+        given[k] = PLANTED + given[k]
+    try:
+        definition = define(Table(("t",), _COLUMNS, given, primary_key=key or ()))
+        if "confluent" not in name:
+            definition.value.decoder(_SCHEMA)
+            definition.value.encoder(_SCHEMA)
+        with contextlib.suppress(KafkaSqlError):
+            resolved(definition.client)
+    except OptionError as e:
+        must(PLANTED not in str(e), given)
+        return e.condition().lower()
+    except KafkaSqlError as e:
+        must(PLANTED not in str(e), given)
+        return type(e).__name__
+    assert PLANTED not in repr(definition)
+    return "defined"
+
+
+def offsets(rng: random.Random) -> str:
+    """Offsets alone, as almost none come through the other options."""
+    text = mutate_text(rng, rng.choice(_GOOD[28:31]), ("partition", "offset", "topic", ":", ",", ";", "0", "-2", "a.b"))
+    try:
+        found = specific_offsets(text, "k")
+    except InvalidOptionError:
+        return "refused"
+    named = of_topics(found, ("t",))
+    assert all(0 <= partition < 1 << 31 and -3 <= at < 1 << 63 for (_, partition), at in named.items())
+    return "read"
+
+
+def jaas(rng: random.Random) -> str:
+    """A mutated login."""
+    words = ("username", "password", "=", ";", '"', "'", "required", "optional", "\\", "/*", "*/", "${env:HOME}", "${")
+    text = mutate_text(rng, rng.choice(_JAAS), words)
+    if rng.random() < 0.002:
+        text = lengthened(rng, text, 20_000)
+    try:
+        login = parse(text)
+        quoted = " ".join(f'"{k}"="{_escaped(v)}"' for k, v in login.options.items())
+        assert parse(f'"x.{_escaped(login.module)}" required {quoted};').options == login.options
+        to_librdkafka(login)
+    except OptionError as e:
+        must(PLANTED not in str(e), text)
+        return e.condition().lower()
+    assert PLANTED not in repr(login)
+    return "read"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """No warnings of options that are ignored: there would be millions of them."""
+    log = logging.getLogger("kafka_sql")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

@@ -1,0 +1,82 @@
+"""Writes the corpus: what a real broker answers to the client that ends transactions, and stores as Java makes them.
+
+``python -m tests.fuzz.recording``: some ten seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from confluent_kafka import Producer
+from cryptography.hazmat.primitives.serialization import PrivateFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.transactions import Ending, Transactions
+from tests.certificates import STORE, authority, jks, signed, trust_store
+from tests.fuzz.broker import CORPUS
+
+
+def responses() -> dict[str, set[str]]:
+    """Bodies by the request's key."""
+    found: dict[str, set[str]] = {}
+    receive = Connection._receive
+
+    def kept(self: Connection, request: Request, number: int) -> Any:
+        answer = receive(self, request, number)
+        found.setdefault(str(request.key), set()).add(answer._body[answer._at :].hex())
+        return answer
+
+    with EmbeddedKafka() as kafka, mock.patch.object(Connection, "_receive", kept):
+        client = Transactions(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
+        producers = []
+        for k in range(3):
+            producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": f"p-{k}"})
+            producer.init_transactions(60)
+            producer.begin_transaction()
+            for topic in ("t", "u"):
+                producer.produce(topic, b"x" * 20, key=b"k")
+            producer.flush(60)
+            producers.append(producer)
+        described = {key: one for key, one in client.describe(["p-0", "p-1", "none"]).items() if one is not None}
+        client.ongoing("p")
+        places = client.first_offsets(described)
+        client.abort({"p-0": described["p-0"]})
+        client.commit([Ending("p-1", described["p-1"].producer, described["p-1"].epoch), Ending("none", 0, 0)])
+        producers[2].commit_transaction(60)
+        for key, place in places.items():
+            client.outcome(place, described[key].producer)
+        client.close()
+    return found
+
+
+def stores(folder: Path) -> None:
+    """JKS and PKCS12 by keytool, PKCS12 and PEM by cryptography. The keys are of no worth."""
+    root = authority("root")
+    between = authority("between", root)
+    client = signed(between, "client")
+    trust_store(folder / "trust.jks", root, "JKS")
+    trust_store(folder / "trust.p12", root, "PKCS12")
+    jks(folder / "client.jks", client)
+    jks(folder / "client2.jks", client, "key-password")
+    quick = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE.encode())
+    p12 = serialize_key_and_certificates(b"me", client.private, client.certificate, client.signers, quick)
+    (folder / "quick.p12").write_bytes(p12)
+    (folder / "client.pem").write_text(client.key() + client.chain)
+    (folder / "trust.pem").write_text(root.pem + "words between\n" + between.pem)
+    old = PrivateFormat.TraditionalOpenSSL
+    (folder / "old.pem").write_text(client.key("key-password", old) + client.chain)
+    for left in (*folder.glob("*.cer"), folder / "client.p12", folder / "client2.p12"):
+        left.unlink()
+
+
+if __name__ == "__main__":
+    CORPUS.parent.mkdir(exist_ok=True)
+    CORPUS.write_text(json.dumps({key: sorted(bodies) for key, bodies in sorted(responses().items())}, indent=1) + "\n")
+    (CORPUS.parent / "stores").mkdir(exist_ok=True)
+    stores(CORPUS.parent / "stores")

@@ -1,0 +1,86 @@
+"""Answers of a schema registry that is broken or hostile, and the schemas in them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Callable
+from typing import Any, Final
+from unittest import mock
+
+import httpx
+import pyarrow as pa
+
+from kafka_sql.errors import KafkaSqlError
+from kafka_sql.formats.avro import schema as avro
+from kafka_sql.formats.avro.plan import Mismatch, plan
+from kafka_sql.formats.confluent import client
+from kafka_sql.formats.confluent.client import SchemaRegistry
+from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.registered import Registered
+from tests.fuzz.mutation import mutate, mutate_text
+
+_RECORD: Final = json.dumps(
+    {
+        "type": "record",
+        "name": "a.R",
+        "fields": [
+            {"name": "n", "type": ["null", "long"], "default": None},
+            {"name": "d", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+            {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["X", "Y"]}},
+            {"name": "l", "type": {"type": "array", "items": {"type": "map", "values": "a.R"}}},
+        ],
+    }
+)
+_GOOD: Final = (
+    json.dumps({"id": 1, "version": 1, "schema": _RECORD}),
+    json.dumps({"id": 7, "schema": '"long"', "schemaType": "AVRO"}),
+    json.dumps({"schema": _RECORD, "references": [{"name": "b.S", "subject": "s", "version": 2}]}),
+    json.dumps({"error_code": 40403, "message": "Schema not found"}),
+    json.dumps({"is_compatible": True}),
+)
+_WORDS: Final = ("null", "true", "{}", "[]", "1e999", '"record"', '"fixed"', '"union"', "[" * 3000, "-1", '"a.R"')
+_OWN: Final = avro.parse(
+    '{"type": "record", "name": "R", "fields": [{"name": "n", "type": ["null", "long"], "default": null}]}'
+)
+_SCHEMA: Final = pa.schema([("n", pa.int64())])
+_SETTINGS: Final = Settings("avro-confluent", "AVRO", ("http://a", "http://b/"))
+
+
+def make() -> Callable[[random.Random], str]:
+    """The client on a transport that answers with mutants."""
+    patched = mock.patch.object(client, "PATIENCE", 0.09)
+    patched.start()
+
+    def one(rng: random.Random) -> str:
+        registry = SchemaRegistry(_SETTINGS)
+        registry._client = httpx.Client(transport=httpx.MockTransport(lambda request: _answer(rng)))
+        ways: list[Callable[[], Any]] = [
+            lambda: _planned(registry.schema(1)),
+            lambda: _planned(registry.latest("s")),
+            lambda: registry.register("s", "x"),
+            lambda: registry.look_up("s/\ud800" if rng.random() < 0.01 else "s/..", "x"),
+            lambda: registry.compatible("s", "x"),
+        ]
+        try:
+            rng.choice(ways)()
+        except KafkaSqlError as e:
+            return e.condition().lower()
+        return "answered"
+
+    return one
+
+
+def _planned(found: Registered) -> None:
+    with contextlib.suppress(ValueError, Mismatch):  # as its decoder is told
+        plan(avro.parse(found.text, [text for _, text in found.references]), _OWN, _SCHEMA)
+
+
+def _answer(rng: random.Random) -> httpx.Response:
+    text = mutate_text(rng, rng.choice(_GOOD), _WORDS) if rng.random() < 0.8 else rng.choice(_GOOD)
+    content = text.encode(errors="replace")
+    headers = {"Content-Type": "application/json"}
+    if rng.random() < 0.05:
+        content, headers = mutate(rng, content), {"Content-Encoding": "gzip"}
+    return httpx.Response(rng.choice((200, 200, 200, 200, 404, 409, 401, 503)), content=content, headers=headers)

@@ -1,0 +1,145 @@
+"""Statements: parsed, passed on as they were typed, or refused by an error that says where."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+from kafka_sql.cli.splitter import split
+from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
+from kafka_sql.sql import statements as st
+from kafka_sql.sql.alter import altered
+from kafka_sql.sql.create import declaration_of, parse_create, read, table_of
+from kafka_sql.sql.declaration import RenameTable
+from kafka_sql.sql.dialect import parse_alteration
+from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.hints import check_placed, has_options, hint_behind
+from kafka_sql.sql.references import references
+from kafka_sql.sql.render import create_statement, show_create
+from kafka_sql.sql.statements import is_query, kind
+from tests.fuzz.harness import must
+from tests.fuzz.mutation import lengthened, mutate_text
+
+_ROOT: Final = Path(__file__).parents[2]
+_LONG: Final = 20_000  # characters: what takes quadratic time is over the limit then
+_BASE: Final = (
+    "CREATE TABLE t (a INT, b STRING, c AS a + 1, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'k')"
+)
+
+# what is carried out here, whatever the tables are
+OURS: Final = (
+    st.CreateTable,
+    st.Execute,
+    st.Explain,
+    st.ResetOption,
+    st.SetOption,
+    st.ShowJobs,
+    st.ShowTables,
+    st.StatementSet,
+    st.StopJob,
+)
+
+
+class NoTables:
+    """A session's tables of which none is what the text names."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def find(self, name: tuple[str, ...]) -> None:
+        return None
+
+    def plain(self, text: str) -> Any:
+        return SimpleNamespace(collect=list)
+
+
+def passed_on(sql: str, mode: str) -> bool:
+    """Whether a statement is Spark's own; it must reach Spark as it was typed."""
+    found = kind(sql)
+    if isinstance(found, OURS) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
+        return False
+    spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
+    seen: list[str] = []
+    dispatch(cast("Any", spark), cast("Any", NoTables()), sql, cast("Any", seen.append))
+    assert seen == [sql]
+    return True
+
+
+def declared(sql: str) -> str:
+    """What becomes of a CREATE TABLE."""
+    table = parse_create(sql)
+    text = create_statement(table)
+    assert isinstance(kind(text), st.CreateTable)
+    assert parse_create(text) == table
+    show_create(table)
+    return "declared"
+
+
+def alter(sql: str) -> str:
+    """What becomes of an ALTER TABLE of a table that there is."""
+    alteration = read(sql, parse_alteration)
+    if isinstance(alteration.change, RenameTable):
+        return "renamed"
+    table = table_of(altered(declaration_of(parse_create(_BASE)), alteration))
+    assert parse_create(create_statement(table)) == table
+    return "altered"
+
+
+def outcome(sql: str, do: Callable[[str], str]) -> str:
+    """A word for what becomes of a statement; its error must say where."""
+    try:
+        return do(sql)
+    except SqlSyntaxError as e:
+        must(1 <= e.line <= sql.count("\n") + 1)
+        must(e.column >= 1)
+        return "syntax error"
+    except KafkaSqlError as e:
+        must(str(e).startswith(f"[{e.condition()}] "))
+        return e.condition().lower()
+
+
+def look(sql: str) -> None:
+    """Read a statement in each way that a foreign one is read."""
+    is_query(sql)
+    for each in (references, has_options, lambda text: check_placed(text, []), lambda text: hint_behind(text, 1)):
+        try:
+            each(sql)
+        except KafkaSqlError as e:
+            must(e.args)
+    list(split(sql))
+
+
+@cache
+def corpus() -> tuple[list[str], list[str]]:
+    """Statements of the examples and the tests, and the words in them."""
+    files = [*_ROOT.glob("ddl_examples/**/*.sql"), *_ROOT.glob("tests/sql/**/*.sql")]
+    texts = sorted({part.strip() for file in files for part in re.split(r";\s*\n", file.read_text()) if part.strip()})
+    words = sorted({word for text in texts for word in re.findall(r"\w+|'[^'\n]*'|[^\w\s]", text)})
+    return texts, words
+
+
+def statement(rng: random.Random) -> str:
+    """One mutated statement."""
+    texts, words = corpus()
+    text = rng.choice(texts)
+    if rng.random() < 0.2:
+        other = rng.choice(texts)
+        text = text[: rng.randint(0, len(text))] + other[rng.randint(0, len(other)) :]
+    sql = mutate_text(rng, text, words)
+    if rng.random() < 0.001:
+        sql = lengthened(rng, sql, _LONG)
+    look(sql)
+    found = kind(sql)
+    if isinstance(found, st.AlterTable):
+        return outcome(sql, alter)
+    if isinstance(found, st.CreateTable):
+        return outcome(sql, declared)
+    if passed_on(sql, rng.choice(("batch", "streaming"))):
+        outcome(sql, declared)  # and whoever asks for it, too
+        return "Spark's"
+    return type(found).__name__

@@ -1,0 +1,54 @@
+"""Everything that is fuzzed, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from random import Random
+from typing import Any, Final
+
+from kafka_sql.embedded import EmbeddedRegistry
+from tests.fuzz import broker, options, references, registry, statements, stores
+from tests.fuzz.decoders import siege
+from tests.integration.test_registry_bad_records import FRAMED, besiege
+from tests.unit.formats import test_avro, test_csv_records, test_json_fuzz, test_protobuf_fuzz, test_raw
+from tests.unit.formats.test_told_errors import FORMATS_UNDER_SIEGE
+
+One = Callable[[Random], str]
+Batch = Callable[[int, int], Any]
+
+# what makes a target's feeder; one input at a time
+ONE_BY_ONE: Final[dict[str, Callable[[], One]]] = {
+    "statements": lambda: statements.statement,
+    "options": lambda: options.option,
+    "offsets": lambda: options.offsets,
+    "jaas": lambda: options.jaas,
+    "references": references.make,
+    "stores": stores.make,
+    "responses": broker.make_responses,
+    "conversations": broker.make_conversations,
+    "registry": registry.make,
+}
+
+# decoders, which take whole buffers: how many records, and a seed
+DECODERS: Final[dict[str, Batch]] = {
+    "decoder-csv": test_csv_records.fuzz,
+    "decoder-json": test_json_fuzz.fuzz,
+    "decoder-debezium": test_json_fuzz.fuzz_changes,
+    "decoder-protobuf": test_protobuf_fuzz.fuzz,
+    "decoder-raw": test_raw.fuzz,
+    "decoder-avro": test_avro.fuzz,
+    "decoder-avro-json": lambda records, seed: test_avro.fuzz(records, seed, "json"),
+    **{f"told-{name}": lambda records, seed, name=name: _told(name, records, seed) for name in FORMATS_UNDER_SIEGE},
+    **{f"framed-{name}": lambda records, seed, name=name: _framed(name, records, seed) for name in FRAMED},
+}
+
+
+def _told(name: str, records: int, seed: int) -> tuple[int, int]:
+    decoder, good = FORMATS_UNDER_SIEGE[name]()
+    return siege(decoder, good, range(20), records, seed)
+
+
+def _framed(name: str, records: int, seed: int) -> tuple[int, int]:
+    with ExitStack() as stack:
+        return besiege(stack.enter_context(EmbeddedRegistry()), name, records, seed)
