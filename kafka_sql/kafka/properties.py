@@ -81,11 +81,11 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
             later = has_reference(value)
             if later and key in _READ_HERE:
                 raise InvalidOptionError(f"Option 'properties.{key}' cannot be a reference; write its value.")
-            if key in _NUMBERS:
-                _check_number(given.get(key, key), value, _NUMBERS[key])
             code = library.conf_set(conf, key.encode(), b"" if later else value.encode(), why, 512)
             if code != library.CONF_OK and (code == library.CONF_UNKNOWN or not later):
                 raise _refusal(given.get(key, key), code, why.value.decode(errors="replace"))
+            if key in _NUMBERS:  # which C may write otherwise than Python reads
+                _check_number(given.get(key, key), value, _NUMBERS[key])
     finally:
         library.conf_destroy(conf)
     return config

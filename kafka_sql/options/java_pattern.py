@@ -47,6 +47,8 @@ def java_pattern(text: str) -> re.Pattern[str]:
             return re.compile(text, re.ASCII)
         except re.error as e:
             raise ValueError(f"no regular expression that is understood here ({e})") from e
+        except (RecursionError, OverflowError, MemoryError):
+            raise ValueError("no regular expression that can be carried out: it is too deep or too large") from None
         except Warning as e:
             raise ValueError(f"Java and Python may read it differently ({e})") from e
 
@@ -57,9 +59,11 @@ def _parts(text: str) -> list[tuple[str, bool]]:
     inside, part = False, ""
     for token in re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL):
         if token[0] == "[" and not inside:  # a bracket that closes nothing is itself
-            parts, inside, part = [*parts, (part, inside)], True, ""
+            parts.append((part, inside))
+            inside, part = True, ""
         elif token == "]" and inside:
-            parts, inside, part = [*parts, (part, inside)], False, ""
+            parts.append((part, inside))
+            inside, part = False, ""
         elif token[0] != "\\" or token[1:].isalnum():
             part += token
     return [*parts, (part, inside)]

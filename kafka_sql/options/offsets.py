@@ -27,7 +27,7 @@ def specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], int]:
     offsets: dict[tuple[str | None, int], int] = {}
     for pair in text.rstrip(";").split(";"):
         match = _PAIR.fullmatch(pair)
-        if match is None or int(match[2]) >= 1 << 31 or not COMMITTED <= int(match[3]) < 1 << 63:
+        if match is None or not 0 <= int(match[2]) < 1 << 31 or not COMMITTED <= int(match[3]) < 1 << 63:
             raise InvalidOptionError(
                 f"Invalid properties '{key}' should follow the format "
                 f"'partition:0,offset:42;partition:1,offset:300', but is '{text}'. Of several topics, each entry names "

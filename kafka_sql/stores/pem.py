@@ -8,7 +8,7 @@ import textwrap
 from typing import Final
 
 from kafka_sql.stores.rounds import check_rounds
-from kafka_sql.stores.unreadable import Part, UnreadableStore
+from kafka_sql.stores.unreadable import Part, UnreadableStore, unless_it_panics
 
 _EDGE: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
 _CERTIFICATES: Final = ("CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE")
@@ -80,7 +80,8 @@ def _decrypted(block: bytes, password: str | None, encrypted: bool) -> bytes:
     if encrypted and not password:
         raise UnreadableStore("the private key is encrypted, and no password is given", Part.KEY_PASSWORD)
     try:
-        key = load_pem_private_key(block, password.encode() if encrypted and password else None)
+        with unless_it_panics("the private key is damaged"):
+            key = load_pem_private_key(block, password.encode() if encrypted and password else None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         if encrypted:
             raise UnreadableStore("the private key does not open with this password", Part.KEY_PASSWORD) from None

@@ -38,6 +38,6 @@ def _look(data: memoryview, depth: int) -> None:
         content = data[start : start + size]
         if tag == _INTEGER and before == _OCTETS and int.from_bytes(content[:9], "big") > _MOST:
             raise UnreadableStore(f"it asks for more than {_MOST:,} rounds of hashing, as no store does")
-        if tag & _CONSTRUCTED or (tag == _OCTETS and content[:1] == b"\x30"):
+        if tag & _CONSTRUCTED or (tag == _OCTETS and content[0:1].tobytes() == b"\x30"):
             _look(content, depth + 1)
         at, before = start + size, tag

@@ -9,7 +9,7 @@ from typing import Final
 from kafka_sql.stores import jks
 from kafka_sql.stores.pem import certificates, check, pem, private_key
 from kafka_sql.stores.rounds import check_rounds
-from kafka_sql.stores.unreadable import Part, UnreadableStore
+from kafka_sql.stores.unreadable import Part, UnreadableStore, unless_it_panics
 
 _JCEKS: Final = (
     "it is a JCEKS store; convert it: keytool -importkeystore -srckeystore FILE -srcstoretype JCEKS -destkeystore "
@@ -119,7 +119,8 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[bytes | None, list[bytes
         raise UnreadableStore("it is no store: neither JKS nor PKCS12 nor PEM")
     check_rounds(data)
     try:
-        store = pkcs12.load_pkcs12(data, password.encode() if password else None)
+        with unless_it_panics("the file is damaged"):
+            store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # its words tell no more
         raise UnreadableStore(
             "the store's password is wrong, or the file is damaged or cut off", Part.PASSWORD

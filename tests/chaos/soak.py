@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -108,11 +108,14 @@ def soak(minutes: float, rate: int, restart: float, out: Path | None) -> list[st
     with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
         bootstrap = kafka.bootstrap_servers
         topics = [NewTopic(name, _PARTITIONS, 1) for name in ("src", "tgt")]
-        for made in AdminClient({"bootstrap.servers": bootstrap}).create_topics(topics).values():
+        admin = AdminClient({"bootstrap.servers": bootstrap})
+        for made in admin.create_topics(topics).values():
             made.result()
         with _query(bootstrap, folder, restart) as query:
-            load, reader, watch = Load(bootstrap, rate), Reader(bootstrap), Watch(query.pid, _PAUSE)
-            wrong = _wait(seconds, query, reader)
+            load, reader = Load(bootstrap, rate), Reader(bootstrap)
+            wrong = _wait(_STALL * 2, query, reader, lambda: reader.rows > 0)
+            watch = Watch(query.pid, _PAUSE)
+            wrong += _wait(seconds, query, reader, lambda: False)
             samples, sent = watch.stop(), load.stop()
             deadline = time.monotonic() + _STALL
             while reader.rows < sent and time.monotonic() < deadline and query.poll() is None:
@@ -129,9 +132,9 @@ def soak(minutes: float, rate: int, restart: float, out: Path | None) -> list[st
     return wrong
 
 
-def _wait(seconds: float, query: subprocess.Popen[bytes], reader: Reader) -> list[str]:
+def _wait(seconds: float, query: subprocess.Popen[bytes], reader: Reader, there: Callable[[], bool]) -> list[str]:
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not there():
         if query.poll() is not None:
             return [f"the query ended with {query.returncode}"]
         if time.monotonic() - reader.last > _STALL:
@@ -195,6 +198,8 @@ def run_query(bootstrap: str, folder: str, restart: float) -> None:
         with open(Path(folder, "restarts"), "a") as file:
             file.write(f"{time.time()}\n")
         (query,) = spark.streams.active
+        while query.lastProgress is None or query.lastProgress.numInputRows == 0:  # it goes on first
+            query.awaitTermination(1)
         query.awaitTermination(restart)
         query.stop()
 

@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
@@ -34,6 +35,9 @@ def responses() -> dict[str, set[str]]:
 
     with EmbeddedKafka() as kafka, mock.patch.object(Connection, "_receive", kept):
         client = Transactions(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        for made in admin.create_topics([NewTopic(name, 2, 1) for name in ("t", "u")]).values():
+            made.result(60)
         producers = []
         for k in range(3):
             producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": f"p-{k}"})
@@ -48,7 +52,6 @@ def responses() -> dict[str, set[str]]:
         places = client.first_offsets(described)
         client.abort({"p-0": described["p-0"]})
         client.commit([Ending("p-1", described["p-1"].producer, described["p-1"].epoch), Ending("none", 0, 0)])
-        producers[2].commit_transaction(60)
         for key, place in places.items():
             client.outcome(place, described[key].producer)
         client.close()

@@ -69,6 +69,13 @@ def parse(text: str, references: Iterable[str] = ()) -> Type:
     Raises:
         ValueError: it is no Avro schema, or one that contains itself; says where.
     """
+    try:
+        return _parsed(text, references)
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e:
+        raise ValueError(f"is no Avro schema ({type(e).__name__}: {str(e)[:60]})") from e
+
+
+def _parsed(text: str, references: Iterable[str]) -> Type:
     parser = _Parser()
     for reference in references:
         parser.type(json.loads(reference), "")
@@ -126,7 +133,10 @@ class _Parser:
         if kind == "enum":
             found = Type("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
         elif kind == "fixed":
-            found = _logical(Type("fixed", name, size=int(document["size"])), document)
+            size = int(document["size"])
+            if not 0 <= size < 1 << 31:
+                raise ValueError(f"has the illegal size {size} at '{name}'")
+            found = _logical(Type("fixed", name, size=size), document)
         else:
             found = Type("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
         self._named[name] = found

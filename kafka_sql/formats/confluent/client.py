@@ -260,6 +260,10 @@ def _field(answer: Any, key: str, kind: type[T], what: str) -> T:
 
 
 def _quoted(name: str) -> str:
+    if any("\ud800" <= character <= "\udfff" for character in name):
+        raise SchemaRegistryError(f"Subject {name!a} is no text.")
+    if name in (".", ".."):  # which mean another path
+        return name.replace(".", "%2E")
     return str(httpx.URL("http://x/").copy_with(path="/" + name).raw_path[1:].decode()).replace("/", "%2F")
 
 

@@ -13,7 +13,8 @@ from pyspark.sql.datasource import WriterCommitMessage
 from kafka_sql.errors import TransactionError
 from kafka_sql.sink.figures import Figures
 
-A, B = TypeVar("A"), TypeVar("B")
+A = TypeVar("A")
+B = TypeVar("B")
 Place = tuple[str, int, int]  # topic, partition, offset
 
 
