@@ -30,8 +30,12 @@ def allowed(path: str | os.PathLike[str]) -> Path:
 
     Raises:
         OutsideError: it lies outside of them. Whether it is there is not told.
+        FileNotFoundError: no file can have the name.
     """
-    named = Path(os.path.expanduser(path))
+    name = os.fspath(path)
+    if "\0" in name or any("\ud800" <= character <= "\udc7f" for character in name):  # others stand for odd bytes
+        raise FileNotFoundError(2, "its name has a character that no file's name has")
+    named = Path(os.path.expanduser(name))
     folders = os.environ.get(VARIABLE)
     if folders is None:
         return named
@@ -47,10 +51,8 @@ def read(path: str | os.PathLike[str]) -> bytes:
     Raises:
         OSError: it cannot be read, is none that ends (a device, a pipe), or lies outside of the allowed folders.
     """
-    try:
-        file = allowed(path)
-        if not stat.S_ISREG(mode := file.stat().st_mode) and not stat.S_ISDIR(mode):
-            raise OSError(22, "it is no regular file")
-        return file.read_bytes()
-    except ValueError:  # a NUL in the name
-        raise FileNotFoundError(2, "its name has a character that no file's name has") from None
+    file = allowed(path)
+    mode = file.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(22, "it is no regular file")
+    return file.read_bytes()

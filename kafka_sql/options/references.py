@@ -106,9 +106,10 @@ class _Missing(Exception):
 def _environment(path: str, key: str) -> str:
     if path:
         raise _Missing("a variable of the environment has no path; write ${env:NAME}")
-    if key not in os.environ:
-        raise _Missing("this process has no such variable of the environment (executors have their own)")
-    return os.environ[key]
+    try:
+        return os.environ[key]
+    except (KeyError, UnicodeEncodeError):
+        raise _Missing("this process has no such variable of the environment (executors have their own)") from None
 
 
 def _file(path: str, key: str) -> str:

@@ -29,7 +29,7 @@ _KEYS: Final = 100
 _PAUSE: Final = 5.0  # seconds between two samples
 _WARM_UP: Final = 0.3  # of the time
 _RECORD: Final = "x" * 100
-_STALL: Final = 120.0  # seconds without a row: the query does not go on
+_STALL: Final = 600.0  # seconds without a row: the query does not go on
 
 
 class Load:

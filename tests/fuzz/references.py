@@ -4,8 +4,10 @@ never a file outside of the folders that are allowed.
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +27,8 @@ _FILE: Final = (
 
 def make() -> Callable[[random.Random], str]:
     """A folder that is allowed, beside one that is not, and links between them."""
-    kept = tempfile.TemporaryDirectory()
-    root = Path(kept.name)
+    root = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
     inside, outside = root / "in", root / "out"
     for folder in (inside, outside, inside / "sub"):
         folder.mkdir()
@@ -50,7 +52,6 @@ def make() -> Callable[[random.Random], str]:
     properties = inside / "mutated.properties"
 
     def one(rng: random.Random) -> str:
-        assert kept is not None  # as long as it is asked for
         os.environ[VARIABLE] = str(inside)
         try:
             if rng.random() < 0.5:
