@@ -25,6 +25,8 @@ def main() -> int:
     parser.add_argument("--sample", action="store_true", help="a few faults of each")
     arguments = parser.parse_args()
     chosen = [s for s in SCENARIOS if not arguments.only or s.number in arguments.only]
+    if arguments.sample and not arguments.repeat:
+        chosen = [s for s in chosen if s.sample]
     lines = [attempt(one, arguments) for one in chosen]
     print(table(lines))
     return 0 if all(verdict.startswith("right") for _, _, verdict in lines) else 1
@@ -49,7 +51,7 @@ def attempt(one: Scenario, arguments: argparse.Namespace) -> tuple[str, Outcome 
             lines = str(e).splitlines() or [type(e).__name__]
             return name, None, f"FAILED: {lines[0][:200]}"
     log(f"{found.repetitions} times, {found.rows} rows")
-    words = "".join(f"; {note}" for note in found.notes)
+    words = "".join(f"; {note}" for note in dict.fromkeys(found.notes))
     return name, found, ("right" if found.right else "WRONG") + words
 
 

@@ -54,5 +54,6 @@ SCENARIOS = (
     Scenario("s15_refused", "certificates, passwords, rights", sample=0),
     Scenario("s16_full_queue", "full queues, records of 10 MB, null keys"),
     Scenario("s17_dirty_checkpoint", "dirty checkpoints", sample=5),
+    Scenario("s18_soak", "a soak, minute by minute", repeat=30, sample=0),
     Scenario("s19_follower_fetch", "leaders change under follower fetch", sample=3),
 )

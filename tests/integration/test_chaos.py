@@ -10,8 +10,8 @@ import pytest
 from tests.chaos.registry import SCENARIOS
 
 pytestmark = pytest.mark.integration
-# those that start one broker and end in seconds
-QUICK = (6, 8, 9, 10, 11, 12, 13, 17)
+# those that start one broker and end in seconds; the others have samples among the tests that they call
+QUICK = (6, 10, 13)
 
 
 def chaos(*arguments: str, wait: float) -> str:
@@ -22,8 +22,9 @@ def chaos(*arguments: str, wait: float) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(900)
 def test_a_sample_of_the_scenarios_of_one_broker() -> None:
-    told = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=290)
+    told = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=890)
     assert told.count("| right") == len(QUICK)
 
 
@@ -31,4 +32,4 @@ def test_a_sample_of_the_scenarios_of_one_broker() -> None:
 @pytest.mark.timeout(3600)
 def test_a_sample_of_all() -> None:
     told = chaos("--sample", wait=3500)
-    assert told.count("| right") == len(SCENARIOS)
+    assert told.count("| right") == sum(bool(one.sample) for one in SCENARIOS)
