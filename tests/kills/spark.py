@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 KEYS: Final = 3
@@ -43,10 +44,16 @@ def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
     """So many more numbers, a second each; the next one."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for a in range(start, start + count):
-        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + timedelta(seconds=a)).isoformat(" ")}
+        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + timedelta(seconds=a)).isoformat(" ") + "Z"}
         producer.produce(topic, json.dumps(row).encode(), partition=a % KEYS)
     assert producer.flush(120) == 0
     return start + count
+
+
+def check(process: int, folder: Path) -> None:
+    """Fail where a driver has ended by itself."""
+    ended = not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    assert not ended, (folder / "driver.err").read_text()[-5000:]
 
 
 def kill(processes: list[int]) -> int:

@@ -26,7 +26,7 @@ QUERIES = {
     ),
     # each window once, when the watermark has passed it
     "window": (
-        f"CREATE TABLE tgt (w TIMESTAMP(3), k BIGINT, n BIGINT, s BIGINT) {_KAFKA}",
+        f"CREATE TABLE tgt (w TIMESTAMP_LTZ(3), k BIGINT, n BIGINT, s BIGINT) {_KAFKA}",
         """INSERT INTO tgt SELECT window(t, '10 seconds').start AS w, k, count(*) AS n, sum(a) AS s FROM src
         GROUP BY window(t, '10 seconds'), k""",
     ),
@@ -49,7 +49,7 @@ def main(
     )
     spark.sparkContext.setLogLevel("OFF")
     spark.sql(
-        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP(3), WATERMARK FOR t AS t - INTERVAL '5' MINUTE) WITH (
+        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '5' MINUTE) WITH (
         'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
         'scan.startup.mode' = 'earliest-offset')"""
     )

@@ -15,7 +15,7 @@ from tests.kills import spark
 from tests.support import Topics
 
 _PATIENCE: Final = 400.0  # seconds
-_AGAIN: Final = 50  # looks, after which more is sent: a window is written when later rows come
+_AGAIN: Final = 10  # looks, after which more is sent: a window is written when later rows come
 
 
 def scenario(asked: Asked) -> Outcome:
@@ -47,12 +47,13 @@ def lives(folder: Path, master: str, count: int, question: str, chance: random.R
             sent = spark.send(bootstrap, source, sent)
             return before
 
-        def progress(before: int) -> None:
+        def progress(before: int, driver: int) -> None:
             looks = 0
 
             def look() -> bool:
                 nonlocal looks
                 looks += 1
+                spark.check(driver, folder)
                 if looks % _AGAIN == 0:
                     more()
                 return len(spark.committed(bootstrap, target)) > before
@@ -61,12 +62,12 @@ def lives(folder: Path, master: str, count: int, question: str, chance: random.R
 
         for life in range(count):
             with spark.running(bootstrap, source, target, folder, master, question) as (python, java):
-                progress(more())
+                progress(more(), python)
                 for _ in range(3 if life % 2 else 0):
                     before = more()
                     time.sleep(chance.uniform(0, 0.5))  # into a batch, at any place of it
                     killed += spark.kill(processes(java))
-                    progress(before)
+                    progress(before, python)
                 send_until = time.monotonic() + chance.uniform(0, 3)
                 while time.monotonic() < send_until:
                     more()

@@ -32,7 +32,8 @@ def scenario(asked: Asked) -> Outcome:
             kafka.bootstrap_servers,
             asked.folder,
             through=far,
-            reading={"properties.request.timeout.ms": "10000"},
+            # and what is asked meanwhile waits longer than that, as Java's clients do; for ten seconds it would else
+            reading={"properties.request.timeout.ms": "10000", "properties.default.api.timeout.ms": "60000"},
             writing={"properties.request.timeout.ms": "10000"},
         ) as run,
     ):
