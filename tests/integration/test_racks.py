@@ -217,5 +217,5 @@ def test_executors_of_two_racks(cluster: Racks, tmp_path: Path) -> None:
     for rack, node in (("b", 2), ("c", 3)):
         said = [json.loads(line) for line in (tmp_path / f"statistics-{rack}").read_text().splitlines()]
         mine = [received(one) for one in said]
-        assert max(one[node] for one in mine) > BYTES / 16
-        assert all(one[other] < BYTES / 100 for one in mine for other in {1, 2, 3} - {node})
+        assert max(one.get(node, 0) for one in mine) > BYTES / 16  # a client learns of the nodes by and by
+        assert all(one.get(other, 0) < BYTES / 100 for one in mine for other in {1, 2, 3} - {node})
