@@ -49,7 +49,7 @@ def main(
     )
     spark.sparkContext.setLogLevel("OFF")
     spark.sql(
-        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '5' MINUTE) WITH (
+        f"""CREATE TABLE src (a BIGINT, k BIGINT, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t - INTERVAL '2' MINUTE) WITH (
         'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
         'scan.startup.mode' = 'earliest-offset')"""
     )
