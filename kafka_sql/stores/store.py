@@ -121,7 +121,7 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[bytes | None, list[bytes
     try:
         with unless_it_panics("the file is damaged"):
             store = pkcs12.load_pkcs12(data, password.encode() if password else None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):  # its words tell no more
+    except (ValueError, TypeError, UnsupportedAlgorithm, UserWarning):  # its words tell no more; -W error
         raise UnreadableStore(
             "the store's password is wrong, or the file is damaged or cut off", Part.PASSWORD
         ) from None
