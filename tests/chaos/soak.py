@@ -38,7 +38,9 @@ class Load:
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.sent = 0
         self._rate, self._over = rate, threading.Event()
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0})
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0, "enable.idempotence": True}
+        )
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
