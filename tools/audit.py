@@ -32,10 +32,12 @@ def main() -> int:
                 env={**os.environ, "PYTHONPATH": folder},
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
-            if done.returncode == 0 or ("vulnerabilit" in done.stderr and "Found" in done.stderr):
+            unknown = "could not be audited" in done.stdout  # which pip-audit takes for no weakness
+            if (done.returncode == 0 and not unknown) or ("vulnerabilit" in done.stderr and "Found" in done.stderr):
                 print(done.stdout + done.stderr, end="")
                 return done.returncode
-            print(f"{service} gives no answer: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            why = "it does not know the packages" if unknown else done.stderr.strip().splitlines()[-1:]
+            print(f"{service} gives no answer: {why}", file=sys.stderr)
     print("The dependencies were NOT audited: no service could be asked.", file=sys.stderr)
     return _UNREACHABLE
 
