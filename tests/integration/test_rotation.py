@@ -11,7 +11,7 @@ import pytest
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.certificates import signed
-from tests.reading import Streaming, commit, declared
+from tests.reading import Streaming, declared
 from tests.secured import SCRAM, SESSION_SECONDS, Secured
 from tests.support import Topics
 
@@ -25,21 +25,12 @@ def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path)
     topics.put(topic, b"x", b"y")
     file.write_text("name=first\n")
     cluster = Cluster(to_librdkafka({"bootstrap.servers": topics.bootstrap, "client.id": f"${{file:{file}:name}}"}))
-    commit(topics, "rotating", {(topic, 0): 0})  # so that there is a coordinator
     before = cluster.admin()
     for number in range(OFTEN):
         file.write_text(f"name=client-{number}\n")
         assert cluster.latest([(topic, 0)]) == {(topic, 0): 2}
         assert cluster.admin() is not before
         before = cluster.admin()
-        file.write_text(f"name=committer-{number}\n")
-        committing = cluster.commit("rotating", {(topic, 0): number})
-        newest = cluster.newest([(topic, 0)])
-        file.write_text(f"name=reader-{number}\n")
-        assert topic in cluster.topics()
-        committing.result(60)
-        assert newest() is not None
-        assert cluster.committed("rotating", [(topic, 0)]) == {(topic, 0): number}
 
 
 def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: Path) -> None:
