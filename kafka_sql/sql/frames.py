@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 
 def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
@@ -17,4 +18,7 @@ def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[t
 
 def nothing(spark: SparkSession) -> DataFrame:
     """What a statement without a result gives, as Spark's own do."""
-    return spark.createDataFrame(pa.table({}))
+    over_connect = (
+        spark.__dict__.get("_sc") is None
+    )  # which takes no Arrow without columns, and starts no job for a list
+    return spark.createDataFrame([], StructType([])) if over_connect else spark.createDataFrame(pa.table({}))

@@ -50,8 +50,6 @@ _SETTINGS: Final = Settings("avro-confluent", "AVRO", ("http://a", "http://b/"))
 
 def make() -> Callable[[random.Random], str]:
     """The client on a transport that answers with mutants."""
-    patched = mock.patch.object(client, "PATIENCE", 0.09)
-    patched.start()
 
     def one(rng: random.Random) -> str:
         registry = SchemaRegistry(_SETTINGS)
@@ -64,7 +62,8 @@ def make() -> Callable[[random.Random], str]:
             lambda: registry.compatible("s", "x"),
         ]
         try:
-            rng.choice(ways)()
+            with mock.patch.object(client, "PATIENCE", 0.09):
+                rng.choice(ways)()
         except KafkaSqlError as e:
             return e.condition().lower()
         return "answered"

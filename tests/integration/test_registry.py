@@ -28,7 +28,7 @@ PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
     """Each test asks the registry anew."""
-    client.registry.cache_clear()
+    client.forget()
 
 
 def options(url: str, **more: str) -> Options:

@@ -35,6 +35,11 @@ def registry(settings: Settings) -> SchemaRegistry:
     return _registry(settings, tuple(map(_state, (settings.truststore, settings.keystore))))
 
 
+def forget() -> None:
+    """Let the next question of each go to the registry anew."""
+    _registry.cache_clear()
+
+
 @functools.lru_cache(maxsize=64)
 def _registry(settings: Settings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
     return SchemaRegistry(settings)
