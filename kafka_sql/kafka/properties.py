@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import logging
-import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,6 +14,7 @@ from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mea
 from kafka_sql.kafka import kerberos, library, security
 from kafka_sql.kafka.conversions import JAAS, RANGES, convert, whole, within_range
 from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate
+from kafka_sql.options import allowed
 from kafka_sql.options.references import has_reference, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -114,16 +114,7 @@ def login(config: Mapping[str, str]) -> tuple[object, ...]:
     """
     named = resolve_all({key: value for key, value in config.items() if has_reference(value)}, "properties.")
     files = [named.get(key) or config[key] for key in security.FILES if config.get(key)]
-    return tuple(named.values()), tuple(map(_content, files))
-
-
-def _content(path: str) -> tuple[int, int, int] | None:
-    """Which content a file has, without reading it; None where it cannot be told, which who reads it will say."""
-    try:
-        found = os.stat(os.path.expanduser(path))
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return tuple(named.values()), tuple(map(allowed.state, files))
 
 
 def _carried(key: str, value: str) -> dict[str, str]:

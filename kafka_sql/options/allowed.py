@@ -56,3 +56,15 @@ def read(path: str | os.PathLike[str]) -> bytes:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(22, "it is no regular file")
     return file.read_bytes()
+
+
+def state(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
+    """Which content an option's file has, without reading it: another state is another content.
+
+    None where it cannot be told, which who reads the file will say.
+    """
+    try:
+        found = os.stat(os.path.expanduser(path))
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -37,13 +37,7 @@ def assault(
         payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
         decoded = decoder.decode(pa.array(payloads, pa.binary()))
         rows = np.arange(len(payloads)) if decoded.rows is None else decoded.rows.to_numpy()
-        for column in decoded.columns:
-            column.validate(full=True)
-            assert len(column) == len(rows)
-        assert (np.diff(rows) >= 0).all()
-        of_good = rows % 2 == 0
-        assert (rows[of_good] == np.arange(0, len(payloads), 2)).all()
-        assert (decoded.columns[0].filter(pa.array(of_good)).to_numpy() == numbers[picks]).all()
+        of_good = _good_ones(decoded.columns, rows, numbers[picks])
         survived += int((~of_good).sum())
         if exact is not None:
             sample = pa.array(~of_good & (rows < 2 * _SAMPLE))
@@ -51,6 +45,18 @@ def assault(
             expected = exact.decode(pa.array(mutants[:_SAMPLE], pa.binary()))
             assert found == [held(column) for column in expected.columns], (seed, start)
     return survived
+
+
+def _good_ones(columns: Sequence[pa.Array], rows: Any, marks: Any) -> Any:
+    """Which rows are of the good payloads, every other one: each is there once, in its order, with its mark."""
+    for column in columns:
+        column.validate(full=True)
+        assert len(column) == len(rows)
+    assert (np.diff(rows) >= 0).all()
+    of_good = rows % 2 == 0
+    assert (rows[of_good] == np.arange(0, 2 * len(marks), 2)).all()
+    assert (columns[0].filter(pa.array(of_good)).to_numpy() == marks).all()
+    return of_good
 
 
 def siege(
@@ -79,13 +85,7 @@ def siege(
         told = {error.row: error for error in bad}
         assert len(told) == len(bad)
         assert not np.isin(rows, list(told)).any()
-        for column in decoded.columns:
-            column.validate(full=True)
-            assert len(column) == len(rows)
-        assert (np.diff(rows) >= 0).all()
-        of_good = rows % 2 == 0
-        assert (rows[of_good] == np.arange(0, len(payloads), 2)).all()
-        assert (decoded.columns[0].filter(pa.array(of_good)).to_numpy() == numbers[picks]).all()
+        of_good = _good_ones(decoded.columns, rows, numbers[picks])
         survived += len(np.unique(rows[~of_good]))
         failed += len(told)
         for k in range(1, 2 * min(count, _SAMPLE), 2):

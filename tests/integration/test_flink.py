@@ -104,28 +104,30 @@ def in_sparks_words(query: str) -> str:
     return query.replace("TIMESTAMP(3)", "TIMESTAMP_NTZ")
 
 
-def test_flink_writes_and_this_reads(
-    flink: Station, sql: Callable[..., Any], topics: Topics, table: tuple[str, str]
-) -> None:
-    name, create = table
-    for engine in (lambda text: flink.ask("sql", text=text), sql):
-        engine(create)
+def test_flink_writes_and_this_reads(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> None:
+    name = declared(flink, sql, table)
     for _ in range(2):
         flink.ask("sql", text=insert(name))
-    theirs = flink.ask("sql", text=QUERY.format(name))["rows"]
-    mine = sql(f"SELECT * FROM {name}").collect()
-    assert len(mine) == len(theirs) == 2 * len(ROWS)
-    assert sorted(map(shown, mine)) == sorted(map(tuple, theirs))
+    assert_read_alike(flink, sql, name)
 
 
-def test_this_writes_and_flink_reads(
-    flink: Station, sql: Callable[..., Any], topics: Topics, table: tuple[str, str]
-) -> None:
-    name, create = table
-    for engine in (lambda text: flink.ask("sql", text=text), sql):
-        engine(create)
+def test_this_writes_and_flink_reads(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> None:
+    name = declared(flink, sql, table)
     for _ in range(2):
         sql(in_sparks_words(insert(name)))
+    assert_read_alike(flink, sql, name)
+
+
+def declared(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> str:
+    """The name of a table that both engines know."""
+    name, create = table
+    flink.ask("sql", text=create)
+    sql(create)
+    return name
+
+
+def assert_read_alike(flink: Station, sql: Callable[..., Any], name: str) -> None:
+    """Both engines read all rows twice, with the same values."""
     theirs = flink.ask("sql", text=QUERY.format(name))["rows"]
     mine = sql(f"SELECT * FROM {name}").collect()
     assert len(mine) == len(theirs) == 2 * len(ROWS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import random
 import threading
 import time
@@ -15,6 +14,7 @@ from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, Schem
 from kafka_sql.formats.confluent.options import NAMES, Settings
 from kafka_sql.formats.confluent.registered import Registered
 from kafka_sql.formats.confluent.tls import context
+from kafka_sql.options import allowed
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def registry(settings: Settings) -> SchemaRegistry:
     """The registry of these settings: one in a process, so that a schema is fetched once; and another where a store's
     file has been replaced.
     """
-    return _registry(settings, tuple(map(_state, (settings.truststore, settings.keystore))))
+    return _registry(settings, tuple(map(allowed.state, (settings.truststore, settings.keystore))))
 
 
 def forget() -> None:
@@ -43,14 +43,6 @@ def forget() -> None:
 @functools.lru_cache(maxsize=64)
 def _registry(settings: Settings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
     return SchemaRegistry(settings)
-
-
-def _state(file: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(os.path.expanduser(file))
-    except OSError:
-        return None  # none is given; or its reader will say so
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class SchemaRegistry:
