@@ -15,7 +15,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.properties import API_TIMEOUT
+from kafka_sql.kafka.client import patience, patience_at_work
+from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT
 from kafka_sql.kafka.refusals import Refusals, refusal
 from kafka_sql.options.references import masked
 
@@ -31,7 +32,7 @@ _CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HA
 _OTHER_PROTOCOL: Final = "connections are closed at once: the listener may have another 'properties.security.protocol'"
 
 _FIRST_STEP: Final = 0.5  # seconds of the first wait for an answer; between two of them refusals are looked at
-_NO_ANSWER: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
+NO_ANSWER: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
 _FORBIDDEN: Final = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -44,7 +45,9 @@ _RIGHTS: Final = (
 
 def admin_config(config: Mapping[str, str]) -> dict[str, str]:
     """What of a table's configuration means something to the admin client."""
-    return {k: v for k, v in config.items() if k.startswith(_KEYS) and k != API_TIMEOUT}
+    # a connection that has become silent is given up while there is still time to ask on another one
+    silence = {"socket.timeout.ms": config[CONNECT_TIMEOUT]}
+    return {**silence, **{k: v for k, v in config.items() if k.startswith(_KEYS)}}
 
 
 class Admin:
@@ -54,21 +57,24 @@ class Admin:
         api: confluent-kafka's.
         settings: librdkafka's, with what the references name.
         servers: for errors.
-        wait: seconds for an answer.
+        request: seconds for the answer to one request.
+        wait: seconds for which to ask; more of them once the cluster is known to work.
         shown: the client's words without secrets.
     """
 
-    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str], wait: float) -> None:
+    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
         """Make the client; nothing is asked yet.
 
         Args:
-            config: as ``admin_config`` gives it, with references to secrets: they are shown in place of what they name.
-            settings: the same with what they name.
+            config: a table's, with references to secrets: they are shown in place of what they name.
+            settings: ``admin_config``'s part of it, with what they name.
 
         Raises:
             BrokerError: librdkafka refuses the settings as a whole.
         """
-        self.settings, self.wait, self.servers = settings, wait, config["bootstrap.servers"]
+        self.settings, self.servers = settings, config["bootstrap.servers"]
+        self.request = self.wait = patience(config)
+        self._wait_at_work = patience_at_work(config)
         # what the callbacks hold must not hold the client: it would not end with its last use
         self._heard = _Heard(config, settings)
         self.shown: Callable[[str], str] = self._heard.shown
@@ -80,13 +86,19 @@ class Admin:
         self.api.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
 
     def ask(self, question: Callable[[AdminClient], T]) -> T:
-        """One question and its answer.
+        """One question and its answer; asked again where a cluster that works is silent.
 
         Raises:
             BrokerError: as ``named``.
         """
-        with self.named():
-            return question(self.api)
+        deadline = time.monotonic() + self.wait
+        while True:
+            try:
+                with self.named():
+                    return question(self.api)
+            except BrokerUnreachableError:
+                if time.monotonic() > deadline - self.request / 2:
+                    raise
 
     def topics(self, is_old: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
         """All topics by name: a request for one may create it where the broker creates topics by itself.
@@ -114,6 +126,10 @@ class Admin:
                     return None
                 step = min(2.4 * step, self.wait)
 
+    def works(self) -> None:
+        """A leader has answered: addresses and rights are right, and a silence is a fault that may pass."""
+        self.wait = max(self.wait, self._wait_at_work)
+
     @contextmanager
     def named(self) -> Iterator[None]:
         """Kafka's exceptions in the block as ours, with the address, the time waited and the cause.
@@ -134,13 +150,14 @@ class Admin:
             self.api.poll(0)
             why = self.shown(str(error.str()))
             causes = "; ".join(dict.fromkeys(self._heard.errors)) or why
-            if error.code() in _NO_ANSWER:
+            if error.code() in NO_ANSWER:
                 if refused := self._heard.refusals.words:
                     raise refusal(refused, self.settings, self.wait) from None
+                knob = CONNECT_TIMEOUT if self.wait < self._wait_at_work else API_TIMEOUT
                 raise BrokerUnreachableError(
                     f"No broker of '{self.servers}' (option 'properties.bootstrap.servers') answered within "
                     f"{self.wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
-                    "'properties.socket.connection.setup.timeout.ms' sets how long to wait."
+                    f"'properties.{knob}' sets how long to wait."
                 ) from e
             kind, advice = kind_of(error)
             raise kind(f"{self.servers}: {why} ({error.name()}); {causes}.{advice}") from e

@@ -124,3 +124,8 @@ def patience(config: Mapping[str, str]) -> float:
     timeout.
     """
     return int(config.get(API_TIMEOUT, config[CONNECT_TIMEOUT])) / 1000
+
+
+def patience_at_work(config: Mapping[str, str]) -> float:
+    """Seconds for which a cluster that has answered before may be silent: as many as Java's clients wait."""
+    return int(config.get(API_TIMEOUT, 60_000)) / 1000

@@ -13,8 +13,8 @@ from kafka_sql.errors import BrokerError, TopicNotFoundError
 from kafka_sql.kafka import groups
 from kafka_sql.kafka.absent import absence
 from kafka_sql.kafka.admin import Admin
+from kafka_sql.kafka.client import patience_at_work
 from kafka_sql.kafka.offsets import EARLIEST, LATEST, Offsets, Position, Question, ask_newest, at_time, newest
-from kafka_sql.kafka.properties import API_TIMEOUT
 from kafka_sql.kafka.renewal import Renewal
 
 __all__ = ["Cluster", "Offsets", "Position"]
@@ -33,7 +33,7 @@ class Cluster:
             SecretReferenceError: a reference in it names nothing.
             KeyStoreError: a store cannot be read.
         """
-        self._election = int(config.get(API_TIMEOUT, 60_000)) / 1000  # as long as Java's clients
+        self._election = patience_at_work(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
         self._renewal = Renewal(config)
 
@@ -71,7 +71,7 @@ class Cluster:
         for topic in topics:
             if topic not in known:
                 admin = self.admin()
-                raise absence(admin.api, topic, known, admin.servers, admin.wait)
+                raise absence(admin.api, topic, known, admin.servers, admin.request)
             error = known[topic].error
             if error is not None:
                 raise BrokerError(f"Topic '{topic}' cannot be read on {self.admin().servers}: {error.str()}.")

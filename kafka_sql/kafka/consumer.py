@@ -14,16 +14,15 @@ import pyarrow as pa
 
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
-from kafka_sql.kafka.client import Handle, open_handle
+from kafka_sql.kafka.client import Handle, open_handle, patience_at_work
 from kafka_sql.kafka.headers import gather_headers
 from kafka_sql.kafka.library import Message
-from kafka_sql.kafka.properties import API_TIMEOUT
 from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
 
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
 _WATERMARK_SECONDS: Final = 10
-_STALL_MS: Final = 60_000  # Java's default.api.timeout.ms
+_SILENCE_MS: Final = "30000"  # Java's request.timeout.ms: librdkafka's minute ends after our own patience
 _FETCH_WAIT_MS: Final = "10"  # of a broker for more records: those of a split are there already
 
 
@@ -75,6 +74,7 @@ def fetch(
         return
     waiting = {} if split.waits else {"fetch.wait.max.ms": _FETCH_WAIT_MS}
     mine = {
+        "socket.timeout.ms": _SILENCE_MS,
         **waiting,
         **config,
         "group.id": config.get("group.id", "kafka_sql"),
@@ -82,7 +82,7 @@ def fetch(
         "enable.partition.eof": "true",
         "auto.offset.reset": "error",  # a reader never jumps silently
     }
-    stall = int(config.get(API_TIMEOUT, _STALL_MS)) / 1000
+    stall = patience_at_work(config)
     with open_handle(library.CONSUMER, mine) as handle:
         library.poll_set_consumer(handle.pointer)
         queue = library.consumer_queue(handle.pointer)

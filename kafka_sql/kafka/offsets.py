@@ -34,6 +34,7 @@ _GONE: Final = (
     KafkaError._NOENT,  # the admin client's, where no leader is known
 )
 _BETWEEN_LEADERS: Final = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+_LEADER: Final = 3.0  # seconds for one answer: a leader that has died gives none, and the next one is asked
 _ELECTION: Final = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
 
 
@@ -77,7 +78,7 @@ class Question:
         return admin.api.list_offsets(
             {TopicPartition(t, p): spec for (t, p), spec in specs.items()},
             isolation_level=self._level,
-            request_timeout=admin.wait / 3,  # a leader that has died does not answer
+            request_timeout=_LEADER,
         )
 
     def _answer(self, place: Position, election: float) -> int:
@@ -85,35 +86,47 @@ class Question:
 
         Raises:
             TopicNotFoundError: there is no such partition.
-            BrokerUnreachableError: it had no leader for so long.
+            BrokerUnreachableError: it had no leader for so long, or the leader did not answer.
             BrokerError: another answer.
         """
-        deadline = time.monotonic() + election
+        began = time.monotonic()
         admin, answer = self._admin, self._sent[place]
         while True:
-            with admin.named():
-                try:
-                    offset = int(answer.result().offset)
-                    if offset != OFFSET_INVALID:  # librdkafka's answer where the leader has gone
-                        return offset
-                    if time.monotonic() > deadline:
-                        raise BrokerUnreachableError(
-                            f"{place[0]}[{place[1]}] had no leader on {admin.servers} for {election:g} s: are its "
-                            f"brokers down? 'properties.{API_TIMEOUT}' sets how long to wait."
-                        )
-                except KafkaException as e:
-                    code = e.args[0].code()
-                    if code in _GONE and not self._exists(place):
-                        raise TopicNotFoundError(
-                            f"{place[0]}[{place[1]}] does not exist on {admin.servers}: the topic was deleted, or has "
-                            "fewer partitions."
-                        ) from e
-                    if code not in (*_BETWEEN_LEADERS, *_GONE) or time.monotonic() > deadline:
-                        raise
+            try:
+                with admin.named():
+                    offset = self._told(place, answer, began + election)
+            except BrokerUnreachableError:
+                if time.monotonic() > began + admin.wait:
+                    raise
+            else:
+                if offset is not None:
+                    admin.works()
+                    return offset
+                if time.monotonic() > began + election:
+                    raise BrokerUnreachableError(
+                        f"{place[0]}[{place[1]}] had no leader on {admin.servers} for {election:g} s: are its brokers "
+                        f"down? 'properties.{API_TIMEOUT}' sets how long to wait."
+                    )
             time.sleep(_ELECTION)  # nobody tells when a leader has been found
             self._listed()  # else the client asks the leader that it knows
             admin = self._current()
             (answer,) = self._send(admin, {place: self._specs[place]}).values()
+
+    def _told(self, place: Position, answer: Future[Any], deadline: float) -> int | None:
+        """The offset of an answer; None where the partition is between two leaders."""
+        try:
+            offset = int(answer.result().offset)
+        except KafkaException as e:
+            code = e.args[0].code()
+            if code in _GONE and not self._exists(place):
+                raise TopicNotFoundError(
+                    f"{place[0]}[{place[1]}] does not exist on {self._admin.servers}: the topic was deleted, or has "
+                    "fewer partitions."
+                ) from e
+            if code not in (*_BETWEEN_LEADERS, *_GONE) or time.monotonic() > deadline:
+                raise
+            return None
+        return None if offset == OFFSET_INVALID else offset  # librdkafka's answer where the leader has gone
 
     def _exists(self, place: Position) -> bool:
         """Whether the cluster knows a partition; that of a new topic it does a moment before its leader does."""
@@ -124,7 +137,7 @@ class Question:
 def ask_newest(admin: Admin, positions: Collection[Position]) -> Collection[Future[Any]]:
     """Ask for the time of the newest record in each partition; does not wait."""
     asked = {TopicPartition(t, p): _NEWEST for t, p in positions}
-    return list(admin.api.list_offsets(asked, request_timeout=admin.wait).values()) if asked else ()
+    return list(admin.api.list_offsets(asked, request_timeout=admin.request).values()) if asked else ()
 
 
 def newest(answers: Collection[Future[Any]]) -> int | None:

@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from kafka_sql.kafka.admin import Admin, admin_config
-from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.properties import login, resolved
 
 
@@ -24,7 +23,7 @@ class Renewal:
             SecretReferenceError: a reference in it names nothing.
             KeyStoreError: a store cannot be read.
         """
-        self._config, self._wait = admin_config(config), patience(config)
+        self._config = config
         self._kept: list[tuple[Admin, Collection[Future[Any]]]] = []
         self._admin = self._made()
 
@@ -35,7 +34,7 @@ class Renewal:
         """
         # here and not where an answer comes: librdkafka cannot be ended from a thread of its own
         self._kept = [(admin, answers) for admin, answers in self._kept if not all(a.done() for a in answers)]
-        if login(self._config) != self._login:
+        if login(admin_config(self._config)) != self._login:
             self._admin = self._made()
         return self._admin
 
@@ -44,5 +43,6 @@ class Renewal:
         self._kept.append((admin, answers))
 
     def _made(self) -> Admin:
-        self._login = login(self._config)
-        return Admin(self._config, resolved(self._config), self._wait)
+        mine = admin_config(self._config)
+        self._login = login(mine)
+        return Admin(self._config, resolved(mine))

@@ -48,7 +48,7 @@ def topic_facts(cluster: Cluster, topics: Sequence[str]) -> dict[str, TopicFacts
         return {}
     admin, named = cluster.admin(), TopicCollection(list(topics))
     futures = admin.ask(
-        lambda api: api.describe_topics(named, include_authorized_operations=True, request_timeout=admin.wait)
+        lambda api: api.describe_topics(named, include_authorized_operations=True, request_timeout=admin.request)
     )
     found = {}
     for topic in topics:
@@ -74,7 +74,7 @@ def group_rights(cluster: Cluster, group: str) -> frozenset[str] | None:
         BrokerError: the brokers do not answer.
     """
     admin = cluster.admin()
-    return _names(admin.ask(lambda api: _described(api, group, admin.wait)).authorized_operations)
+    return _names(admin.ask(lambda api: _described(api, group, admin.request)).authorized_operations)
 
 
 def _described(api: AdminClient, group: str, seconds: float) -> Any:

@@ -7,7 +7,9 @@ from collections.abc import Collection
 from typing import Final
 
 from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
 
+from kafka_sql.kafka.admin import NO_ANSWER
 from kafka_sql.kafka.cluster import Cluster
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -23,11 +25,16 @@ def topic_ids(cluster: Cluster, topics: Collection[str]) -> dict[str, str]:
     if not topics:
         return {}
     admin, named = cluster.admin(), TopicCollection(list(topics))
-    asked = admin.ask(lambda api: api.describe_topics(named, request_timeout=admin.wait))
-    found = {}
-    for topic, answer in asked.items():
-        try:
-            found[topic] = str(answer.result().topic_id)
-        except KafkaException as e:  # it was deleted meanwhile
-            _LOG.debug("the id of topic '%s' cannot be had: %s", topic, e)
-    return {topic: said for topic, said in found.items() if said != _NONE}
+
+    def question(api: AdminClient) -> dict[str, str]:
+        found = {}
+        for topic, answer in api.describe_topics(named, request_timeout=admin.request).items():
+            try:
+                found[topic] = str(answer.result().topic_id)
+            except KafkaException as e:
+                if e.args[0].code() in NO_ANSWER:
+                    raise
+                _LOG.debug("the id of topic '%s' cannot be had: %s", topic, e)  # it was deleted meanwhile
+        return found
+
+    return {topic: said for topic, said in admin.ask(question).items() if said != _NONE}

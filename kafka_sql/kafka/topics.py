@@ -71,7 +71,7 @@ def _create(cluster: Cluster, topic: str, wanted: TopicSettings, table: str, new
         admin = cluster.admin()
         with admin.named():
             try:
-                admin.api.create_topics([request], request_timeout=admin.wait)[topic].result()
+                admin.api.create_topics([request], request_timeout=admin.request)[topic].result()
             except KafkaException as e:
                 error: KafkaError = e.args[0]
                 why = admin.shown(str(error.str()))
@@ -129,7 +129,7 @@ def _compare(cluster: Cluster, topic: str, found: TopicMetadata, wanted: TopicSe
         return
     resource = ConfigResource(ResourceType.TOPIC, topic)
     admin = cluster.admin()
-    config = admin.ask(lambda api: api.describe_configs([resource], request_timeout=admin.wait)[resource].result())
+    config = admin.ask(lambda api: api.describe_configs([resource], request_timeout=admin.request)[resource].result())
     for key, value in wanted.config.items():
         if key not in config:
             raise InvalidOptionError(f"Table '{table}': option 'sink.topic.config.{key}' is no setting of a topic.")

@@ -27,15 +27,7 @@ def scenario(asked: Asked) -> Outcome:
     chance = asked.chance()
     with (
         behind_a_network(3) as (kafka, far, network),
-        # a forgotten connection is given up after this time; librdkafka's own is a minute
-        running(
-            kafka.bootstrap_servers,
-            asked.folder,
-            through=far,
-            # and what is asked meanwhile waits longer than that, as Java's clients do; for ten seconds it would else
-            reading={"properties.request.timeout.ms": "10000", "properties.default.api.timeout.ms": "60000"},
-            writing={"properties.request.timeout.ms": "10000"},
-        ) as run,
+        running(kafka.bootstrap_servers, asked.folder, through=far) as run,
     ):
         run.start()
         run.send(asked.portion)
