@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.jobs import jobs
+from kafka_sql.sql.jobs.session_jobs import jobs
 from tests.support import Topics
 
 NONE = "(no rows)"

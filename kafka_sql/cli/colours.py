@@ -10,7 +10,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from kafka_sql.cli.words import KEYWORDS
-from kafka_sql.sql import lexer
+from kafka_sql.sql.text import lexer
 
 STYLE = Style.from_dict(
     {

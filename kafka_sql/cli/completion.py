@@ -17,7 +17,7 @@ from kafka_sql.cli.options import Place, offers, place
 from kafka_sql.cli.splitter import split
 from kafka_sql.cli.words import KEYWORDS
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql import lexer
+from kafka_sql.sql.text import lexer
 
 _WORD = re.compile(r"[\w.`]*$")
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "TABLE", "STREAM", "DESCRIBE", "DESC", "EXISTS"}

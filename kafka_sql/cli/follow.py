@@ -11,7 +11,7 @@ from pyspark.util import InheritableThread
 
 from kafka_sql.cli.attention import signals
 from kafka_sql.cli.screen import Screen
-from kafka_sql.sql.jobs import FAILED, RUNNING, Job, jobs
+from kafka_sql.sql.jobs.session_jobs import FAILED, RUNNING, Job, jobs
 from kafka_sql.sql.message import message
 
 _TICK = 1.0  # seconds between two looks at the progress

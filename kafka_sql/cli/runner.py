@@ -15,7 +15,7 @@ from kafka_sql.cli.engine import Lines, engine
 from kafka_sql.cli.masking import masked
 from kafka_sql.cli.screen import Screen, bar
 from kafka_sql.cli.variables import substitute
-from kafka_sql.sql import statements as st
+from kafka_sql.sql.text import statements as st
 
 _HEADERS = ("spark.sql.cli.print.header", "hive.cli.print.header")
 _NUMBERS = itertools.count(1)

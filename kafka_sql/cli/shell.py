@@ -14,7 +14,7 @@ from kafka_sql.cli.follow import stop
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.splitter import split
-from kafka_sql.sql.jobs import FAILED, RUNNING, jobs
+from kafka_sql.sql.jobs.session_jobs import FAILED, RUNNING, jobs
 from kafka_sql.sql.message import message
 
 HISTORY = Path("~/.kafka_sql_history")

@@ -1,4 +1,4 @@
-"""Flink SQL in: which statements are ours, CREATE TABLE as a Table, where a query names tables; the session's sql().
+"""Flink SQL in a Spark session: ``session`` takes each statement, ``dispatch`` says who carries it out.
 
-Only create.py and what it imports know sqlglot; only session.py and what it imports know Spark.
+Its folders, each of which knows only those after it: jobs, tables and queries, expressions, grammar, text.
 """

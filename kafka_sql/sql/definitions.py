@@ -10,19 +10,19 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql import settings
-from kafka_sql.sql.alter import altered
-from kafka_sql.sql.create import declaration_of, read, table_of
-from kafka_sql.sql.declaration import Declaration, RenameTable
-from kafka_sql.sql.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.frames import nothing
-from kafka_sql.sql.inferred import with_inferred_columns
-from kafka_sql.sql.insert_head import Insert
-from kafka_sql.sql.inserts import Run, insert
-from kafka_sql.sql.like import merged
-from kafka_sql.sql.names import declared, meant, plain_name
-from kafka_sql.sql.query_columns import columns_of, with_query_columns
-from kafka_sql.sql.reads import reading
+from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
+from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.inserts import Run, insert
+from kafka_sql.sql.queries.reads import reading
+from kafka_sql.sql.tables.alter import altered
+from kafka_sql.sql.tables.create import declaration_of, read, table_of
+from kafka_sql.sql.tables.inferred import with_inferred_columns
+from kafka_sql.sql.tables.like import merged
+from kafka_sql.sql.tables.query_columns import columns_of, with_query_columns
+from kafka_sql.sql.text.insert_head import Insert
+from kafka_sql.sql.text.names import declared, meant, plain_name
 
 
 def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:

@@ -8,12 +8,14 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql import definitions, explain, foreign, jobs, settings, show, statement_sets
-from kafka_sql.sql import statements as st
+from kafka_sql.sql import definitions, explain, foreign, show
 from kafka_sql.sql.frames import frame, nothing
-from kafka_sql.sql.inserts import Run, foreign_insert, insert
-from kafka_sql.sql.names import declared, meant, plain_name
-from kafka_sql.sql.reads import needs_look, reading
+from kafka_sql.sql.jobs import session_jobs as jobs
+from kafka_sql.sql.jobs import settings, statement_sets
+from kafka_sql.sql.jobs.inserts import Run, foreign_insert, insert
+from kafka_sql.sql.queries.reads import needs_look, reading
+from kafka_sql.sql.text import statements as st
+from kafka_sql.sql.text.names import declared, meant, plain_name
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:

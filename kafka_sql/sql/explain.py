@@ -7,14 +7,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import foreign, settings
-from kafka_sql.sql import statements as st
-from kafka_sql.sql.create import read
-from kafka_sql.sql.dialect import parse_declaration
+from kafka_sql.sql import foreign
 from kafka_sql.sql.frames import frame
-from kafka_sql.sql.inserts import Run, foreign_insert, prepare
-from kafka_sql.sql.names import meant
-from kafka_sql.sql.reads import needs_look, reading
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.inserts import Run, foreign_insert, prepare
+from kafka_sql.sql.queries.reads import needs_look, reading
+from kafka_sql.sql.tables.create import read
+from kafka_sql.sql.text import statements as st
+from kafka_sql.sql.text.names import meant
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: Run) -> DataFrame:

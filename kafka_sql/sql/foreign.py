@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.sql import lexer
-from kafka_sql.sql.hints import has_options
-from kafka_sql.sql.reads import needs_look, reading
-from kafka_sql.sql.references import references
+from kafka_sql.sql.queries.hints import has_options
+from kafka_sql.sql.queries.reads import needs_look, reading
+from kafka_sql.sql.queries.references import references
+from kafka_sql.sql.text import lexer
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 

@@ -18,12 +18,12 @@ from kafka_sql.catalog.lasting import lasting_of
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warming import warm
 from kafka_sql.sql import interpreter
-from kafka_sql.sql.create import parse_create
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.read_stream import teach
-from kafka_sql.sql.render import create_statement
 from kafka_sql.sql.responses import without_accumulators
+from kafka_sql.sql.tables.create import parse_create
+from kafka_sql.sql.tables.render import create_statement
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
 PLAIN = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one

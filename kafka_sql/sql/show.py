@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.frames import frame
-from kafka_sql.sql.kinds import ShowColumns, ShowTables
-from kafka_sql.sql.render import show_create
+from kafka_sql.sql.tables.render import show_create
+from kafka_sql.sql.text.kinds import ShowColumns, ShowTables
 from kafka_sql.table import Column
 
 _TEXT = ("name", "type", "null", "key", "extras", "watermark", "comment")

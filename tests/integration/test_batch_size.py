@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.sql.batch_size import bounded_by_rows
+from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration

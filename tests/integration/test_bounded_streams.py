@@ -12,8 +12,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from kafka_sql.source.bounds import within_reach
-from kafka_sql.sql.bounded import reached
-from kafka_sql.sql.jobs import jobs
+from kafka_sql.sql.jobs.bounded import reached
+from kafka_sql.sql.jobs.session_jobs import jobs
 from tests.reading import declared, delete_records, transaction
 from tests.support import Topics
 

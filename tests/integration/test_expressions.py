@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kafka_sql.sql.create import parse_create
-from kafka_sql.sql.dialect import parse_declaration
-from kafka_sql.sql.expressions import translate
-from kafka_sql.sql.typed import Typed
-from kafka_sql.sql.types import FlinkType, spark_type
+from kafka_sql.sql.expressions.computed import translate
+from kafka_sql.sql.expressions.typed import Typed
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.types import FlinkType, spark_type
+from kafka_sql.sql.tables.create import parse_create
 
 pytestmark = pytest.mark.integration
 HERE = Path(__file__).parent

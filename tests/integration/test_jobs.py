@@ -14,7 +14,7 @@ import pytest
 from kafka_sql.cli.follow import follow
 from kafka_sql.cli.screen import Screen
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
-from kafka_sql.sql import jobs
+from kafka_sql.sql.jobs import session_jobs as jobs
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration

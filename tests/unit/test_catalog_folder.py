@@ -11,7 +11,7 @@ import pytest
 
 from kafka_sql.catalog.folder import Folder
 from kafka_sql.errors import CatalogFolderError
-from kafka_sql.sql.checkpoints import folder_name
+from kafka_sql.sql.jobs.checkpoints import folder_name
 
 
 def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import streaming
-from kafka_sql.sql.checkpoints import check, digest, keep, local_folder
+from kafka_sql.sql.jobs import streaming
+from kafka_sql.sql.jobs.checkpoints import check, digest, keep, local_folder
 
 
 @pytest.mark.parametrize(

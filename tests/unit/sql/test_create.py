@@ -8,7 +8,7 @@ from kafka_sql.errors import (
     SqlSyntaxError,
     UnsupportedSqlError,
 )
-from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.tables.create import parse_create
 from kafka_sql.table import Column, Table, Watermark
 
 WITH = "WITH ('connector' = 'kafka')"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.sql import definitions, statement_sets
-from kafka_sql.sql.kinds import StatementSet
+from kafka_sql.sql import definitions
+from kafka_sql.sql.jobs import statement_sets
+from kafka_sql.sql.text.kinds import StatementSet
 
 _CREATE = "CREATE TABLE t WITH ('connector' = 'kafka') AS SELECT 1 AS a"
 

@@ -11,8 +11,9 @@ import pytest
 from kafka_sql.errors import KafkaSqlError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.options import connector as opt
 from kafka_sql.sql import dispatch as module
-from kafka_sql.sql import read_stream, reads
+from kafka_sql.sql import read_stream
 from kafka_sql.sql.dispatch import dispatch
+from kafka_sql.sql.queries import reads
 
 
 def entry(database: str, name: str) -> Any:

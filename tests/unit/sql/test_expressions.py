@@ -1,7 +1,7 @@
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SchemaError, SqlSyntaxError, UnsupportedSqlError
-from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.tables.create import parse_create
 
 COLUMNS = """i INT, b BIGINT, n SMALLINT, d DECIMAL(10, 2), big DECIMAL(38, 10), f FLOAT, x DOUBLE, s STRING,
   v VARCHAR(5), o BOOLEAN, day DATE, ts TIMESTAMP(3), ts6 TIMESTAMP(6), tl TIMESTAMP_LTZ(3), tm TIME(3), y BYTES,

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.alter import altered
-from kafka_sql.sql.create import declaration_of, parse_create, read, table_of
-from kafka_sql.sql.dialect import parse_alteration, parse_declaration
-from kafka_sql.sql.like import merged
-from kafka_sql.sql.render import create_statement
-from kafka_sql.sql.statements import AlterTable, CreateTable, kind
+from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
+from kafka_sql.sql.tables.alter import altered
+from kafka_sql.sql.tables.create import declaration_of, parse_create, read, table_of
+from kafka_sql.sql.tables.like import merged
+from kafka_sql.sql.tables.render import create_statement
+from kafka_sql.sql.text.statements import AlterTable, CreateTable, kind
 from kafka_sql.table import Column, Table
 
 FOLDER = Path(__file__).parents[2] / "sql" / "ddl"

@@ -1,9 +1,9 @@
 import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
-from kafka_sql.sql.hints import check_placed, hint_behind
-from kafka_sql.sql.qualifiers import shortened
-from kafka_sql.sql.references import replace
+from kafka_sql.sql.queries.hints import check_placed, hint_behind
+from kafka_sql.sql.queries.qualifiers import shortened
+from kafka_sql.sql.queries.references import replace
 
 HEAD = "SELECT * FROM t"
 

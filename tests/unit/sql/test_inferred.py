@@ -9,10 +9,10 @@ import pytest
 
 from kafka_sql.definition import define
 from kafka_sql.errors import MissingOptionError, SchemaError
-from kafka_sql.sql.create import read, table_of
-from kafka_sql.sql.dialect import parse_declaration
-from kafka_sql.sql.inferred import with_inferred_columns
-from kafka_sql.sql.render import create_statement
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.tables.create import read, table_of
+from kafka_sql.sql.tables.inferred import with_inferred_columns
+from kafka_sql.sql.tables.render import create_statement
 from kafka_sql.table import Table
 
 WITH = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:9092'"

@@ -1,7 +1,7 @@
 import pytest
 
-from kafka_sql.sql.insert_head import Insert
-from kafka_sql.sql.statements import kind
+from kafka_sql.sql.text.insert_head import Insert
+from kafka_sql.sql.text.statements import kind
 
 
 def insert(sql: str) -> Insert | None:

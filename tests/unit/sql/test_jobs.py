@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.sql.statements import ShowJobs, Statement, StopJob, kind
+from kafka_sql.sql.text.statements import ShowJobs, Statement, StopJob, kind
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot.dialects.spark import Spark
 
-from kafka_sql.sql import lexer
-from kafka_sql.sql.dialect import Flink
+from kafka_sql.sql.grammar.dialect import Flink
+from kafka_sql.sql.text import lexer
 
 PIECES = [
     *("SELECT", "t1", "2024_x", "`a ``b`", "'text'", "'it\\'s'", '"double"', "r'raw'", "12", "1.5", "é", "\n", " "),

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.sql.references import Reference, references, replace
+from kafka_sql.sql.queries.references import Reference, references, replace
 
 
 def names(sql: str) -> list[str]:

@@ -1,8 +1,8 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_sql.sql.create import parse_create
-from kafka_sql.sql.render import show_create
+from kafka_sql.sql.tables.create import parse_create
+from kafka_sql.sql.tables.render import show_create
 from kafka_sql.table import Table
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)

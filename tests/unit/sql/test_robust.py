@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.create import parse_create, read
-from kafka_sql.sql.dialect import parse_alteration
-from kafka_sql.sql.hints import hint_behind
-from kafka_sql.sql.references import references
-from kafka_sql.sql.statements import is_query, kind
+from kafka_sql.sql.grammar.dialect import parse_alteration
+from kafka_sql.sql.queries.hints import hint_behind
+from kafka_sql.sql.queries.references import references
+from kafka_sql.sql.tables.create import parse_create, read
+from kafka_sql.sql.text.statements import is_query, kind
 from tests.fuzz.statements import passed_on
 
 WITH = "WITH ('connector' = 'kafka')"

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from kafka_sql.sql.statements import (
+from kafka_sql.sql.text.statements import (
     AlterTable,
     CreateTable,
     CreateView,

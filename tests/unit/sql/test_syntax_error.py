@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
-from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.tables.create import parse_create
 
 SECRET = "hunter2"
 

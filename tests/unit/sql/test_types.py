@@ -1,7 +1,7 @@
 import pytest
 
 from kafka_sql.errors import SchemaError, SqlSyntaxError
-from kafka_sql.sql.create import parse_create
+from kafka_sql.sql.tables.create import parse_create
 
 
 def column_type(flink: str) -> str | None:

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.create import parse_create
-from kafka_sql.sql.functions.table import _FUNCTIONS, _REFUSED
+from kafka_sql.sql.expressions.functions.table import _FUNCTIONS, _REFUSED
+from kafka_sql.sql.tables.create import parse_create
 
 COLUMNS = {
     "i": "INT",

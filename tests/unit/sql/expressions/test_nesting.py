@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
-from kafka_sql.sql.create import parse_create
-from kafka_sql.sql.dialect import parse_declaration
-from kafka_sql.sql.types import Field, FlinkType
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.sql.grammar.types import Field, FlinkType
+from kafka_sql.sql.tables.create import parse_create
 from kafka_sql.table import Table
 
 LEAVES = st.one_of(
