@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
 
 from tests.broker import Broker, broker, chosen
+from tests.examples import profiles
 from tests.support import Topics
 from tools import quick_java
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
 
-# how long an example takes says how busy the machine is, and nothing about the code
-hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("untimed")
+profiles()
 
 
 def pytest_report_header() -> str:

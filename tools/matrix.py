@@ -67,7 +67,8 @@ def run(python: str, pyspark: str, tests: list[str]) -> str:
             return "cannot be installed"
         installed.touch()
     env = {**os.environ, "PYSPARK_PYTHON": str(inside)}
-    done = subprocess.run([str(inside), "-m", "pytest", "-q", "-m", "not long", *tests], cwd=ROOT, env=env, check=False)
+    quick = ["-q", "-m", "not long and not large", "--hypothesis-profile=few"]
+    done = subprocess.run([str(inside), "-m", "pytest", *quick, *tests], cwd=ROOT, env=env, check=False)
     return "passed" if done.returncode == 0 else f"FAILED ({done.returncode})"
 
 

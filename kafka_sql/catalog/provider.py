@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
+from kafka_sql.garbage import freeze_modules
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.changes import check_batch, check_key, check_stream
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
@@ -29,6 +30,11 @@ class KafkaTable(DataSource):
 
     definition: ClassVar[Definition]
     stored: StructType
+
+    def __init__(self, options: dict[str, str]) -> None:
+        """As Spark does for each plan, in a process that serves many."""
+        super().__init__(options)
+        freeze_modules()
 
     def schema(self) -> StructType:
         """The stored columns."""

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
-from kafka_sql.kafka.client import Handle, open_handle, patience_at_work
+from kafka_sql.kafka.client import Handle, patience_at_work
 from kafka_sql.kafka.headers import gather_headers
+from kafka_sql.kafka.kept import consumer
 from kafka_sql.kafka.library import Message
 from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
@@ -83,15 +84,9 @@ def fetch(
         "auto.offset.reset": "error",  # a reader never jumps silently
     }
     stall = patience_at_work(config)
-    with open_handle(library.CONSUMER, mine) as handle:
-        library.poll_set_consumer(handle.pointer)
-        queue = library.consumer_queue(handle.pointer)
-        try:
-            _assign(handle, split, split.start)
-            yield from _drain(handle, queue, split, stall, wanted, size, lost or _refuse)
-        finally:
-            library.queue_destroy(queue)
-            library.consumer_close(handle.pointer)
+    with consumer(mine) as (handle, queue):
+        _assign(handle, split, split.start)
+        yield from _drain(handle, queue, split, stall, wanted, size, lost or _refuse)
 
 
 def _assign(handle: Handle, split: Split, start: int) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kafka_sql.definition import Definition
+from kafka_sql.garbage import freeze_modules
 from kafka_sql.kafka.protocol.transactions import check_security
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.figures import Figures
@@ -47,6 +48,11 @@ class _Writer:
         self._timeout = transaction_timeout(definition) if exactly_once(definition) else None
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        written = self._written(batches)
+        freeze_modules()
+        return written
+
+    def _written(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         # here: they load the compiled loops, which planning does not need
         if self._timeout is None:
             from kafka_sql.sink.rows import write_rows

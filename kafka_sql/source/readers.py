@@ -10,6 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
+from kafka_sql.garbage import freeze_modules
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.checkpoint import from_json, to_json
@@ -52,6 +53,7 @@ class BatchReader(DataSourceReader):
         read = rows.read_content if self._definition.current else rows.read_split
         for split, config in _splits(self._definition, partition):
             yield from read(self._definition, self._schema, split, config)
+        freeze_modules()
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -110,6 +112,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         for split, config in _splits(self._definition, partition):
             yield from read_split(self._definition, self._schema, split, config)
+        freeze_modules()
 
     def commit(self, end: Json) -> None:
         """Spark's checkpoint holds the offsets; Kafka is told them, too."""

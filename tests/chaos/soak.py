@@ -92,7 +92,9 @@ class Reader:
 
     def _row(self, row: dict[str, Any]) -> None:
         now = time.monotonic()
-        self.stall, self.last, self.rows = max(self.stall, now - self.last), now, self.rows + 1
+        if self.rows:  # before the first one Spark starts
+            self.stall = max(self.stall, now - self.last)
+        self.last, self.rows = now, self.rows + 1
         expected = self._next.get(row["k"], 0)
         if row["a"] != expected and len(self.wrong) < 20:
             self.wrong.append(f"key {row['k']}: expected {expected}, found {row['a']}")

@@ -12,7 +12,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.types as pt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, EncodeError, SchemaError
@@ -21,6 +21,7 @@ from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.declared import KEY, Declared, declared
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
+from tests.examples import examples
 from tests.fuzz.decoders import siege
 from tests.fuzz.mutation import mutate
 from tests.unit.formats.avro_oracle import plain_schema, raw, write
@@ -58,7 +59,7 @@ SCHEMAS = st.lists(types(), min_size=1, max_size=3).map(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), schema=SCHEMAS, start=st.integers(0, 2))
 def test_bytes_are_fastavros_and_read_back(data: st.DataObject, schema: pa.Schema, start: int) -> None:
     row = st.fixed_dictionaries({field.name: samples(field.type) for field in schema})

@@ -9,7 +9,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
@@ -17,6 +17,7 @@ from kafka_sql.formats.avro.decoder import Reader
 from kafka_sql.formats.avro.plan import Mismatch, plan
 from kafka_sql.formats.avro.schema import parse
 from kafka_sql.formats.memory import bytes_and_offsets
+from tests.examples import examples
 from tests.unit.formats.avro_oracle import raw, read, write
 
 COLUMNS = pa.schema(
@@ -147,7 +148,7 @@ def float32(value: Any) -> Any:
     return {**value, "f": None if found is None else float(np.float32(found))}
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), writer=written_as(READER))
 def test_resolution_is_fastavros(data: st.DataObject, writer: Any) -> None:
     rows = data.draw(st.lists(datum(writer), min_size=1, max_size=4))

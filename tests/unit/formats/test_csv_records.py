@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, InvalidOptionError, SchemaError
@@ -15,6 +15,7 @@ from kafka_sql.formats.csv.decoder import CsvDecoder
 from kafka_sql.formats.csv.encoder import CsvEncoder
 from kafka_sql.formats.csv.options import CSV_OPTIONS
 from kafka_sql.options import Options
+from tests.examples import examples
 from tests.fuzz.decoders import assault
 from tests.unit.formats.columns import held
 from tests.unit.formats.csv_ways import CountingDecoder, ExactDecoder
@@ -71,7 +72,6 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(NUMBERS, min_size=1, max_size=5),
     kind=st.sampled_from(SCALARS),
@@ -91,7 +91,7 @@ KINDS = [*SCALARS, pa.list_(pa.int32()), pa.struct([("x", pa.string())])]
 TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     payloads=st.lists(st.none() | TEXTS.map(str.encode) | st.binary(max_size=9), max_size=8),
     kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3),
@@ -111,7 +111,7 @@ def test_both_ways_agree(
     assert outcome(CsvDecoder(schema, options(chosen)), array) == outcome(ExactDecoder(schema, options(chosen)), array)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     rows=st.lists(st.tuples(st.none() | st.integers(-(2**63), 2**63 - 1), st.text(), st.binary()), max_size=5),
     escape=st.sampled_from(({}, {"escape-character": "\\"})),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.json.encoder import JsonEncoder
@@ -35,7 +35,6 @@ def expected(rows: list[dict[str, Any]]) -> list[bytes]:
     return [json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() for row in rows]
 
 
-@settings(deadline=None)
 @given(st.lists(ROW, max_size=6), st.integers(0, 3))
 def test_rows_and_slices_of_them(rows: list[dict[str, Any]], start: int) -> None:
     batch = pa.RecordBatch.from_pylist(rows, SCHEMA)

@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
+from tests.examples import examples
 from tests.unit.formats.columns import held
 from tests.unit.formats.documents import payloads, schemas
 from tests.unit.formats.json_ways import CountingDecoder, ExactDecoder
@@ -35,7 +36,7 @@ def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
 OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data(), schema=schemas(), chosen=OPTIONS, iso=st.booleans())
 def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
     options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
@@ -160,7 +161,6 @@ def test_slices_and_nulls() -> None:
     assert decoder.decode(pa.array([b'{"a":1}', b'{"a":2}'])).columns[0].to_pylist() == [1, 2]
 
 
-@settings(deadline=None)
 @given(st.data(), st.integers(1, 38))
 def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> None:
     t = pa.decimal128(precision, data.draw(st.integers(0, precision)))
@@ -171,7 +171,6 @@ def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> No
     assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
 def test_numbers_of_any_length_agree(data: st.DataObject, t: pa.DataType) -> None:
     digits = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
@@ -183,7 +182,6 @@ def test_numbers_of_any_length_agree(data: st.DataObject, t: pa.DataType) -> Non
     assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
 def test_strings_of_any_length_and_place_agree(texts: list[str], ascii_only: bool, before: int) -> None:
     payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import EncodeError, SchemaError
@@ -21,6 +21,7 @@ from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
+from tests.examples import examples
 from tests.unit.formats.columns import held
 from tests.unit.formats.documents import schemas
 
@@ -251,7 +252,7 @@ def comparable(value: Any) -> Any:
     return Decimal(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.data(), schema=schemas(not_null=False), iso=st.booleans(), plain=st.booleans())
 def test_what_is_written_is_the_oracles_and_reads_back(
     data: st.DataObject, schema: pa.Schema, iso: bool, plain: bool

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.types import LongType, StringType, StructType
 
@@ -22,6 +22,7 @@ from kafka_sql.source.changes import check_key
 from kafka_sql.source.decoding import RowDecoder
 from kafka_sql.source.latest import changelog, latest, upserts
 from kafka_sql.table import Column, Table
+from tests.examples import examples
 
 OPTIONS = {
     "connector": "upsert-kafka",
@@ -70,7 +71,7 @@ def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Re
     return Records(pa.array(values, pa.binary()), offsets, pa.array(keys, pa.binary()))
 
 
-@settings(deadline=None, max_examples=60)  # the first decoder of a process takes its time
+@examples(60)  # the first decoder of a process takes its time
 @given(st.lists(CHANGES, max_size=5), st.integers(0, 20))
 def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], enough: int) -> None:
     expected: dict[str, tuple[int, int]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.format import Decoded
@@ -19,7 +19,6 @@ def decoded(counts: list[int], records: int) -> Decoded:
     return Decoded([pa.array(range(len(rows)), pa.int64())], None if same else pa.array(rows, pa.int64()))
 
 
-@settings(deadline=None)
 @given(COUNTS)
 def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]]) -> None:
     keys, values = [k for k, _ in counts], [v for _, v in counts]
@@ -38,7 +37,6 @@ def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]])
     assert list(zip(*(c.to_pylist() for c in columns), strict=True)) == expected
 
 
-@settings(deadline=None)
 @given(COUNTS)
 def test_without_a_key_the_values_alone(counts: list[tuple[int, int]]) -> None:
     values = [v for _, v in counts]

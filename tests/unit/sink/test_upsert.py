@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, define
@@ -71,7 +71,6 @@ def test_a_flush_when_the_interval_has_passed() -> None:
     assert pairs(list(reduced(definition, slowly()))) == [[("a", 0)], [("a", 1)], [("a", 2)]]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 99)), max_size=8), max_size=6),
     st.integers(1, 7),

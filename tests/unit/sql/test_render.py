@@ -1,4 +1,4 @@
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.sql.tables.create import parse_create
@@ -68,7 +68,6 @@ def statements(draw: st.DrawFn) -> str:
     return f"{head} {table} ({', '.join(elements)}){comment} WITH ({pairs})"
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(statements())
 def test_what_is_shown_declares_an_equal_table(sql: str) -> None:
     table = parse_create(sql)

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
@@ -15,6 +15,7 @@ from kafka_sql.sql.queries.hints import hint_behind
 from kafka_sql.sql.queries.references import references
 from kafka_sql.sql.tables.create import parse_create, read
 from kafka_sql.sql.text.statements import is_query, kind
+from tests.examples import examples
 from tests.fuzz.statements import passed_on
 
 WITH = "WITH ('connector' = 'kafka')"
@@ -50,6 +51,7 @@ LONG = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
 def test_long_and_deep_statements_end(sql: str) -> None:
     start = time.process_time()
@@ -85,7 +87,7 @@ def test_reading_raises_only_our_errors(sql: str) -> None:
             read_it(sql)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXTS, st.sampled_from(["batch", "streaming"]))
 def test_what_is_not_ours_reaches_spark_as_it_was_typed(sql: str, mode: str) -> None:
     passed_on(sql, mode)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.expressions.functions.table import _FUNCTIONS, _REFUSED
 from kafka_sql.sql.tables.create import parse_create
+from tests.examples import examples
 
 COLUMNS = {
     "i": "INT",
@@ -67,7 +68,7 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 EXPRESSIONS = st.recursive(LITERALS | st.sampled_from(list(COLUMNS)), larger, max_leaves=6)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(400)
 @given(EXPRESSIONS)
 def test_an_expression_is_translated_or_refused(expression: str) -> None:
     columns = ", ".join(f"{name} {type}" for name, type in COLUMNS.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
@@ -13,6 +13,7 @@ from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType
 from kafka_sql.sql.tables.create import parse_create
 from kafka_sql.table import Table
+from tests.examples import examples
 
 LEAVES = st.one_of(
     st.sampled_from(
@@ -60,7 +61,7 @@ def written(type: FlinkType) -> str:
     return text if type.nullable else text + " NOT NULL"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(nullability(st.recursive(LEAVES, nested, max_leaves=6)))
 def test_a_type_is_read_as_it_was_written(type: FlinkType) -> None:
     sql = f"CREATE TABLE t (c {written(type)}) WITH ('connector' = 'kafka')"
@@ -95,7 +96,6 @@ def test_forty_levels_are_read() -> None:
     assert deep.columns[0].type == "ARRAY<" * 40 + "INT" + ">" * 40
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from(list("`'\"()[]<>,.;-+*/%|=!~é😀\\\u0000 \n0aisNOT")), max_size=40))
 def test_any_text_is_an_expression_or_an_error(text: str) -> None:
     with contextlib.suppress(KafkaSqlError):

@@ -1,0 +1,31 @@
+"""What a worker has loaded, out of the garbage collector's way.
+
+Spark's workers collect garbage after each task, over all objects that there are: 0.1 s of CPU time where numba, pyarrow
+and their kin are loaded, which is more than a small task takes. What modules hold lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Final
+
+_DAEMON: Final = "pyspark.daemon"  # which workers are forked from
+_frozen = 0  # so many modules
+
+
+def freeze_modules() -> None:
+    """Keep the collector off all objects of a worker of Spark, once, and again when more modules were loaded.
+
+    Another process is left alone: what a program has made by now may become garbage.
+    """
+    global _frozen
+    if len(sys.modules) != _frozen and _is_worker():
+        gc.collect()
+        gc.freeze()
+        _frozen = len(sys.modules)
+
+
+def _is_worker() -> bool:
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec is not None and spec.name == _DAEMON
