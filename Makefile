@@ -40,7 +40,7 @@ soak: java $(INSTALLED) ## A continuous query under load and restarted for MINUT
 audit: $(INSTALLED) ## Known weaknesses of the dependencies, as the Python Packaging Advisory Database has them
 	$(PY) -m tools.audit
 
-test-unit: java $(INSTALLED) ## The tests that need no broker, with few examples of each property; some 20 seconds
+test-unit: java $(INSTALLED) ## The tests that need no broker, with few examples of each property; under a minute
 	$(PY) -m pytest $(PARALLEL) -m "not long and not large" --hypothesis-profile=few tests/unit
 
 test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, started for them
