@@ -21,7 +21,7 @@ def freeze_modules() -> None:
     """
     global _frozen
     if len(sys.modules) != _frozen and _is_worker():
-        gc.collect()
+        gc.collect(1)  # a whole collection takes as long as those that are to be spared
         gc.freeze()
         _frozen = len(sys.modules)
 

@@ -32,9 +32,9 @@ class KafkaTable(DataSource):
     stored: StructType
 
     def __init__(self, options: dict[str, str]) -> None:
-        """As Spark does for each plan, in a process that serves many."""
+        """As Spark does for each plan."""
         super().__init__(options)
-        freeze_modules()
+        freeze_modules()  # here and below: each step of a plan has a process of its own, which serves many plans
 
     def schema(self) -> StructType:
         """The stored columns."""
@@ -42,6 +42,7 @@ class KafkaTable(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
+        freeze_modules()
         check_batch(self.definition)
         return BatchReader(self.definition, arrow_schema(schema))
 
@@ -61,6 +62,7 @@ class KafkaTable(DataSource):
         return StreamWriter(self.definition)
 
     def _check_write(self, schema: StructType, overwrite: bool) -> None:
+        freeze_modules()
         if overwrite:
             raise UnsupportedSqlError(
                 f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT "

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_sql.kafka import library
@@ -20,7 +20,7 @@ _IDLE_SECONDS: Final = 30.0  # what lies between may forget a connection that is
 
 @dataclass
 class _Consumer:
-    settings: tuple[object, ...]
+    settings: tuple[object, ...] = field(repr=False)  # a login among them
     handle: Handle
     queue: int
     end: ExitStack

@@ -66,6 +66,7 @@ class _Writer:
         if self._timeout is not None:
             driver.commit(self._definition, messages)
         report(self._definition, messages)
+        freeze_modules()
 
     def _abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         if self._timeout is not None:
