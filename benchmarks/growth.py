@@ -51,7 +51,7 @@ def schemas(counts: Sequence[int], records: int, station: Station, cluster: Clus
     for count in counts:
         name = f"schemas_{count}"
         cluster.create(name, 2)
-        ids = [_registered(cluster.registry, f"{name}-value", i) for i in range(count)]
+        ids = _registered(cluster.registry, f"{name}-value", count)
         producer = Producer({"bootstrap.servers": cluster.bootstrap, "queue.buffering.max.messages": 0, "log_level": 0})
         for i in range(records):
             # a long of one byte after the five bytes of the wire format
@@ -63,12 +63,16 @@ def schemas(counts: Sequence[int], records: int, station: Station, cluster: Clus
         yield from compete("growth", f"{count} schema ids", {OURS: run}, records, runs)
 
 
-def _registered(registry: str, subject: str, number: int) -> int:
-    """The id of a schema of one long that no other has."""
-    schema = f'{{"type": "record", "name": "r{number}", "fields": [{{"name": "c", "type": "long"}}]}}'
-    httpx.put(f"{registry}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
-    answer = httpx.post(f"{registry}/subjects/{subject}/versions", json={"schema": schema})
-    return int(answer.raise_for_status().json()["id"])
+def _registered(registry: str, subject: str, count: int) -> list[int]:
+    """The ids of schemas of one long, none of which fits another."""
+    ids = []
+    for number in range(count):
+        schema = f'{{"type": "record", "name": "r{number}", "fields": [{{"name": "c", "type": "long"}}]}}'
+        answer = httpx.post(f"{registry}/subjects/{subject}/versions", json={"schema": schema})
+        ids.append(int(answer.raise_for_status().json()["id"]))
+        if not number:  # a subject without a schema cannot be configured
+            httpx.put(f"{registry}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
+    return ids
 
 
 def query(station: Station, text: str) -> Run:
