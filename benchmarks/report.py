@@ -24,7 +24,7 @@ def machine() -> dict[str, Any]:
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "cores": os.cpu_count(),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "kafka": VERSION,
         "flink": "2.2.0, connector 5.0.0-2.2",
