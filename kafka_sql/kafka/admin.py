@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.client import patience, patience_at_work
-from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT
+from kafka_sql.kafka.properties import API_TIMEOUT, CONNECT_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.refusals import Refusals, refusal
 from kafka_sql.options.references import masked
 
@@ -46,8 +46,8 @@ _RIGHTS: Final = (
 def admin_config(config: Mapping[str, str]) -> dict[str, str]:
     """What of a table's configuration means something to the admin client."""
     # a connection that has become silent is given up while there is still time to ask on another one
-    silence = {"socket.timeout.ms": config[CONNECT_TIMEOUT]}
-    return {**silence, **{k: v for k, v in config.items() if k.startswith(_KEYS)}}
+    silence = min(int(config[SOCKET_TIMEOUT]), int(patience(config) * 1000))
+    return {**{k: v for k, v in config.items() if k.startswith(_KEYS)}, SOCKET_TIMEOUT: str(silence)}
 
 
 class Admin:

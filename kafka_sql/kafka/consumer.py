@@ -23,7 +23,6 @@ from kafka_sql.kafka.split import Split
 
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
 _WATERMARK_SECONDS: Final = 10
-_SILENCE_MS: Final = "30000"  # Java's request.timeout.ms: librdkafka's minute ends after our own patience
 _FETCH_WAIT_MS: Final = "10"  # of a broker for more records: those of a split are there already
 
 
@@ -75,7 +74,6 @@ def fetch(
         return
     waiting = {} if split.waits else {"fetch.wait.max.ms": _FETCH_WAIT_MS}
     mine = {
-        "socket.timeout.ms": _SILENCE_MS,
         **waiting,
         **config,
         "group.id": config.get("group.id", "kafka_sql"),

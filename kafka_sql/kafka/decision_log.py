@@ -20,7 +20,7 @@ from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.properties import API_TIMEOUT, login, resolved
+from kafka_sql.kafka.properties import API_TIMEOUT, SOCKET_TIMEOUT, login, resolved
 from kafka_sql.options.references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
@@ -67,6 +67,8 @@ class LogWriter:
             {
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": _TIMEOUT_MS,
+                # a silent connection is given up while there is time for another one
+                SOCKET_TIMEOUT: min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS // 3),
                 "delivery.timeout.ms": _TIMEOUT_MS,
                 "linger.ms": 0,
                 "compression.type": "none",

@@ -23,6 +23,7 @@ API_TIMEOUT: Final = "default.api.timeout.ms"  # Java's; librdkafka has none, so
 CONNECT_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
 DELIVERY_TIMEOUT: Final = "delivery.timeout.ms"
 TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
+SOCKET_TIMEOUT: Final = "socket.timeout.ms"  # Java's request.timeout.ms: a connection that is silent for so long ends
 
 # Java's meaning wherever librdkafka's default differs, and buffers that let a reader run at full speed.
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -33,6 +34,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "delivery.timeout.ms": "120000",
     "partitioner": "murmur2_random",
     CONNECT_TIMEOUT: "10000",
+    SOCKET_TIMEOUT: "30000",  # librdkafka's minute, and its quarter of an hour in transactions, outlast all other waits
     "message.max.bytes": "1048576",
     "linger.ms": "100",  # requests of thousands of records; a flush, as at the end of each task, waits for none of it
     "batch.size": "1000000",
@@ -45,7 +47,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
 
 # what the connector itself goes by, without a client
 _NUMBERS: Final = {
-    **dict.fromkeys((CONNECT_TIMEOUT, DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT, "socket.timeout.ms"), "milliseconds"),
+    **dict.fromkeys((CONNECT_TIMEOUT, DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT, SOCKET_TIMEOUT), "milliseconds"),
     "receive.message.max.bytes": "a number of bytes",
 }
 _READ_HERE: Final = ("isolation.level", "auto.offset.reset", "acks", *_NUMBERS)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
+from kafka_sql.kafka.admin import admin_config
+from kafka_sql.kafka.client import patience, patience_at_work
 from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate, Property
 from kafka_sql.kafka.kerberos import features
 from kafka_sql.kafka.properties import resolved, to_librdkafka
@@ -268,3 +270,14 @@ def test_api_timeout_is_ours_and_checked() -> None:
 def test_idempotence_gives_way_as_in_java(given: dict[str, str]) -> None:
     assert to_librdkafka({**SERVERS, **given})["enable.idempotence"] == "false"
     assert to_librdkafka({**SERVERS, **given, "enable.idempotence": "true"})["enable.idempotence"] == "true"
+
+
+def test_a_silent_connection_is_given_up_before_all_other_waits_end() -> None:
+    """As Java's clients give it up by request.timeout.ms, in transactions too."""
+    config = to_librdkafka(SERVERS)
+    silence = int(config["socket.timeout.ms"])
+    assert silence == 30_000
+    assert 2 * silence <= min(int(config["delivery.timeout.ms"]), int(patience_at_work(config) * 1000))
+    assert int(admin_config(config)["socket.timeout.ms"]) == patience(config) * 1000 == 10_000
+    asked = to_librdkafka({**SERVERS, "request.timeout.ms": "5000"})
+    assert admin_config(asked)["socket.timeout.ms"] == asked["socket.timeout.ms"] == "5000"

@@ -11,6 +11,7 @@ from pyspark import TaskContext
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TransactionError
+from kafka_sql.kafka.properties import SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.transaction import open_transaction
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.metadata import single_topic
@@ -79,7 +80,8 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
         return Prepared(task.partition, 0, None, 0, task.run, task.query, task.batch)
     seen = _Digest()
     transaction = _name(definition, task)
-    config = {**definition.client, "transaction.timeout.ms": str(timeout)}
+    silence = min(int(definition.client[SOCKET_TIMEOUT]), timeout)  # librdkafka takes no longer one
+    config = {**definition.client, TRANSACTION_TIMEOUT: str(timeout), SOCKET_TIMEOUT: str(silence)}
     with open_transaction(config, transaction, single_topic(definition), definition.name) as producer:
         figures = write_with(producer, definition, seen.through(itertools.chain([first], rows)))
     return Prepared(task.partition, figures.rows, transaction, seen.value, task.run, task.query, task.batch, figures)
