@@ -65,7 +65,8 @@ class Topics:
 
     def put(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
         """Send records by Kafka's own client and wait for them."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "acks": "all"})
+        # idempotent: a new topic's first requests are sent again, and must not change places
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.idempotence": True})
         for value in values:
             producer.produce(topic, value, partition=partition, **more)
         assert producer.flush(30) == 0
