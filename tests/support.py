@@ -8,6 +8,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
 
+from kafka_sql.kafka.properties import to_librdkafka
+
 _NAMES = count(1)
 
 
@@ -63,10 +65,16 @@ class Topics:
         }
         return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
 
+    def client(self, **more: str) -> dict[str, str]:
+        """A client's configuration by Java's properties, with ``_`` for the dots of their names."""
+        return to_librdkafka({"bootstrap.servers": self.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
+
     def put(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
         """Send records by Kafka's own client and wait for them."""
-        # idempotent: a new topic's first requests are sent again, and must not change places
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, "enable.idempotence": True})
+        # one request at a time: a new topic's first ones are sent again, and must not change places; idempotence would
+        # have each of these short-lived producers ask for an id first
+        settings = {"acks": "all", "max.in.flight.requests.per.connection": 1}
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
         for value in values:
             producer.produce(topic, value, partition=partition, **more)
         assert producer.flush(30) == 0

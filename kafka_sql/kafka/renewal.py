@@ -23,7 +23,7 @@ class Renewal:
             SecretReferenceError: a reference in it names nothing.
             KeyStoreError: a store cannot be read.
         """
-        self._config = config
+        self._config, self._mine = config, admin_config(config)
         self._kept: list[tuple[Admin, Collection[Future[Any]]]] = []
         self._admin = self._made()
 
@@ -34,7 +34,7 @@ class Renewal:
         """
         # here and not where an answer comes: librdkafka cannot be ended from a thread of its own
         self._kept = [(admin, answers) for admin, answers in self._kept if not all(a.done() for a in answers)]
-        if login(admin_config(self._config)) != self._login:
+        if login(self._mine) != self._login:
             self._admin = self._made()
         return self._admin
 
@@ -43,6 +43,5 @@ class Renewal:
         self._kept.append((admin, answers))
 
     def _made(self) -> Admin:
-        mine = admin_config(self._config)
-        self._login = login(mine)
-        return Admin(self._config, resolved(mine))
+        self._login = login(self._mine)
+        return Admin(self._config, resolved(self._mine))

@@ -18,7 +18,6 @@ def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[t
 
 def nothing(spark: SparkSession) -> DataFrame:
     """What a statement without a result gives, as Spark's own do."""
-    over_connect = (
-        spark.__dict__.get("_sc") is None
-    )  # which takes no Arrow without columns, and starts no job for a list
-    return spark.createDataFrame([], StructType([])) if over_connect else spark.createDataFrame(pa.table({}))
+    if spark.__dict__.get("_sc") is None:  # Connect takes no Arrow without columns, and needs no job for a list
+        return spark.createDataFrame([], StructType([]))
+    return spark.createDataFrame(pa.table({}))

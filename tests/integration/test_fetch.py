@@ -10,16 +10,11 @@ from confluent_kafka import Producer
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
-from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.record import Records, Wanted
 from kafka_sql.kafka.split import Split
 from tests.support import Topics
 
 pytestmark = pytest.mark.integration
-
-
-def config(topics: Topics, **more: str) -> dict[str, str]:
-    return to_librdkafka({"bootstrap.servers": topics.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
 
 
 def values(found: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
@@ -28,7 +23,7 @@ def values(found: dict[str, str], split: Split) -> list[tuple[int, bytes | None]
 
 def one(topics: Topics, topic: str, wanted: Wanted, stop: int = 1) -> Records:
     """The only batch of a topic's first records."""
-    (records,) = fetch(config(topics), Split(topic, 0, 0, stop), wanted=wanted)
+    (records,) = fetch(topics.client(), Split(topic, 0, 0, stop), wanted=wanted)
     return records
 
 
@@ -47,8 +42,8 @@ def transaction(topics: Topics, topic: str, *payloads: bytes, commit: bool) -> N
 def test_values_nulls_and_empty_values(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", None, b"", b"ccc")
-    assert values(config(topics), Split(topic, 0, 0, 4)) == [(0, b"a"), (1, None), (2, b""), (3, b"ccc")]
-    assert values(config(topics), Split(topic, 0, 1, 3)) == [(1, None), (2, b"")]
+    assert values(topics.client(), Split(topic, 0, 0, 4)) == [(0, b"a"), (1, None), (2, b""), (3, b"ccc")]
+    assert values(topics.client(), Split(topic, 0, 1, 3)) == [(1, None), (2, b"")]
 
 
 def test_timestamps(topics: Topics) -> None:
@@ -114,12 +109,12 @@ def test_ends_over_control_records_and_aborted_ones(topics: Topics) -> None:
     transaction(topics, topic, b"a", b"b", commit=True)  # offsets 0, 1; 2 is the marker
     transaction(topics, topic, b"x", b"y", commit=False)  # offsets 3, 4; 5 is the marker
     end = {(topic, 0): 6}
-    assert Cluster(config(topics)).latest([(topic, 0)]) == end
-    committed = config(topics, isolation_level="read_committed")
+    assert Cluster(topics.client()).latest([(topic, 0)]) == end
+    committed = topics.client(isolation_level="read_committed")
     began = time.monotonic()
     assert values(committed, Split(topic, 0, 0, 6)) == [(0, b"a"), (1, b"b")]
     assert values(committed, Split(topic, 0, 2, 6)) == []
-    assert values(config(topics), Split(topic, 0, 0, 6)) == [(0, b"a"), (1, b"b"), (3, b"x"), (4, b"y")]
+    assert values(topics.client(), Split(topic, 0, 0, 6)) == [(0, b"a"), (1, b"b"), (3, b"x"), (4, b"y")]
     assert time.monotonic() - began < 10
 
 
@@ -127,7 +122,7 @@ def test_ends_inside_a_gap_with_records_behind_it(topics: Topics) -> None:
     topic = topics.create()
     transaction(topics, topic, b"x", b"y", commit=False)  # 0, 1, marker 2
     topics.put(topic, b"later")  # 3
-    assert values(config(topics, isolation_level="read_committed"), Split(topic, 0, 0, 2)) == []
+    assert values(topics.client(isolation_level="read_committed"), Split(topic, 0, 0, 2)) == []
 
 
 def test_an_open_transaction_bounds_the_end(topics: Topics) -> None:
@@ -138,10 +133,10 @@ def test_an_open_transaction_bounds_the_end(topics: Topics) -> None:
     producer.begin_transaction()
     producer.produce(topic, b"open")
     producer.flush(30)
-    committed = config(topics, isolation_level="read_committed")
+    committed = topics.client(isolation_level="read_committed")
     assert Cluster(committed).latest([(topic, 0)]) == {(topic, 0): 1}
     assert values(committed, Split(topic, 0, 0, 1)) == [(0, b"a")]
-    assert Cluster(config(topics)).latest([(topic, 0)]) == {(topic, 0): 2}
+    assert Cluster(topics.client()).latest([(topic, 0)]) == {(topic, 0): 2}
     producer.abort_transaction(30)
 
 
@@ -151,7 +146,7 @@ def test_ends_over_compacted_gaps(topics: Topics) -> None:
     )
     for i in range(50):
         topics.put(topic, b"%d" % i, key=b"k")
-    found = config(topics)
+    found = topics.client()
     end = Cluster(found).latest([(topic, 0)])[topic, 0]
     deadline = time.monotonic() + 60
     rest = values(found, Split(topic, 0, 0, end))
@@ -166,7 +161,7 @@ def test_an_offset_that_is_gone_is_an_error_with_its_place(topics: Topics) -> No
     topic = topics.create()
     topics.put(topic, b"a")
     with pytest.raises(OffsetError, match=rf"{topic}\[0\]@7: the partition does not hold this offset"):
-        values(config(topics), Split(topic, 0, 7, 9))
+        values(topics.client(), Split(topic, 0, 7, 9))
 
 
 def test_an_end_that_never_comes_is_an_error_with_the_time_waited(topics: Topics) -> None:
@@ -175,13 +170,13 @@ def test_an_end_that_never_comes_is_an_error_with_the_time_waited(topics: Topics
     with pytest.raises(
         FetchError, match=rf"{topic}\[0\]@1: nothing arrived for 1 s, .* the end of this read is offset 5"
     ):
-        values(config(topics, default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
+        values(topics.client(default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
 
 
 def test_a_reader_that_stops_early_gives_everything_back(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(1000)))
-    reader = fetch(config(topics), Split(topic, 0, 0, 1000))
+    reader = fetch(topics.client(), Split(topic, 0, 0, 1000))
     next(reader)
     reader.close()  # type: ignore[attr-defined]
-    assert len(values(config(topics), Split(topic, 0, 0, 1000))) == 1000
+    assert len(values(topics.client(), Split(topic, 0, 0, 1000))) == 1000

@@ -11,7 +11,6 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from kafka_sql.errors import OffsetError
 from kafka_sql.kafka import kept
 from kafka_sql.kafka.consumer import fetch
-from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.split import Split
 from tests.support import Topics
 
@@ -51,10 +50,6 @@ def topic(topics: Topics) -> str:
     return name
 
 
-def client(topics: Topics, **more: str) -> dict[str, str]:
-    return to_librdkafka({"bootstrap.servers": topics.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
-
-
 def read(config: dict[str, str], topic: str, partition: int, start: int, stop: int) -> None:
     found = [v for records in fetch(config, Split(topic, partition, start, stop)) for v in records.values.to_pylist()]
     assert found == [b"%d:%d" % (partition, i) for i in range(start, stop)]
@@ -62,7 +57,7 @@ def read(config: dict[str, str], topic: str, partition: int, start: int, stop: i
 
 def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, made: Made) -> None:
     """What was fetched ahead for the split before never gets into the next one."""
-    config, chance = client(topics), random.Random(1)
+    config, chance = topics.client(), random.Random(1)
     for _ in range(300):
         start, stop = sorted(chance.sample(range(_RECORDS + 1), 2))
         read(config, topic, chance.randrange(_PARTITIONS), start, stop)
@@ -70,7 +65,7 @@ def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, made: 
 
 
 def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics, topic: str, made: Made) -> None:
-    config = client(topics)
+    config = topics.client()
     read(config, topic, 0, 0, 10)
     with pytest.raises(OffsetError):
         list(fetch(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
@@ -86,7 +81,7 @@ def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics,
 def test_another_login_is_another_consumer(
     topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = client(topics, client_id="${env:WHO}")
+    config = topics.client(client_id="${env:WHO}")
     for who, count in (("a", 1), ("a", 1), ("b", 2)):
         monkeypatch.setenv("WHO", who)
         read(config, topic, 0, 0, 10)
@@ -95,14 +90,14 @@ def test_another_login_is_another_consumer(
 
 def test_a_long_idle_one_is_not_taken(topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_IDLE_SECONDS", -1)
-    read(client(topics), topic, 0, 0, 10)
-    read(client(topics), topic, 0, 0, 10)
+    read(topics.client(), topic, 0, 0, 10)
+    read(topics.client(), topic, 0, 0, 10)
     assert made.count == 2
     assert len(kept._idle) == 1
 
 
 def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> None:
-    config = client(topics)
+    config = topics.client()
     read(config, topic, 0, 0, 10)
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.create_partitions([NewPartitions(topic, _PARTITIONS + 1)])[topic].result(60)
@@ -111,7 +106,7 @@ def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> No
 
 
 def test_a_topic_that_is_made_anew(topics: Topics, topic: str, made: Made) -> None:
-    config = client(topics)
+    config = topics.client()
     read(config, topic, 0, 0, 10)
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.delete_topics([topic])[topic].result(60)
