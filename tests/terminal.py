@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import subprocess
+from collections.abc import Mapping
 
 import pexpect
 import pyte
+
+from tools.terminal import start
 
 
 class Terminal:
     """A program on a pseudo terminal of 100 columns, and its screen."""
 
-    def __init__(self, argv: list[str], rows: int = 50, **spawn: Any) -> None:
+    def __init__(self, command: list[str], env: Mapping[str, str], cwd: str, rows: int = 50) -> None:
         """Start the program."""
-        self.child = pexpect.spawn(argv[0], argv[1:], dimensions=(rows, 100), encoding="utf-8", **spawn)
+        self._program, self._terminal = start(command, rows, 100, env, cwd)
         self.screen = pyte.Screen(100, rows)
-        self.screen.write_process_input = self.child.send  # answers to questions such as where the cursor is
-        self._stream = pyte.Stream(self.screen)
+        self.screen.write_process_input = self._terminal.send  # answers to questions such as where the cursor is
+        self._stream = pyte.ByteStream(self.screen)
 
     @property
     def text(self) -> str:
@@ -29,7 +32,7 @@ class Terminal:
         end = _Deadline(timeout)
         while (found := re.search(pattern, self.text)) is None:
             try:
-                self._stream.feed(self.child.read_nonblocking(4096, end.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, end.left()))
             except pexpect.TIMEOUT:
                 raise AssertionError(f"{pattern!r} is not on the screen after {timeout} s:\n{self.text}") from None
             except pexpect.EOF:
@@ -38,7 +41,7 @@ class Terminal:
 
     def send(self, keys: str) -> None:
         """Press keys."""
-        self.child.send(keys)
+        self._terminal.send(keys)
 
     def clear(self) -> None:
         """Forget what stands on the screen so far, so that the next ``wait`` cannot see it. The cursor keeps its
@@ -53,10 +56,17 @@ class Terminal:
         end = _Deadline(timeout)
         try:
             while True:
-                self._stream.feed(self.child.read_nonblocking(4096, end.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, end.left()))
         except pexpect.EOF:
-            self.child.wait()
-        return self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus
+            return self._program.wait(end.left())
+
+    def close(self) -> None:
+        """Take the terminal away, and the program with it."""
+        self._terminal.close()
+        try:
+            self._program.wait(10)
+        except subprocess.TimeoutExpired:
+            self._program.kill()
 
 
 class _Deadline:

@@ -19,6 +19,8 @@ from typing import Final
 
 import pexpect
 
+from tools.terminal import start
+
 WIDTH: Final = 120
 HEIGHT: Final = 36
 # what Spark says of itself and of the machine while it starts
@@ -42,19 +44,19 @@ def record(command: list[str], title: str, patience: float = 1800) -> Iterator[s
     header = {"version": 2, "width": WIDTH, "height": HEIGHT, "title": title, "idle_time_limit": PAUSE}
     yield json.dumps(header)
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": str(HEIGHT)}
-    child = pexpect.spawn(command[0], command[1:], dimensions=(HEIGHT, WIDTH), timeout=patience, env=env)
+    program, terminal = start(command, HEIGHT, WIDTH, env)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a letter may come in two pieces
     began = time.monotonic()
     while True:
         try:
-            text = SPARKS_OWN.sub("", decoder.decode(child.read_nonblocking(4096, patience)))
+            text = SPARKS_OWN.sub("", decoder.decode(terminal.read_nonblocking(4096, patience)))
         except pexpect.EOF:
             break
         if text:
             yield json.dumps([round(time.monotonic() - began, 3), "o", text], ensure_ascii=False)
-    child.close()
-    if child.exitstatus != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {child.exitstatus or child.signalstatus}")
+    terminal.close()
+    if program.wait(patience):
+        raise RuntimeError(f"{' '.join(command)} ended with {program.returncode}")
 
 
 def main(arguments: list[str]) -> None:

@@ -245,7 +245,9 @@ def open_producer(config: Mapping[str, str], topic: str | None = None, table: st
     def on_delivery(_: int, message: Any, __: int) -> None:
         failed = message.contents
         name = library.topic_name(failed.topic_handle).decode()
-        failures.append((failed.err, f"{name}[{failed.partition}]"))
+        # a record that was refused before it had a partition has none
+        place = f"{name}[{failed.partition}]" if failed.partition >= 0 else f"topic '{name}'"
+        failures.append((failed.err, place))
 
     # reports only for failures: an acknowledged record costs no call into Python
     mine = {"allow.auto.create.topics": "false", **config, "delivery.report.only.error": "true"}

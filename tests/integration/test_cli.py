@@ -80,7 +80,7 @@ class Shell:
     """kafka-sql in a terminal."""
 
     def __init__(self, folder: Path) -> None:
-        self.terminal = Terminal([*COMMAND, *SMALL], env=environment(folder), cwd=str(folder))
+        self.terminal = Terminal([*COMMAND, *SMALL], environment(folder), str(folder))
         self.terminal.wait(PROMPT, 120)
 
     def run(self, statement: str, timeout: float = 60) -> str:
@@ -100,7 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shell(folder: Path) -> Iterator[Shell]:
     opened = Shell(folder)
     yield opened
-    opened.terminal.child.close(force=True)
+    opened.terminal.close()
 
 
 def test_a_statement_over_lines(shell: Shell) -> None:

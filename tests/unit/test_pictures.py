@@ -7,6 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from benchmarks.page import PAGE, PICTURE, RESULTS, page
+from benchmarks.picture import draw
+from benchmarks.report import load
 from tests.documents import ROOT, pages
 from tools.pictures import FOLDER, PICTURES
 
@@ -35,6 +38,12 @@ def test_a_page_shows_it_with_words(name: str) -> None:
     assert all(len(words) > 20 for words in shown)
 
 
+def test_the_page_of_the_benchmark_and_its_picture_are_of_the_last_full_run() -> None:
+    text = PAGE.read_text()
+    assert text == page(text), "run: python -m benchmarks.page"
+    assert PICTURE.read_text() == draw(load(RESULTS)[1]), "run: python -m benchmarks.page"
+
+
 def test_there_are_no_others() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)
+    assert {path.stem for path in FOLDER.iterdir()} == {*PICTURES, PICTURE.stem}
     assert ROOT / "docs/pictures" == FOLDER
