@@ -105,7 +105,7 @@ def one_core(bench: Bench) -> Iterator[Result]:
 def writing(bench: Bench) -> Iterator[Result]:
     """Each guarantee."""
     for format in ("json", "avro"):
-        like = Topic("", format, int(1_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
+        like = Topic("", format, int(2_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
         ways = [(station.name, station, AT_LEAST_ONCE) for station in bench.all]
         yield from write(f"{format}, at least once", like, ways, bench.cluster, bench.runs)
         if format == "json":

@@ -47,6 +47,12 @@ class Handle:
         """The errors as the end of a sentence."""
         return "; ".join(dict.fromkeys(self.errors)) or "the client reported no error"
 
+    def forget(self) -> None:
+        """What was said so far is not the next user's."""
+        self.errors.clear()
+        self.error_count = 0
+        self.refusals.clear()
+
     def check(self) -> None:
         """Do not wait any longer for brokers that refuse the client.
 

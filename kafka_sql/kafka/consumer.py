@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,9 +15,9 @@ import pyarrow as pa
 
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
-from kafka_sql.kafka.client import Handle, patience_at_work
+from kafka_sql.kafka.client import Handle, open_handle, patience_at_work
 from kafka_sql.kafka.headers import gather_headers
-from kafka_sql.kafka.kept import consumer
+from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.library import Message
 from kafka_sql.kafka.record import VALUES_ONLY, Records, Wanted
 from kafka_sql.kafka.split import Split
@@ -82,9 +83,31 @@ def fetch(
         "auto.offset.reset": "error",  # a reader never jumps silently
     }
     stall = patience_at_work(config)
-    with consumer(mine) as (handle, queue):
-        _assign(handle, split, split.start)
-        yield from _drain(handle, queue, split, stall, wanted, size, lost or _refuse)
+    with _KEPT.use(mine) as consumer:
+        _assign(consumer.handle, split, split.start)
+        yield from _drain(consumer.handle, consumer.queue, split, stall, wanted, size, lost or _refuse)
+
+
+@dataclass
+class _Consumer:
+    handle: Handle
+    queue: int
+
+    def rested(self) -> bool:
+        library.assign(self.handle.pointer, None)
+        return True
+
+
+def _made(config: Mapping[str, str], stack: ExitStack) -> _Consumer:
+    handle = stack.enter_context(open_handle(library.CONSUMER, config))
+    library.poll_set_consumer(handle.pointer)
+    stack.callback(library.consumer_close, handle.pointer)
+    queue = library.consumer_queue(handle.pointer)
+    stack.callback(library.queue_destroy, queue)
+    return _Consumer(handle, queue)
+
+
+_KEPT: Final = Kept(_made)
 
 
 def _assign(handle: Handle, split: Split, start: int) -> None:

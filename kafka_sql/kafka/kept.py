@@ -1,4 +1,4 @@
-"""A consumer that outlives its split: the worker's next split finds connections and metadata there."""
+"""Clients that outlive their use: a worker's next task finds connections, metadata and a producer's id there."""
 
 from __future__ import annotations
 
@@ -6,92 +6,101 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
-from kafka_sql.kafka import library
-from kafka_sql.kafka.client import Handle, open_handle
+from kafka_sql.kafka.client import Handle
 from kafka_sql.kafka.properties import login
 
 _IDLE_SECONDS: Final = 30.0  # what lies between may forget a connection that is idle for longer
 
 
+class _Client(Protocol):
+    @property
+    def handle(self) -> Handle: ...
+
+    def rested(self) -> bool:
+        """Whether it is as new, after a use without an error."""
+
+
+C = TypeVar("C", bound=_Client)
+
+
 @dataclass
-class _Consumer:
+class _Idle(Generic[C]):
     settings: tuple[object, ...] = field(repr=False)  # a login among them
-    handle: Handle
-    queue: int
+    client: C
     end: ExitStack
     since: float = 0.0
 
 
-_idle: list[_Consumer] = []  # one at most
-_lock = threading.Lock()
+class Kept(Generic[C]):
+    """Room for one idle client of a process: the one that was used last."""
 
+    def __init__(self, make: Callable[[Mapping[str, str], ExitStack], C]) -> None:
+        """
+        Args:
+            make: makes a client of librdkafka's configuration, and registers how it ends.
+        """
+        self._make = make
+        self._idle: list[_Idle[C]] = []  # one at most
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._idle.clear)  # its threads are the parent's
 
-@contextmanager
-def consumer(config: Mapping[str, str]) -> Iterator[tuple[Handle, int]]:
-    """A consumer and its queue, for the time of a ``with`` block. Nothing is assigned to it.
+    @contextmanager
+    def use(self, config: Mapping[str, str]) -> Iterator[C]:
+        """A client for the time of a ``with`` block.
 
-    It is kept for the next block with the same settings, unless this one fails or is left early; a login that has
-    changed is another setting.
+        It is kept for the next block with the same settings, unless this one fails or is left early; a login that has
+        changed is another setting.
 
-    Args:
-        config: librdkafka's, with references to secrets.
+        Args:
+            config: librdkafka's, with references to secrets.
 
-    Raises:
-        BrokerError: librdkafka refuses the configuration as a whole.
-        SecretReferenceError: a reference in it names nothing.
-        KeyStoreError: a store cannot be read.
-    """
-    settings = (tuple(sorted(config.items())), login(config))
-    one = _kept(settings) or _made(settings, config)
-    try:
-        yield one.handle, one.queue
-        library.assign(one.handle.pointer, None)
-    except BaseException:
-        one.end.close()
-        raise
-    one.since = time.monotonic()
-    _keep(one)
+        Raises:
+            BrokerError: librdkafka refuses the configuration as a whole.
+            SecretReferenceError: a reference in it names nothing.
+            KeyStoreError: a store cannot be read.
+        """
+        settings = (tuple(sorted(config.items())), login(config))
+        one = self._take(settings) or self._new(settings, config)
+        try:
+            yield one.client
+            keep = one.client.rested()
+        except BaseException:
+            one.end.close()
+            raise
+        if not keep:
+            one.end.close()
+            return
+        one.since = time.monotonic()
+        self._put(one)
 
+    def close(self) -> None:
+        """End the idle one."""
+        while self._idle:
+            self._idle.pop().end.close()
 
-def _made(settings: tuple[object, ...], config: Mapping[str, str]) -> _Consumer:
-    with ExitStack() as stack:
-        handle = stack.enter_context(open_handle(library.CONSUMER, config))
-        library.poll_set_consumer(handle.pointer)
-        stack.callback(library.consumer_close, handle.pointer)
-        queue = library.consumer_queue(handle.pointer)
-        stack.callback(library.queue_destroy, queue)
-        return _Consumer(settings, handle, queue, stack.pop_all())
+    def _new(self, settings: tuple[object, ...], config: Mapping[str, str]) -> _Idle[C]:
+        with ExitStack() as stack:
+            return _Idle(settings, self._make(config, stack), stack.pop_all())
 
+    def _take(self, settings: tuple[object, ...]) -> _Idle[C] | None:
+        with self._lock:
+            one = self._idle.pop() if self._idle else None
+        if one is None:
+            return None
+        if one.settings != settings or time.monotonic() - one.since > _IDLE_SECONDS:
+            one.end.close()
+            return None
+        one.client.handle.forget()
+        return one
 
-def _kept(settings: tuple[object, ...]) -> _Consumer | None:
-    with _lock:
-        one = _idle.pop() if _idle else None
-    if one is None:
-        return None
-    if one.settings != settings or time.monotonic() - one.since > _IDLE_SECONDS:
-        one.end.close()
-        return None
-    one.handle.errors.clear()
-    one.handle.refusals.clear()
-    return one
-
-
-def _keep(one: _Consumer) -> None:
-    with _lock:
-        others, _idle[:] = list(_idle), [one]
-    for other in others:
-        other.end.close()
-
-
-def _close() -> None:
-    while _idle:
-        _idle.pop().end.close()
-
-
-atexit.register(_close)
-os.register_at_fork(after_in_child=_idle.clear)  # its threads are the parent's
+    def _put(self, one: _Idle[C]) -> None:
+        with self._lock:
+            others, self._idle[:] = list(self._idle), [one]
+        for other in others:
+            other.end.close()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka import library
-from kafka_sql.kafka.client import Handle, open_handle, patience
+from kafka_sql.kafka.client import Handle
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.produce_columns import column, frozen, header_columns, nothing
 from kafka_sql.kafka.produce_kernels import Column, fill_messages, first_refused, produce_rows
@@ -26,11 +24,36 @@ _PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush the
 _PURGED: Final = (-151, -152)  # in flight, in the queue
 _NO_CAUSE: Final = (-145, -172)  # the client has no transactions, or its transaction has not failed
 _NO_PARTITIONS: Final = frozen(np.zeros(0, np.int32))
+_FUNCTIONS: Final = tuple(
+    map(
+        library.address,
+        (
+            library.produceva,
+            library.error_code,
+            library.error_destroy,
+            library.headers_new,
+            library.header_add,
+            library.headers_destroy,
+        ),
+    )
+)
+
+
+def _units() -> npt.NDArray[np.uint8]:
+    """The units of a record with all that is the same for each: copy the bytes."""
+    units = np.zeros(len(library.UNITS), library.UNIT)
+    units["tag"] = library.UNITS
+    # an int32 in a union: the low half of the word (every platform of librdkafka's wheels is little-endian)
+    units["first"][library.UNITS.index(library.FLAGS)] = library.COPY
+    return units.view(np.uint8).reshape(-1)
+
+
+_UNITS: Final = _units()
 
 
 @dataclass
 class Producer:
-    """An open producer. Made by ``open_producer``.
+    """An open producer. Made by ``producers``.
 
     Attributes:
         topic: where records without a topic of their own go.
@@ -44,8 +67,6 @@ class Producer:
     _patience: float  # seconds
     _handle: Handle
     _failures: list[tuple[int, str]]  # code and place of each record that was not acknowledged
-    _calls: npt.NDArray[np.int64]
-    _units: npt.NDArray[np.uint8]
     _topics: dict[str, int] = field(default_factory=dict)  # rd_kafka_topic_t* by name
     _partitions: dict[str, int] = field(default_factory=dict)
     sent: int = 0
@@ -97,7 +118,7 @@ class Producer:
         assert self.topic is not None
         messages = np.empty(count * library.MESSAGE.itemsize, np.uint8)
         fill_messages(messages, *rows, partitions)
-        topic = self._topic(self.topic)
+        topic = self.handle_of(self.topic)
         flags = library.COPY | (library.OWN_PARTITIONS if len(partitions) else 0)
         row, code = 0, 0
         while True:
@@ -130,9 +151,10 @@ class Producer:
             frozen(times),
             (frozen(lists), column(names), column(contents)),
         )
+        calls = np.array([self._handle.pointer, *_FUNCTIONS], np.int64)
         row = 0
         while row < count:
-            row, code = produce_rows(self._calls, self._units, row, count, *columns)
+            row, code = produce_rows(calls, _UNITS, row, count, *columns)
             if code:
                 self._wait_or_raise(code, self.topic if topics is None else topics[row].as_py(), row)
         self._poll(0)
@@ -153,13 +175,14 @@ class Producer:
         """Each row's topic as librdkafka's handle."""
         if topics is None:
             assert self.topic is not None
-            return np.full(count, self._topic(self.topic), np.int64)
+            return np.full(count, self.handle_of(self.topic), np.int64)
         names = pc.dictionary_encode(topics)
-        handles = np.array([self._topic(name) for name in names.dictionary.to_pylist()], np.int64)
+        handles = np.array([self.handle_of(name) for name in names.dictionary.to_pylist()], np.int64)
         targets: npt.NDArray[np.int64] = handles[np.asarray(names.indices)]
         return targets
 
-    def _topic(self, name: str) -> int:
+    def handle_of(self, name: str) -> int:
+        """A topic as librdkafka's ``rd_kafka_topic_t*``, until the producer is closed."""
         if name not in self._topics:
             self._topics[name] = library.topic_new(self._handle.pointer, name.encode(), None)
         return self._topics[name]
@@ -173,7 +196,7 @@ class Producer:
         if topic not in self._partitions:
             answer = ctypes.c_void_p()
             wait = int(self._patience * 1000)
-            code = library.cluster_metadata(self._handle.pointer, 0, self._topic(topic), ctypes.byref(answer), wait)
+            code = library.cluster_metadata(self._handle.pointer, 0, self.handle_of(topic), ctypes.byref(answer), wait)
             count = 0
             if not code:
                 found = ctypes.cast(answer, ctypes.POINTER(library.Metadata)).contents.topics[0]
@@ -185,7 +208,8 @@ class Producer:
             self._partitions[topic] = count
         return self._partitions[topic]
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Drop what is still queued, and what is the producer's own of its client."""
         library.purge(self._handle.pointer, _PURGE_ALL)
         for handle in self._topics.values():
             library.topic_destroy(handle)
@@ -231,48 +255,3 @@ class Producer:
             if found not in _NO_CAUSE:
                 return found, said
         return code, None
-
-
-@contextmanager
-def open_producer(config: Mapping[str, str], topic: str | None = None, table: str | None = None) -> Iterator[Producer]:
-    """A producer for the time of a ``with`` block; leaving it by an error drops what is still queued.
-
-    Args:
-        table: its name, for errors.
-    """
-    failures: list[tuple[int, str]] = []
-
-    def on_delivery(_: int, message: Any, __: int) -> None:
-        failed = message.contents
-        name = library.topic_name(failed.topic_handle).decode()
-        # a record that was refused before it had a partition has none
-        place = f"{name}[{failed.partition}]" if failed.partition >= 0 else f"topic '{name}'"
-        failures.append((failed.err, place))
-
-    # reports only for failures: an acknowledged record costs no call into Python
-    mine = {"allow.auto.create.topics": "false", **config, "delivery.report.only.error": "true"}
-    with open_handle(library.PRODUCER, mine, library.DELIVERY_CALLBACK(on_delivery)) as handle:
-        functions = (
-            library.produceva,
-            library.error_code,
-            library.error_destroy,
-            library.headers_new,
-            library.header_add,
-            library.headers_destroy,
-        )
-        calls = np.array([handle.pointer, *map(library.address, functions)], np.int64)
-        label = f"Table '{table}': " if table else ""
-        producer = Producer(topic, label, patience(config), handle, failures, calls, _units())
-        try:
-            yield producer
-        finally:
-            producer._close()
-
-
-def _units() -> npt.NDArray[np.uint8]:
-    """The units of a record with all that is the same for each: copy the bytes."""
-    units = np.zeros(len(library.UNITS), library.UNIT)
-    units["tag"] = library.UNITS
-    # an int32 in a union: the low half of the word (every platform of librdkafka's wheels is little-endian)
-    units["first"][library.UNITS.index(library.FLAGS)] = library.COPY
-    return units.view(np.uint8).reshape(-1)

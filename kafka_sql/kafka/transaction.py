@@ -6,19 +6,17 @@ id, producer id and epoch may end it (``protocol.transactions``); after ``transa
 
 from __future__ import annotations
 
-import ctypes
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.kafka.producer import Producer
+from kafka_sql.kafka.producers import await_answer, open_producer
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 
 _ABORT_MS: Final = 5000
-_LOOK_MS: Final = 500
 # librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
 _SWIFT: Final = {"reconnect.backoff.ms": "10", "retry.backoff.ms": "10"}
 _TIMEOUT_TOO_LARGE: Final = 50
@@ -52,7 +50,7 @@ def open_transaction(
     mine[DELIVERY_TIMEOUT] = str(min(int(mine[DELIVERY_TIMEOUT]), int(mine[TRANSACTION_TIMEOUT])))
     with open_producer(mine, topic, table) as producer:
         handle = producer._handle
-        _await_broker(handle.pointer, wait)
+        await_answer(handle, wait / 1000)  # librdkafka looks for its coordinator then, else in half a second
         _check(library.init_transactions(handle.pointer, wait), producer, transactional_id, mine)
         _check(library.begin_transaction(handle.pointer), producer, transactional_id, mine)
         try:
@@ -62,16 +60,6 @@ def open_transaction(
             if error:
                 library.error_destroy(error)
             raise
-
-
-def _await_broker(pointer: int, wait: int) -> None:
-    """Any answer will do: librdkafka looks for its coordinator at once where a broker is up, else in half a second."""
-    answer, deadline = ctypes.c_void_p(), time.monotonic() + wait / 1000
-    while library.cluster_metadata(pointer, 0, None, ctypes.byref(answer), _LOOK_MS):
-        library.poll(pointer, 0)  # a bearer token is fetched from here
-        if time.monotonic() > deadline:
-            return
-    library.cluster_metadata_destroy(answer)
 
 
 def _check(error: int | None, producer: Producer, transactional_id: str, config: Mapping[str, str]) -> None:

@@ -12,7 +12,8 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
-from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.kafka.producer import Producer
+from kafka_sql.kafka.producers import kept_producer
 from kafka_sql.options import connector as opt
 from kafka_sql.row_kind import ROW_KIND, taken_back
 from kafka_sql.sink.figures import Figures
@@ -29,7 +30,7 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Fig
         EncodeError: a value has no form in the table's format.
         DeliveryError: a record was not acknowledged; or another BrokerError.
     """
-    with open_producer(definition.client, single_topic(definition), definition.name) as producer:
+    with kept_producer(definition.client, single_topic(definition), definition.name) as producer:
         return write_with(producer, definition, batches)
 
 

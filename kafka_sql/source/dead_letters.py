@@ -15,7 +15,8 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.metadata import LIST
-from kafka_sql.kafka.producer import Producer, open_producer
+from kafka_sql.kafka.producer import Producer
+from kafka_sql.kafka.producers import kept_producer
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
@@ -61,7 +62,7 @@ def dead_letters(definition: Definition) -> Iterator[DeadLetters | None]:
     if target is None:
         yield None
         return
-    with open_producer(definition.client, target, definition.name) as producer:
+    with kept_producer(definition.client, target, definition.name) as producer:
         yield DeadLetters(producer)
 
 

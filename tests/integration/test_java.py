@@ -14,7 +14,7 @@ import pytest
 
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.kafka.producer import open_producer
+from kafka_sql.kafka.producers import open_producer
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.support import Topics
 

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import AuthorizationError, DeliveryError, TopicNotFoundError
-from kafka_sql.kafka.producer import open_producer
+from kafka_sql.kafka.producers import open_producer
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.support import Topics, grant
 
@@ -187,7 +187,7 @@ def test_a_partition_that_does_not_exist(topics: Topics) -> None:
 def test_a_topic_that_does_not_exist_is_not_made(topics: Topics) -> None:
     with open_producer(config(topics.bootstrap, topic_metadata_propagation_max_ms="500"), "absent", "t") as producer:
         producer.produce(pa.array([b"a"]))
-        with pytest.raises(TopicNotFoundError, match=r"Table 't': absent.*'sink.topic.create' = 'true'"):
+        with pytest.raises(TopicNotFoundError, match=r"Table 't': topic 'absent'.*'sink.topic.create' = 'true'"):
             producer.flush()
     with (
         open_producer(config(topics.bootstrap)) as producer,

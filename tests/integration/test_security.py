@@ -21,7 +21,7 @@ from kafka_sql.errors import (
 from kafka_sql.kafka.client import open_handle
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
-from kafka_sql.kafka.producer import open_producer
+from kafka_sql.kafka.producers import open_producer
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.kafka.split import Split

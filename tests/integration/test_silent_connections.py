@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_sql.errors import BrokerUnreachableError
-from kafka_sql.kafka import kept
+from kafka_sql.kafka import consumer
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.properties import to_librdkafka
@@ -50,7 +50,7 @@ def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
         found = [v for records in fetch(config, Split(topic, 0, start, start + 5)) for v in records.values.to_pylist()]
         assert found == [b"%d" % i for i in range(start, start + 5)]
         network.forget()
-    kept._close()
+    consumer._KEPT.close()
 
 
 def test_one_that_has_never_answered_is_not_waited_for_as_long(far: Far) -> None:

@@ -1,0 +1,180 @@
+"""One consumer and one producer for the tasks of a worker, one after another."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from kafka_sql.errors import DeliveryError, OffsetError
+from kafka_sql.kafka import consumer, kept, producers
+from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.kept import Kept
+from kafka_sql.kafka.producers import kept_producer
+from kafka_sql.kafka.split import Split
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+_PARTITIONS, _RECORDS = 3, 2000
+
+
+class Made:
+    """How many consumers or producers were made."""
+
+    def __init__(self, kept: Kept[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count, self._make = 0, kept._make
+        monkeypatch.setattr(kept, "_make", self)
+
+    def __call__(self, config: Mapping[str, str], stack: ExitStack) -> object:
+        self.count += 1
+        return self._make(config, stack)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    consumer._KEPT.close()
+    yield Made(consumer._KEPT, monkeypatch)
+    consumer._KEPT.close()
+
+
+@pytest.fixture
+def producing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    producers._KEPT.close()
+    yield Made(producers._KEPT, monkeypatch)
+    producers._KEPT.close()
+
+
+@pytest.fixture
+def topic(topics: Topics) -> str:
+    name = topics.create(_PARTITIONS)
+    for p in range(_PARTITIONS):
+        topics.put(name, *(b"%d:%d" % (p, i) for i in range(_RECORDS)), partition=p)
+    return name
+
+
+def read(config: dict[str, str], topic: str, partition: int, start: int, stop: int) -> None:
+    found = [v for records in fetch(config, Split(topic, partition, start, stop)) for v in records.values.to_pylist()]
+    assert found == [b"%d:%d" % (partition, i) for i in range(start, stop)]
+
+
+def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, made: Made) -> None:
+    """What was fetched ahead for the split before never gets into the next one."""
+    config, chance = topics.client(), random.Random(1)
+    for _ in range(300):
+        start, stop = sorted(chance.sample(range(_RECORDS + 1), 2))
+        read(config, topic, chance.randrange(_PARTITIONS), start, stop)
+    assert made.count == 1
+
+
+def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics, topic: str, made: Made) -> None:
+    config = topics.client()
+    read(config, topic, 0, 0, 10)
+    with pytest.raises(OffsetError):
+        list(fetch(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
+    assert consumer._KEPT._idle == []
+    read(config, topic, 1, 0, 10)
+    left = fetch(config, Split(topic, 0, 0, _RECORDS))
+    next(left)
+    left.close()  # type: ignore[attr-defined]  # a generator
+    read(config, topic, 2, 0, 10)
+    assert made.count == 3
+
+
+def test_another_login_is_another_consumer(
+    topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = topics.client(client_id="${env:WHO}")
+    for who, count in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setenv("WHO", who)
+        read(config, topic, 0, 0, 10)
+        assert made.count == count
+
+
+def test_a_long_idle_one_is_not_taken(topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_IDLE_SECONDS", -1)
+    read(topics.client(), topic, 0, 0, 10)
+    read(topics.client(), topic, 0, 0, 10)
+    assert made.count == 2
+    assert len(consumer._KEPT._idle) == 1
+
+
+def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> None:
+    config = topics.client()
+    read(config, topic, 0, 0, 10)
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap})
+    admin.create_partitions([NewPartitions(topic, _PARTITIONS + 1)])[topic].result(60)
+    topics.put(topic, *(b"%d:%d" % (_PARTITIONS, i) for i in range(10)), partition=_PARTITIONS)
+    read(config, topic, _PARTITIONS, 0, 10)
+
+
+def test_a_topic_that_is_made_anew(topics: Topics, topic: str, made: Made) -> None:
+    config = topics.client()
+    read(config, topic, 0, 0, 10)
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap})
+    admin.delete_topics([topic])[topic].result(60)
+    topics.create_named(topic, 1)
+    topics.put(topic, *(b"0:%d" % i for i in range(5)))
+    read(config, topic, 0, 0, 5)
+
+
+def write(config: dict[str, str], topic: str, *values: bytes | None) -> None:
+    with kept_producer(config, topic, "t") as producer:
+        producer.produce(pa.array(values, pa.binary()))
+        producer.flush()
+        assert producer.sent == len(values)
+
+
+def test_one_producer_for_many_writes(topics: Topics, producing: Made) -> None:
+    config = topics.client()
+    a, b = topics.create(), topics.create()
+    written = [b"%d" % i for i in range(50)]
+    for value in written:
+        write(config, a, value)
+        write(config, b, value)
+    assert [m.value() for m in topics.take(a, 50)] == written
+    assert [m.value() for m in topics.take(b, 50)] == written
+    assert producing.count == 1
+
+
+def test_a_new_producer_does_not_wait_half_a_second(topics: Topics, producing: Made) -> None:
+    """librdkafka looks each half second whether it can have a producer id, unless a broker answers in between."""
+    config, topic, took = topics.client(), topics.create(), list[float]()
+    for _ in range(9):
+        began = time.monotonic()
+        write(config, topic, b"a")
+        took.append(time.monotonic() - began)
+        producers._KEPT.close()
+    assert producing.count == 9
+    assert statistics.median(took) < 0.4, took
+
+
+def test_a_write_that_fails_or_is_not_acknowledged_takes_its_producer_with_it(topics: Topics, producing: Made) -> None:
+    config, topic = topics.client(message_max_bytes="2000"), topics.create(max_message_bytes="1000")
+    write(config, topic, b"a")
+    with pytest.raises(DeliveryError):
+        write(config, topic, b"b" * 1500)
+    assert producers._KEPT._idle == []
+    write(config, topic, b"c")
+    with kept_producer(config, topic) as producer:
+        producer.produce(pa.array([b"dropped, as nobody waited for it"]))
+    assert producers._KEPT._idle == []
+    write(config, topic, b"d")
+    assert [m.value() for m in topics.take(topic, 3)] == [b"a", b"c", b"d"]
+    assert producing.count == 3
+
+
+def test_a_kept_producer_and_a_topic_that_is_made_anew(topics: Topics, producing: Made) -> None:
+    config, topic = topics.client(), topics.create(2)
+    write(config, topic, b"a")
+    topics.create_named(topic, 1)
+    write(config, topic, b"b", b"c")
+    assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
+    assert producing.count == 1
