@@ -47,7 +47,7 @@ class JsonEncoder:
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:
         from kafka_sql.formats.json.objects import (
-            is_number,
+            is_taken,
             objects,
         )  # here: a DDL, which only checks, loads no compiler
 
@@ -55,7 +55,7 @@ class JsonEncoder:
             return pa.repeat("{}", rows)
         if self._leave_nulls_out and any(column.null_count for column in columns):
             return _objects_without_nulls(names, [self._text(column) for column in columns])
-        return objects(names, [c if is_number(c.type) else self._text(c) for c in columns], rows)
+        return objects(names, [c if is_taken(c.type) else self._text(c) for c in columns], rows)
 
     def _text(self, column: pa.Array) -> Text:
         t = column.type

@@ -13,13 +13,14 @@ from kafka_sql.compiled import compiled, copy, load, store
 KIND: Final = 0
 NAME: Final = 1  # address and length of what stands before the value
 NAME_SIZE: Final = 2
-VALUES: Final = 3  # address of the numbers, or of a text's int32 offsets
-DATA: Final = 4  # address of a text's bytes
+VALUES: Final = 3  # address of the numbers, of the bits, or of a text's int32 offsets
+DATA: Final = 4  # address of a text's bytes; the first of the bits
 VALID: Final = 5  # address of a byte for each row; 0 where none is null
 WIDTH: Final = 6  # how many these are
 
-# Kinds: text as it is, text in quotes, Arrow's text of a floating number, signed numbers of so many bytes
-TEXT, QUOTED, FLOAT, INT8, INT16, INT32, INT64 = range(7)
+# Kinds: text as it is, text in quotes, Arrow's text of a floating number, int64 ten-thousandths, truth as bits,
+# signed numbers of so many bytes
+TEXT, QUOTED, FLOAT, DECIMALS, BOOLEAN, INT8, INT16, INT32, INT64 = range(9)
 
 LONGEST_INTEGER: Final = 20
 LONGER: Final = 7  # at most, than Arrow's text: "Infinity" in quotes, where that has inf
@@ -93,6 +94,54 @@ def _put_float(target: int, part: np.ndarray, row: int) -> int:
 
 
 @compiled
+def ten_thousandths(numbers: np.ndarray, out: np.ndarray) -> bool:
+    """Whether all numbers have four decimals at most, and a size at which no exponent is written.
+
+    Args:
+        numbers: float64.
+        out: int64, as many; filled with ten thousand times each.
+    """
+    for i in range(len(numbers)):
+        number = numbers[i]
+        size = abs(number)
+        scaled = np.rint(size * 10_000.0)
+        # a number has one decimal of fewer than 16 digits at most
+        plain = 1e-3 <= size < 1e7 or (size == 0.0 and not np.signbit(number))
+        if not plain or scaled / 10_000.0 != size:
+            return False
+        out[i] = types.int64(scaled) if number > 0.0 else -types.int64(scaled)
+    return True
+
+
+@compiled
+def _put_decimals(target: int, value: int) -> int:
+    """Write ten-thousandths as a number with a fraction, without needless zeros."""
+    if value < 0:
+        store(target, types.uint8(45))  # the minus sign
+        target, value = target + 1, -value
+    fraction = value % 10_000
+    target = _put_integer(target, value // 10_000)
+    store(target, types.uint8(46))  # the point
+    end = target + 1
+    while True:
+        store(end, types.uint8(fraction // 1000 + 48))
+        end, fraction = end + 1, fraction % 1000 * 10
+        if fraction == 0:
+            return end
+
+
+@compiled
+def _put_truth(target: int, part: np.ndarray, row: int) -> int:
+    bit = part[DATA] + row
+    if load(part[VALUES] + (bit >> 3), types.uint8) >> (bit & 7) & 1:
+        store(target, types.uint32(0x65757274))  # "true"
+        return target + 4
+    store(target, types.uint8(102))  # "f", "alse"
+    store(target + 1, types.uint32(0x65736C61))
+    return target + 5
+
+
+@compiled
 def _integer(part: np.ndarray, row: int) -> Any:
     kind, values = part[KIND], part[VALUES]
     if kind == INT64:
@@ -134,6 +183,10 @@ def write_objects(parts: np.ndarray, out: np.ndarray, positions: np.ndarray) -> 
                 target += 1
             elif kind == FLOAT:
                 target = _put_float(target, part, row)
+            elif kind == DECIMALS:
+                target = _put_decimals(target, types.int64(load(part[VALUES] + 8 * row, types.int64)))
+            elif kind == BOOLEAN:
+                target = _put_truth(target, part, row)
             else:
                 target = _put_integer(target, _integer(part, row))
         store(target, types.uint8(125))  # the closing brace

@@ -49,3 +49,19 @@ def test_every_length_of_a_number(bits: int) -> None:
     numbers = sorted({n for m in near for n in (m, -m) if -limit <= n < limit})
     batch = pa.RecordBatch.from_pydict({"n": pa.array(numbers, BITS[bits])})
     assert encoded(batch) == expected([{"n": n} for n in numbers])
+
+
+@given(st.lists(st.integers(-(10**11), 10**11), min_size=1, max_size=6), st.integers(0, 6), st.integers(0, 2))
+def test_decimals_of_few_digits(numbers: list[int], places: int, start: int) -> None:
+    values = [number / 10**places for number in numbers]
+    rows = [v for v in values if v == 0 or 1e-3 <= abs(v) < 1e7][start:]
+    batch = pa.RecordBatch.from_pydict({"n": pa.array([None, *rows, None], pa.float64())}).slice(1)
+    assert encoded(batch) == [b'{"n":%s}' % repr(v).encode() for v in rows] + [b'{"n":null}']
+
+
+@pytest.mark.parametrize("one", [-0.0, 1e-3, 9.999e-4, 9999999.9999, 1e7, 0.00005, 1 / 3, 0.1 + 0.2, 123.45678])
+def test_one_that_is_otherwise_among_decimals_of_few_digits(one: float) -> None:
+    batch = pa.RecordBatch.from_pydict({"n": [0.0, 25.5, one, -19.99]})
+    found = [json.loads(text)["n"] for text in encoded(batch)]
+    assert [repr(n) for n in found] == [repr(n) for n in (0.0, 25.5, one, -19.99)]
+    assert encoded(batch)[:2] == [b'{"n":0.0}', b'{"n":25.5}']
