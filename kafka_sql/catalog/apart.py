@@ -8,6 +8,8 @@ from typing import ParamSpec, TypeVar
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.context import spark_context
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -19,7 +21,7 @@ def apart(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
     result: all is to be part of the pipeline's graph. The tables of topics are not, so they are declared and looked up
     from a thread that has no mark.
     """
-    if spark.__dict__.get("_sc") is not None:  # classic: no server, no mark
+    if spark_context(spark) is not None:  # classic: no server, no mark
         return function
 
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:

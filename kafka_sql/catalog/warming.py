@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.provider import KafkaTable
 from kafka_sql.catalog.register import active, register
+from kafka_sql.context import spark_context
 
 _LOG = logging.getLogger(__name__)
 _warmed: set[str] = set()  # applications, which share their planners
@@ -45,7 +46,7 @@ def warm(spark: SparkSession) -> None:
     """Let a classic session's planners start in the background. What fails here fails again, and is told, where it is
     needed.
     """
-    context = spark.__dict__.get("_sc")  # a Connect session has none, and its planners are the server's
+    context = spark_context(spark)
     if context is not None and context.applicationId not in _warmed:
         _warmed.add(context.applicationId)
         Thread(target=_warm, args=(spark,), name="kafka_sql-warm", daemon=True).start()

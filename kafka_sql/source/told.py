@@ -7,11 +7,13 @@ Spark hands what a Python reader adds to an accumulator over as it does for any 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam, _deserialize_accumulator
 from pyspark.sql import SparkSession
+
+from kafka_sql.context import spark_context
 
 _ATTRIBUTE: Final = "_kafka_sql_told"  # of a SparkContext
 _SKIPPED: Final = "skipped"
@@ -78,7 +80,7 @@ def tell(listener: int | None, count: int, dead: bool) -> None:
 
 
 def _accumulator(spark: SparkSession) -> Accumulator[Counts] | None:
-    context: Any = spark.__dict__.get("_sc")
+    context = spark_context(spark)
     if context is None:
         return None
     found: Accumulator[Counts] | None = context.__dict__.get(_ATTRIBUTE)

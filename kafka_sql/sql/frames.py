@@ -9,6 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from kafka_sql.context import spark_context
+
 
 def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
     """Rows under names and Arrow types."""
@@ -18,6 +20,6 @@ def frame(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[t
 
 def nothing(spark: SparkSession) -> DataFrame:
     """What a statement without a result gives, as Spark's own do."""
-    if spark.__dict__.get("_sc") is None:  # Connect takes no Arrow without columns, and needs no job for a list
+    if spark_context(spark) is None:  # Connect takes no Arrow without columns, and needs no job for a list
         return spark.createDataFrame([], StructType([]))
     return spark.createDataFrame(pa.table({}))

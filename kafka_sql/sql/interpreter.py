@@ -8,6 +8,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.context import spark_context
 from kafka_sql.interpreter import installed
 
 
@@ -17,8 +18,8 @@ def share(spark: SparkSession) -> None:
     Spark takes the first ``python3`` on the PATH, which has no kafka_sql where a virtual environment's Python runs that
     was not activated.
     """
-    context = spark.__dict__.get("_sc")  # a Connect session has none, and its workers are the server's
-    if context is None or not context.master.startswith("local"):
+    context = spark_context(spark)
+    if context is None or not (context.master or "").startswith("local"):
         return
     if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.context import spark_context
+
 _ACCUMULATORS = "__python_accumulator__"
 _COMMAND = "execute_command_as_iterator"
 _MARK = "_kafka_sql"
@@ -19,7 +21,7 @@ def without_accumulators(spark: SparkSession) -> None:
     Python data sources send empty ones, and a client that follows a pipeline or a query listener takes them for an
     unknown response and fails (SPARK-59135, in Spark 4.3.0).
     """
-    if spark.__dict__.get("_sc") is not None:  # classic
+    if spark_context(spark) is not None:  # classic
         return
     kind = type(getattr(spark, "client", None))
     plain = getattr(kind, _COMMAND, None)

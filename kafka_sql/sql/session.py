@@ -17,6 +17,7 @@ from kafka_sql.catalog.folder import Folder
 from kafka_sql.catalog.lasting import lasting_of
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.catalog.warming import warm
+from kafka_sql.context import spark_context
 from kafka_sql.sql import interpreter
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.failures import unwrapped
@@ -66,7 +67,7 @@ def _close_in_time(spark: SparkSession) -> None:
     """Close a Connect client at the program's end, while its threads run: later, where Python clears what is left of
     objects that hold each other, gRPC waits for them for ever.
     """
-    if spark.__dict__.get("_sc") is None:
+    if spark_context(spark) is None:
         session = weakref.ref(spark)
 
         def close() -> None:
@@ -107,5 +108,5 @@ def _plain(spark: SparkSession) -> Callable[..., DataFrame]:
 
 def _application(spark: SparkSession) -> str:
     """Whose catalog the session has: a Spark application, or a Connect client's own."""
-    context = spark.__dict__.get("_sc")
+    context = spark_context(spark)
     return context.applicationId if context is not None else f"connect {id(spark)}"

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.tables import Entry
+from kafka_sql.context import spark_context
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parsed
 from kafka_sql.options import connector as opt
@@ -59,7 +60,7 @@ def stop_queries_at_end(spark: SparkSession) -> None:
 
     Spark has no source that says "this was all", so its listener looks. A Connect session has no such listener here.
     """
-    if spark.__dict__.get("_sc") is not None and not spark.__dict__.get(_ATTRIBUTE):
+    if spark_context(spark) is not None and not spark.__dict__.get(_ATTRIBUTE):
         spark.__dict__[_ATTRIBUTE] = True
         spark.streams.addListener(_Ends(spark))
 

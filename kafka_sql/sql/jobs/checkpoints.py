@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from kafka_sql.context import spark_context
 from kafka_sql.errors import StatementError
 from kafka_sql.sql.text import lexer
 
@@ -59,7 +60,7 @@ def keep(folder: Path, text: str) -> None:
 
 def local_folder(spark: SparkSession, location: str) -> Path | None:
     """A checkpoint's folder, where it is one of the driver's own file system; None elsewhere, as behind Connect."""
-    context = spark.__dict__.get("_sc")
+    context = spark_context(spark)
     if context is None:
         return None
     if not _SCHEME.match(location):
