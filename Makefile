@@ -1,6 +1,8 @@
 # GNU make 3.81, which macOS has, is enough.
 PYTHON ?= python3
 export PYTHON
+# Workers find compiled modules, as those of an installed package are, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 PY := $(VENV)/bin/python
 # Two processes, each with a Kafka and a Spark of its own; a file stays in one.

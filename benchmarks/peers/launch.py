@@ -41,7 +41,9 @@ def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> Station:
     own.mkdir(exist_ok=True)
     settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(own), "enabled": name == OURS}
     command = [sys.executable, "-m", "benchmarks.peers.spark_station", json.dumps(settings)]
-    return Station(name, command, own / "log", {**os.environ, "PYSPARK_PYTHON": sys.executable})
+    # compiled modules, as those of an installed package are, also where the environment says otherwise
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    return Station(name, command, own / "log", environment)
 
 
 def flink(folder: Path, cores: int = 2) -> Station:
