@@ -34,6 +34,7 @@ def tls_context(config: Mapping[str, str]) -> ssl.SSLContext:
 
     Raises:
         BrokerError: a file cannot be read, or holds no certificate or key. No content is quoted.
+        InvalidOptionError: there is no such cipher suite.
     """
     try:
         return _context(config)
@@ -61,7 +62,7 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
         context.load_verify_locations(cafile=config["ssl.crl.location"])
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
     if config.get("ssl.cipher.suites"):
-        context.set_ciphers(config["ssl.cipher.suites"].replace(",", ":"))
+        _set_ciphers(context, config["ssl.cipher.suites"])
     with ExitStack() as open_files:
         certificate = config.get("ssl.certificate.location") or _file(config, "ssl.certificate.pem", open_files)
         key = config.get("ssl.key.location") or _file(config, "ssl.key.pem", open_files)
@@ -69,6 +70,16 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
             # a password that is not there must not be asked for at a terminal
             context.load_cert_chain(certificate, key, config.get("ssl.key.password") or "")
     return context
+
+
+def _set_ciphers(context: ssl.SSLContext, suites: str) -> None:
+    try:
+        context.set_ciphers(suites.replace(",", ":"))
+    except ssl.SSLError:
+        raise InvalidOptionError(
+            "Option 'properties.ssl.cipher.suites' names no cipher suite that OpenSSL has for TLS 1.2 or older. Name "
+            "one, or leave the option out: the suites of TLS 1.3 are always allowed."
+        ) from None
 
 
 def _file(config: Mapping[str, str], key: str, stack: ExitStack) -> str | None:
