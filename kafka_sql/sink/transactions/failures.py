@@ -65,10 +65,9 @@ def prepared_lost(
     states = ", ".join(f"'{key}' is {state}" for key, state in gone[:_SHOWN])
     return PreparedTransactionLostError(
         f"Table '{writer.name}': of {count} transactions that were prepared, {len(gone)} are no longer open "
-        f"({states}). "
-        "Nothing of the batch is to be seen. Either it took longer than 'properties.transaction.timeout.ms', or "
-        "another "
-        f"query or statement has the same 'sink.transactional-id-prefix' = '{writer.prefix}'{who}."
+        f"({states}). Nothing of the batch is to be seen. Either it took longer than "
+        "'properties.transaction.timeout.ms', or another query or statement has the same "
+        f"'sink.transactional-id-prefix' = '{writer.prefix}'{who}."
     )
 
 
@@ -77,8 +76,7 @@ def decided_lost(writer: Writer, batch: int | None, lost: Sequence[Decided]) -> 
     which = f"batch {batch}" if batch is not None else "the statement"
     return DecidedTransactionLostError(
         f"Table '{writer.name}', {which}: the brokers have aborted transactions that were decided, before they could "
-        "be "
-        f"committed: 'properties.transaction.timeout.ms' had passed. {_missing(lost)} {_advice(writer)}"
+        f"be committed: 'properties.transaction.timeout.ms' had passed. {_missing(lost)} {_advice(writer)}"
     )
 
 
@@ -86,8 +84,7 @@ def cut_otherwise(writer: Writer, batch: int | None, lost: Sequence[Decided]) ->
     """A replay cannot fill the gap that the brokers have made."""
     return DecidedTransactionLostError(
         f"Table '{writer.name}', batch {batch}: the brokers have aborted transactions that were decided. The replay is "
-        "cut "
-        f"into other tasks, or they have other rows, so that it cannot tell which are missing. {_missing(lost)} "
+        f"cut into other tasks, or they have other rows, so that it cannot tell which are missing. {_missing(lost)} "
         f"{_by_hand(writer.prefix)}"
     )
 
@@ -96,8 +93,7 @@ def statement_lost(statement: Decision, lost: Sequence[Decided]) -> DecidedTrans
     """What an earlier statement's dead driver has left is past completing."""
     return DecidedTransactionLostError(
         f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, its driver "
-        "died, "
-        f"and the brokers have aborted a part of it. {_missing(lost)} Its other rows are written. To go on: "
+        f"died, and the brokers have aborted a part of it. {_missing(lost)} Its other rows are written. To go on: "
         f"kafka-sql transactions commit --prefix {statement.prefix} --accept-missing."
     )
 
@@ -113,8 +109,7 @@ def _advice(writer: Writer) -> str:
         return f"To go on without them: kafka-sql transactions commit --prefix {writer.prefix} --accept-missing."
     return (
         "Start the query again: where its tasks have the same rows as before, it writes those that are missing, and "
-        "only "
-        f"those. {_by_hand(writer.prefix)}"
+        f"only those. {_by_hand(writer.prefix)}"
     )
 
 

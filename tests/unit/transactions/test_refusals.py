@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,11 +14,12 @@ from kafka_sql.definition import Definition, define
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, InvalidOptionError, TransactionError
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol import requests, transactions, witness
-from kafka_sql.kafka.protocol.requests import Producing
-from kafka_sql.kafka.protocol.transactions import Transactions
+from kafka_sql.kafka.protocol.requests import Described, Producing
+from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from kafka_sql.kafka.protocol.witness import Outcome
-from kafka_sql.sink.transactions import committer, driver, failures, prepare, settle, timeout
-from kafka_sql.sink.transactions.records import Decided, Prepared, Writer
+from kafka_sql.sink.transactions import committer, driver, failures, names, prepare, settle, timeout
+from kafka_sql.sink.transactions.ownership import Owned
+from kafka_sql.sink.transactions.records import Decided, Decision, Prepared, Writer
 from kafka_sql.table import Column, Table
 
 PLACE = ("t", 0, 5)
@@ -257,3 +258,44 @@ def test_drivers_that_keep_fencing_each_other(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(type(failures.contested(writer)), match=r"other drivers keep taking .* = 'p' away"):
         one.commit(1, [done(1)])
     assert len(fencing) == committer._ATTEMPTS
+
+
+def test_what_was_decided_and_is_still_open_is_committed_and_the_rest_aborted() -> None:
+    """As after a decision that was read back too late to be completed at once."""
+    run = names.short("before")
+    decided, undecided = (names.incrementing("p", run, 1, task, 0) for task in (0, 1))
+    writer = Writer("orders", "p", "t", names.short("now"), "q")
+    decision = Decision("p", run, "q", "t", 1, (Decided(0, 1, 0, decided, 7, 2, PLACE),))
+    known = ((decided, 7), (undecided, 8))
+    open_ = {key: Described(requests.ONGOING, producer, 2, 60_000, 0, ()) for key, producer in known}
+    ended: list[tuple[str, Any]] = []
+
+    def commit(endings: Any) -> dict[str, int]:
+        ended.extend(("commit", ending) for ending in endings)
+        return {ending.id: 0 for ending in endings}
+
+    def abort(found: dict[str, Described]) -> list[str]:
+        ended.extend(("abort", key) for key in found)
+        return list(found)
+
+    one = committer.Committer(table().client, writer)
+    one._owned = Owned(writer, cast(Any, None), ("p",), None, [decision])
+    one._transactions = cast(
+        Any,
+        SimpleNamespace(
+            ongoing=lambda _: [decided, undecided, "p-t-of nobody"],
+            describe=lambda ids: {key: open_[key] for key in ids},
+            commit=commit,
+            abort=abort,
+        ),
+    )
+    one._sweep(set())
+    assert ended == [("commit", Ending(decided, 7, 2)), ("abort", undecided)]
+
+
+def test_what_a_statement_lost_and_what_to_do() -> None:
+    writer, lost = Writer("orders", "p", "t", "r", None), [Decided(3, 12, 0, "p-1", 7, 2, None)]
+    said = str(failures.decided_lost(writer, None, lost))
+    assert "Table 'orders', the statement: the brokers have aborted transactions that were decided" in said
+    assert "Missing are 12 rows of 1 transactions: 'p-1' (task 3, 12 rows)." in said
+    assert said.endswith("kafka-sql transactions commit --prefix p --accept-missing.")
