@@ -20,8 +20,7 @@ def superseded(writer: Writer, now: Claim) -> WriterFencedError:
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
         f"{now.who}. This one has decided nothing since. If it is the same query, started again, all is well; else "
-        "give "
-        "each query and statement a prefix of its own."
+        "give each query and statement a prefix of its own."
     )
 
 
@@ -116,6 +115,5 @@ def _advice(writer: Writer) -> str:
 def _by_hand(prefix: str) -> str:
     return (
         f"To go on without them: kafka-sql transactions commit --prefix {prefix} --accept-missing. To have the whole "
-        "batch "
-        f"written again, a part of it twice: kafka-sql transactions abort --prefix {prefix} --rewrite."
+        f"batch written again, a part of it twice: kafka-sql transactions abort --prefix {prefix} --rewrite."
     )
