@@ -42,7 +42,7 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
             """Silence."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
+        threading.Thread(target=served.serve_forever, args=(0.01,), daemon=True).start()
         yield {
             f"{PREFIX}method": "oidc",
             f"{PREFIX}token.endpoint.url": f"http://127.0.0.1:{served.server_port}/token",

@@ -39,7 +39,7 @@ class Broker:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Transactions:
-    given = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "1000", "linger.ms": "0"}
+    given = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "200", "linger.ms": "0"}
     made = Transactions(to_librdkafka(given))
     monkeypatch.setattr(made, "_any", Broker)
     monkeypatch.setattr(made, "_connection", lambda _: Broker())
@@ -79,7 +79,7 @@ def test_producers_are_asked_for_again_while_a_leader_moves(
 
 def test_a_cause_that_does_not_pass_is_told_in_time(client: Transactions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "read_list", lambda _: (LOADING, []))
-    with pytest.raises(BrokerUnreachableError, match=r"within 1 s \('properties.delivery.timeout.ms'\): Broker: Coord"):
+    with pytest.raises(BrokerUnreachableError, match=r"within 0.2 s \('properties.delivery.timeout.ms'\): Broker: Coord"):
         client.ongoing("a")
 
 
