@@ -79,7 +79,8 @@ def test_producers_are_asked_for_again_while_a_leader_moves(
 
 def test_a_cause_that_does_not_pass_is_told_in_time(client: Transactions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "read_list", lambda _: (LOADING, []))
-    with pytest.raises(BrokerUnreachableError, match=r"within 0.2 s \('properties.delivery.timeout.ms'\): Broker: Coord"):
+    words = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): Broker: Coord"
+    with pytest.raises(BrokerUnreachableError, match=words):
         client.ongoing("a")
 
 
