@@ -9,9 +9,8 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
@@ -26,6 +25,7 @@ from kafka_sql.kafka.protocol.transactions import Transactions, check_security
 from kafka_sql.kafka.split import Split
 from tests.kills.engine import ROWS, Engine, table
 from tests.support import Topics
+from tests.web import serving
 
 pytestmark = pytest.mark.integration
 PASSWORD = "pass,word=ü"
@@ -87,12 +87,8 @@ class Tokens(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/token"
-        server.shutdown()
-        thread.join()
+    with serving(Tokens) as address:
+        yield f"{address}/token"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader, uvarint
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.sasl import conversation
 from kafka_sql.kafka.protocol.transactions import Transactions
+from tests.web import serving
 
 Serve = Callable[[socket.socket, threading.Event], None]
 
@@ -169,12 +170,8 @@ def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Schem
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as serving:
-        serving.daemon_threads = True
-        threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        host, port = serving.server_address[:2]
-        yield SchemaRegistry(Settings("avro-confluent", "AVRO", (f"http://{host!s}:{port}",)))
-        serving.shutdown()
+    with serving(Handler) as address:
+        yield SchemaRegistry(Settings("avro-confluent", "AVRO", (address,)))
 
 
 def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:

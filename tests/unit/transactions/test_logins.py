@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from kafka_sql.kafka.protocol.oauth import check_oauth, token
 from kafka_sql.kafka.protocol.sasl import conversation
 from kafka_sql.kafka.protocol.tls import tls_context
 from tests.certificates import Party, authority, signed
+from tests.web import serving
 
 PREFIX = "sasl.oauthbearer."
 
@@ -41,15 +42,13 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
         def log_message(self, *_: object) -> None:
             """Silence."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as served:
-        threading.Thread(target=served.serve_forever, args=(0.01,), daemon=True).start()
+    with serving(Answer) as address:
         yield {
             f"{PREFIX}method": "oidc",
-            f"{PREFIX}token.endpoint.url": f"http://127.0.0.1:{served.server_port}/token",
+            f"{PREFIX}token.endpoint.url": f"{address}/token",
             f"{PREFIX}client.id": "me",
             f"{PREFIX}client.secret": "planted-4711",
         }
-        served.shutdown()
 
 
 def test_a_token_of_an_endpoint() -> None:
@@ -145,7 +144,7 @@ def test_a_certificate_that_was_taken_back(tmp_path: Path) -> None:
     for revoked in (False, True):
         (tmp_path / "crl.pem").write_bytes(revocations(root, *([server] if revoked else [])))
         config = {"ssl.ca.location": str(tmp_path / "ca.pem"), "ssl.crl.location": str(tmp_path / "crl.pem")}
-        with serving(tmp_path / "server.pem") as address, socket.create_connection(address) as plain:
+        with tls_server(tmp_path / "server.pem") as address, socket.create_connection(address) as plain:
             context = tls_context(config)
             if revoked:
                 with pytest.raises(ssl.SSLCertVerificationError, match="revoked"):
@@ -165,7 +164,7 @@ def revocations(by: Party, *taken_back: Party) -> bytes:
 
 
 @contextmanager
-def serving(certificate: Path) -> Iterator[tuple[str, int]]:
+def tls_server(certificate: Path) -> Iterator[tuple[str, int]]:
     """A server of TLS that takes one connection."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
