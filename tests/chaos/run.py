@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transactions import Transactions
@@ -39,6 +39,7 @@ class Watch:
 
     wanted: Any
     seen: Any
+    partitions: Any
 
 
 class Run:
@@ -91,16 +92,21 @@ class Run:
                 "log_level": 0,
             }
         )
-        self.watch = Watch(PROCESSES.Value("q", 0, lock=False), PROCESSES.Value("q", 0, lock=False))
+        self.watch = Watch(*(PROCESSES.Value("q", number, lock=False) for number in (0, 0, partitions)))
         self._ours, theirs = PROCESSES.Pipe()
         arguments = (bootstrap, target, partitions, theirs, self.watch)
         self._reader = PROCESSES.Process(target=read_along, args=arguments, daemon=True)
         self._reader.start()
-        self._partitions = partitions
 
     def make(self, topic: str, partitions: int) -> None:
         """A topic, with as many replicas as there are brokers."""
         self.admin.create_topics([NewTopic(topic, partitions, -1)])[topic].result(60)
+
+    def widen(self, topic: str, partitions: int) -> None:
+        """Add partitions to a topic, so that it has so many; readers are told of the target's."""
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(60)
+        if topic == self.query.target:
+            self.watch.partitions.value = partitions
 
     def send(self, count: int) -> None:
         """The next numbers; they are on their way when this returns."""
@@ -244,7 +250,9 @@ class Run:
         self._reader.join()
         ours, theirs = PROCESSES.Pipe()
         last = PROCESSES.Process(
-            target=read_all, args=(self.bootstrap, self.query.target, self._partitions, rows, theirs), daemon=True
+            target=read_all,
+            args=(self.bootstrap, self.query.target, self.watch.partitions.value, rows, theirs),
+            daemon=True,
         )
         last.start()
         outcome = Outcome(repetitions, rows, stall=along.stall)

@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -24,10 +25,12 @@ class Watch(Protocol):
     Attributes:
         wanted: how many records there are to come as of now.
         seen: how many it has seen.
+        partitions: how many the topic has as of now.
     """
 
     wanted: Count
     seen: Count
+    partitions: Count
 
 
 @dataclass
@@ -36,22 +39,29 @@ class Seen:
 
     Attributes:
         numbers: in the order of reading.
-        disorder: keys whose numbers were not ascending.
+        disorder: keys whose numbers were not ascending in a partition.
+        spans: the first and the last number of each key in each partition that it came from.
         stall: the longest time in seconds without a record, while some were wanted.
     """
 
     numbers: list[int] = field(default_factory=list)
     disorder: set[int] = field(default_factory=set)
-    last: dict[int, int] = field(default_factory=dict)
+    spans: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)
     stall: float = 0.0
 
-    def add(self, value: bytes) -> None:
+    def add(self, value: bytes, partition: int = 0) -> None:
         """A record."""
         row = json.loads(value)
         self.numbers.append(row["a"])
-        if self.last.get(row["k"], -1) >= row["a"]:
+        first, last = self.spans.setdefault(row["k"], {}).get(partition, (row["a"], -1))
+        if last >= row["a"]:
             self.disorder.add(row["k"])
-        self.last[row["k"]] = row["a"]
+        self.spans[row["k"]][partition] = first, row["a"]
+
+    def _scattered(self) -> set[int]:
+        """Keys that did not move once from one partition to the next, as they may where partitions are added."""
+        spans = {key: sorted(places.values()) for key, places in self.spans.items()}
+        return {k for k, own in spans.items() if any(one[1] >= next[0] for one, next in pairwise(own))}
 
     def verdict(self, produced: int) -> dict[str, Any]:
         """What is wrong with it, and the counts."""
@@ -63,7 +73,7 @@ class Seen:
             "missing": sorted(set(range(produced)) - set(counts))[:20],
             "unexpected": sorted(n for n in counts if n >= produced)[:20],
             "twice": sorted(n for n, c in counts.items() if c > 1)[:20],
-            "disorder": sorted(self.disorder),
+            "disorder": sorted(self.disorder | self._scattered()),
         }
 
 
@@ -97,6 +107,7 @@ def read(
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",  # a reader that jumps would see less and say nothing
+            "topic.metadata.refresh.interval.ms": 1000,  # partitions may be added
             "log_level": 0,
         }
     )
@@ -104,10 +115,14 @@ def read(
     seen, deadline, quiet = Seen(), time.monotonic() + wait, 0.0
     waiting = time.monotonic()
     while True:
+        if watch is not None and watch.partitions.value > partitions:
+            added = range(partitions, watch.partitions.value)
+            consumer.incremental_assign([TopicPartition(topic, p, 0) for p in added])
+            partitions = watch.partitions.value
         before = len(seen.numbers)
         for message in consumer.consume(500, 0.2):
             if message.error() is None:
-                seen.add(message.value() or b"")
+                seen.add(message.value() or b"", message.partition())
                 quiet = time.monotonic()
         if until is None and stop is not None and stop.poll():
             until = stop.recv()

@@ -1,16 +1,20 @@
-"""Partitions are added while a query runs, 3 to 12, and then a new topic that its pattern matches."""
+"""Partitions are added while a query runs, 3 to 12, to its source and its sink, and then a new topic of its pattern."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
-from confluent_kafka.admin import NewPartitions
+from confluent_kafka import Consumer, TopicPartition
 
 from kafka_sql.embedded import EmbeddedKafka
+from tests.chaos.clusters import until
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import KEYS, PARTITIONS, Run, running
 
 _MORE = 12
+_WRITING = {"properties.metadata.max.age.ms": "500"}  # writers learn of partitions by then
+_LITTLE = 50  # rows that are sent until the new partitions of the sink have some
 
 
 def scenario(asked: Asked) -> Outcome:
@@ -18,14 +22,14 @@ def scenario(asked: Asked) -> Outcome:
     outcome, chance = Outcome(), asked.chance()
     with EmbeddedKafka() as kafka:
         for i in range(asked.repeat):
-            with running(kafka.bootstrap_servers, asked.folder) as run:
+            with running(kafka.bootstrap_servers, asked.folder, writing=_WRITING) as run:
                 source = run.query.source
                 pattern = {"topic-pattern": re.escape(source) + ".*", **run.query.reading}
                 run.start(reading=pattern)
                 run.send(asked.portion // 4)
                 run.caught_up()
                 run.send(asked.portion // 4)
-                run.admin.create_partitions([NewPartitions(source, _MORE)])[source].result(60)
+                run.widen(source, _MORE)
                 _route(run, [(source, p) for p in range(PARTITIONS, _MORE)])
                 run.send(asked.portion // 4)
                 if chance.random() < 0.5:
@@ -36,9 +40,24 @@ def scenario(asked: Asked) -> Outcome:
                 _route(run, [(f"{source}-2", p) for p in range(2)])
                 run.send(asked.portion // 4)
                 run.caught_up()
+                _widen_target(run)
                 outcome += run.finish(1)
                 asked.log(f"{i + 1} {PARTITIONS} to {_MORE} partitions, and another topic")
     return outcome
+
+
+def _widen_target(run: Run) -> None:
+    """Keys go to other partitions as soon as the writers know of them, without a restart."""
+    run.widen(run.query.target, _MORE)
+    with contextlib.closing(Consumer({"bootstrap.servers": run.bootstrap, "group.id": "ends"})) as consumer:
+
+        def written() -> bool:
+            run.send(_LITTLE)
+            run.caught_up()
+            places = [TopicPartition(run.query.target, p) for p in range(PARTITIONS, _MORE)]
+            return any(consumer.get_watermark_offsets(place, 30)[1] for place in places)
+
+        until(written, "rows in the sink's new partitions")
 
 
 def _route(run: Run, places: list[tuple[str, int]]) -> None:

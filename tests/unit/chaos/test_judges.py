@@ -29,6 +29,22 @@ def test_a_reader_of_numbers() -> None:
         assert not right(verdict)
 
 
+def moved(*places: int) -> bool:
+    """Whether it is right that the numbers of a key from 0 on came from these partitions."""
+    found = Seen()
+    for a, partition in sorted(enumerate(places), key=lambda place: place[1]):
+        found.add(b'{"a": %d, "k": 0}' % a, partition)
+    return right(found.verdict(len(places)))
+
+
+def test_a_key_moves_where_partitions_are_added() -> None:
+    assert moved(0, 0, 0)
+    assert moved(0, 0, 5)
+    assert moved(5, 5, 0)  # whichever partition is read first
+    assert not moved(0, 5, 0)
+    assert not moved(5, 0, 5, 0)
+
+
 WINDOWS = [{"w": 0, "k": k, "n": 2, "s": s} for k, s in ((0, 3), (1, 5), (2, 7))]
 SUMS = [{"k": k, "n": n, "s": s} for k, n, s in ((0, 1, 0), (1, 2, 5), (2, 2, 7), (0, 2, 3))]
 NUMBERS = [{"a": a, "k": a % 3} for a in range(6)]
