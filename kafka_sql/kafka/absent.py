@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import TopicCollection
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, did_you_mean
+from kafka_sql.kafka.admin import Admin
+
+_LOG = logging.getLogger("kafka_sql.kafka")
 
 
-def absence(admin: AdminClient, topic: str, known: Collection[str], servers: str, wait: float) -> BrokerError:
+def absence(admin: Admin, topic: str, known: Collection[str]) -> BrokerError:
     """The error for a topic that was not listed: brokers leave out what the user may not see.
 
     Args:
         known: the topics that were listed.
-        servers: for the error.
-        wait: seconds for the brokers' answer, which no topic is created by.
     """
+    named = TopicCollection([topic])  # to describe a topic does not create it
     try:
-        admin.describe_topics(TopicCollection([topic]), request_timeout=wait)[topic].result()
-    except KafkaException as e:
-        if e.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            return AuthorizationError(
-                f"Topic '{topic}' does not exist on {servers}, or the user of 'properties.sasl.username' (or of the "
-                "certificate) may not see it. Grant the user DESCRIBE on the topic, and READ or WRITE for what the "
-                "table is to do with it."
-            )
+        admin.ask(lambda api, seconds: api.describe_topics(named, request_timeout=seconds)[topic].result())
+    except AuthorizationError as e:
+        error = AuthorizationError(
+            f"Topic '{topic}' does not exist on {admin.servers}, or the user of 'properties.sasl.username' (or of the "
+            "certificate) may not see it. Grant the user DESCRIBE on the topic, and READ or WRITE for what the "
+            "table is to do with it."
+        )
+        error.__cause__ = e
+        return error
+    except BrokerError as e:
+        _LOG.debug("topic '%s' cannot be described: %s", topic, e)
     near = did_you_mean(topic, [t for t in known if not t.startswith("__")])
-    return TopicNotFoundError(f"Topic '{topic}' does not exist on {servers}.{near}")
+    return TopicNotFoundError(f"Topic '{topic}' does not exist on {admin.servers}.{near}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
@@ -32,6 +32,8 @@ _CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HA
 _OTHER_PROTOCOL: Final = "connections are closed at once: the listener may have another 'properties.security.protocol'"
 
 _FIRST_STEP: Final = 0.5  # seconds of the first wait for an answer; between two of them refusals are looked at
+_FIRST_QUESTION: Final = 2.0  # where an answer may take a broker's work
+_PATIENCE: Final = 2.4  # times as long is the next wait
 NO_ANSWER: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
 _FORBIDDEN: Final = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -85,20 +87,31 @@ class Admin:
             raise BrokerError(f"The Kafka client could not start: {self.shown(str(e.args[0]))}.") from None
         self.api.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
 
-    def ask(self, question: Callable[[AdminClient], T]) -> T:
-        """One question and its answer; asked again where a cluster that works is silent.
+    def ask(self, question: Callable[[AdminClient, float], T]) -> T:
+        """One question and its answer; asked again, ever more patiently, where nobody answers.
+
+        Most questions go to the controller, and librdkafka waits for the one that it knows. Where brokers keep their
+        own records of the cluster that is any of them, and when it dies nothing but metadata names another.
+
+        Args:
+            question: is given the client and the seconds for an answer. It may be put twice, the first one unanswered.
 
         Raises:
             BrokerError: as ``named``.
         """
-        deadline = time.monotonic() + self.wait
-        while True:
-            try:
-                with self.named():
-                    return question(self.api)
-            except BrokerUnreachableError:
-                if time.monotonic() > deadline - self.request / 2:
-                    raise
+        deadline, step = time.monotonic() + self.wait, _FIRST_QUESTION
+        with self.named():
+            while True:
+                left = deadline - time.monotonic()
+                try:
+                    return question(self.api, max(min(step, left), 0.01))
+                except KafkaException as e:
+                    self.api.poll(0)
+                    if e.args[0].code() not in NO_ANSWER or left <= step or self._heard.refusals.lasting():
+                        raise
+                with contextlib.suppress(KafkaException):
+                    self.api.list_topics(timeout=step)
+                step *= _PATIENCE
 
     def topics(self, is_old: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
         """All topics by name: a request for one may create it where the broker creates topics by itself.
@@ -124,13 +137,13 @@ class Admin:
                         raise
                 if is_old():
                     return None
-                step = min(2.4 * step, self.wait)
+                step *= _PATIENCE
 
     def works(self) -> None:
         """A leader has answered: addresses and rights are right, and a silence is a fault that may pass."""
         self.wait = max(self.wait, self._wait_at_work)
 
-    @contextmanager
+    @contextlib.contextmanager
     def named(self) -> Iterator[None]:
         """Kafka's exceptions in the block as ours, with the address, the time waited and the cause.
 

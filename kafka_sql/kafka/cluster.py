@@ -70,8 +70,7 @@ class Cluster:
         known = self.topics() if existing is None else existing
         for topic in topics:
             if topic not in known:
-                admin = self.admin()
-                raise absence(admin.api, topic, known, admin.servers, admin.request)
+                raise absence(self.admin(), topic, known)
             error = known[topic].error
             if error is not None:
                 raise BrokerError(f"Topic '{topic}' cannot be read on {self.admin().servers}: {error.str()}.")

@@ -24,7 +24,7 @@ def committed(admin: Admin, group: str, positions: Collection[Position]) -> Offs
     group = resolve(group, _OPTION)
     request = ConsumerGroupTopicPartitions(group, [TopicPartition(t, p) for t, p in positions])
     answer = admin.ask(
-        lambda api: api.list_consumer_group_offsets([request], request_timeout=admin.request)[group].result()
+        lambda api, seconds: api.list_consumer_group_offsets([request], request_timeout=seconds)[group].result()
     )
     return {(tp.topic, tp.partition): tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
 
@@ -39,7 +39,8 @@ def commit(admin: Admin, group: str, offsets: Mapping[Position, int]) -> Future[
     request = ConsumerGroupTopicPartitions(resolve(group, _OPTION), places)
     answer: Future[None] = Future()
     servers, shown = admin.servers, admin.shown
-    asked = admin.ask(lambda api: api.alter_consumer_group_offsets([request], request_timeout=admin.request))
+    with admin.named():
+        asked = admin.api.alter_consumer_group_offsets([request], request_timeout=admin.request)
 
     def take(done: Future[ConsumerGroupTopicPartitions]) -> None:
         try:

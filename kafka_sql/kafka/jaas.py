@@ -21,6 +21,7 @@ _TOKEN: Final = re.compile(
     r"""|(?P<word>(?:\$\{[^}]{0,4096}\}|[^\s=;"'])+)|(?P<open>["']))""",
     re.DOTALL,
 )
+_CLASS: Final = re.compile(r"[\w$.]{1,500}")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _EXAMPLE: Final = (
     'Expected for instance: org.apache.kafka.common.security.plain.PlainLoginModule required username="..." '
@@ -53,6 +54,8 @@ def parse(text: str) -> Login:
     if tokens[-1] != ("sign", ";"):
         raise _malformed("it does not end with ';': is it cut off?")
     (_, module), (_, flag), body = tokens[0], tokens[1], tokens[2:-1]
+    if not _CLASS.fullmatch(module):  # it is quoted by others, and a quote that is missing may have brought anything in
+        raise _malformed("it does not begin with a login module, which is the name of a Java class")
     if flag.lower() not in _FLAGS:
         raise _malformed(f"after the login module a flag is expected, one of {', '.join(_FLAGS)}")
     if ("sign", ";") in body:

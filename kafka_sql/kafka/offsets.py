@@ -33,7 +33,16 @@ _GONE: Final = (
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._NOENT,  # the admin client's, where no leader is known
 )
-_BETWEEN_LEADERS: Final = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+# those that Java's client asks again after: https://kafka.apache.org/protocol#protocol_error_codes, KIP-207, KIP-320
+_BETWEEN_LEADERS: Final = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+)
 _LEADER: Final = 3.0  # seconds for one answer: a leader that has died gives none, and the next one is asked
 _ELECTION: Final = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, TopicDescription
 
 from kafka_sql.kafka.cluster import Cluster
 
@@ -47,13 +47,13 @@ def topic_facts(cluster: Cluster, topics: Sequence[str]) -> dict[str, TopicFacts
     if not topics:
         return {}
     admin, named = cluster.admin(), TopicCollection(list(topics))
-    futures = admin.ask(
-        lambda api: api.describe_topics(named, include_authorized_operations=True, request_timeout=admin.request)
-    )
+
+    def question(api: AdminClient, seconds: float) -> dict[str, TopicDescription]:
+        asked = api.describe_topics(named, include_authorized_operations=True, request_timeout=seconds)
+        return {topic: answer.result() for topic, answer in asked.items()}
+
     found = {}
-    for topic in topics:
-        with admin.named():
-            told = futures[topic].result()
+    for topic, told in admin.ask(question).items():
         leaderless = tuple(p.id for p in told.partitions if p.leader is None or p.leader.id < 0)
         behind = tuple(p.id for p in told.partitions if len(p.isr) < len(p.replicas))
         found[topic] = TopicFacts(
@@ -74,7 +74,7 @@ def group_rights(cluster: Cluster, group: str) -> frozenset[str] | None:
         BrokerError: the brokers do not answer.
     """
     admin = cluster.admin()
-    return _names(admin.ask(lambda api: _described(api, group, admin.request)).authorized_operations)
+    return _names(admin.ask(lambda api, seconds: _described(api, group, seconds)).authorized_operations)
 
 
 def _described(api: AdminClient, group: str, seconds: float) -> Any:

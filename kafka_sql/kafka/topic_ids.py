@@ -26,9 +26,9 @@ def topic_ids(cluster: Cluster, topics: Collection[str]) -> dict[str, str]:
         return {}
     admin, named = cluster.admin(), TopicCollection(list(topics))
 
-    def question(api: AdminClient) -> dict[str, str]:
+    def question(api: AdminClient, seconds: float) -> dict[str, str]:
         found = {}
-        for topic, answer in api.describe_topics(named, request_timeout=admin.request).items():
+        for topic, answer in api.describe_topics(named, request_timeout=seconds).items():
             try:
                 found[topic] = str(answer.result().topic_id)
             except KafkaException as e:

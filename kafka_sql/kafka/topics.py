@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType, TopicMetadata
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, InvalidOptionError, TopicMismatchError
 from kafka_sql.kafka.cluster import Cluster
@@ -67,29 +67,32 @@ def _create(cluster: Cluster, topic: str, wanted: TopicSettings, table: str, new
         config={**new, **wanted.config},
     )
     where = f"Table '{table}': topic '{topic}' cannot be created ('sink.topic.create' = 'true')"
-    try:
-        admin = cluster.admin()
-        with admin.named():
-            try:
-                admin.api.create_topics([request], request_timeout=admin.request)[topic].result()
-            except KafkaException as e:
-                error: KafkaError = e.args[0]
-                why = admin.shown(str(error.str()))
-                if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                    return False
-                if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
-                    raise AuthorizationError(
-                        f"{where}: {why} Grant the user CREATE on the topic or on the cluster, or create the topic."
-                    ) from e
-                option = _OPTIONS.get(error.code())
-                if option is not None:
-                    raise InvalidOptionError(f"{where}: {why} Look at option '{option}'.") from e
-                raise
-    except BrokerError as e:
-        if isinstance(e, AuthorizationError):
+    admin = cluster.admin()
+
+    def question(api: AdminClient, seconds: float) -> bool:
+        try:
+            api.create_topics([request], request_timeout=seconds)[topic].result()
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            why = admin.shown(str(error.str()))
+            if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False
+            if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+                raise AuthorizationError(
+                    f"{where}: {why} Grant the user CREATE on the topic or on the cluster, or create the topic."
+                ) from e
+            option = _OPTIONS.get(error.code())
+            if option is not None:
+                raise InvalidOptionError(f"{where}: {why} Look at option '{option}'.") from e
             raise
+        return True
+
+    try:
+        return admin.ask(question)
+    except AuthorizationError:
+        raise
+    except BrokerError as e:
         raise type(e)(f"{where}: {e.args[0]}") from e
-    return True
 
 
 _OPTIONS: Final = {
@@ -128,8 +131,9 @@ def _compare(cluster: Cluster, topic: str, found: TopicMetadata, wanted: TopicSe
     if not wanted.config:
         return
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    admin = cluster.admin()
-    config = admin.ask(lambda api: api.describe_configs([resource], request_timeout=admin.request)[resource].result())
+    config = cluster.admin().ask(
+        lambda api, seconds: api.describe_configs([resource], request_timeout=seconds)[resource].result()
+    )
     for key, value in wanted.config.items():
         if key not in config:
             raise InvalidOptionError(f"Table '{table}': option 'sink.topic.config.{key}' is no setting of a topic.")

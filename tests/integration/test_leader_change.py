@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -9,8 +10,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.topic_ids import topic_ids
+from kafka_sql.kafka.topics import TopicSettings, ensure_topics
 from tests.reading import Streaming, declared, read
 from tests.support import Topics
 
@@ -74,3 +78,21 @@ def test_a_stream_and_a_batch_go_on_with_the_new_leader(cluster: EmbeddedKafka) 
     node.restart()
     kill_leader(cluster)
     assert len(read(definition)) == COUNT + 100
+
+
+def test_the_broker_that_clients_take_for_the_controller_dies(cluster: EmbeddedKafka) -> None:
+    """librdkafka waits for the controller that it knows, for as long as nobody asks for metadata."""
+    config = declared(Topics(cluster.bootstrap_servers), TOPIC).client
+    asking, creating = Cluster(config), Cluster(config)
+    ids = topic_ids(asking, [TOPIC])
+    assert ids.keys() == {TOPIC}
+    known = {one.admin().api.list_topics(timeout=30).controller_id for one in (asking, creating)}
+    for number in known:
+        dead = next(node for node in cluster.nodes if node.id == number)
+        dead.kill()
+        began = time.monotonic()
+        assert topic_ids(asking, [TOPIC]) == ids
+        name = f"created-{number}"
+        assert ensure_topics(creating, (name,), TopicSettings(1, 2, {}), "t", {}) == [name]
+        assert time.monotonic() - began < asking.admin().wait
+        dead.restart()

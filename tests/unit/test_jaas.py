@@ -166,3 +166,9 @@ def test_classes_that_there_are_not(key: str) -> None:
 def test_nothing_of_it_is_shown() -> None:
     assert "planted-4711" not in repr(parse(f'{PLAIN} required username="u" password="planted-4711";'))
     assert "planted-4711" not in json.dumps(refused(InvalidOptionError, "planted-4711 planted-4711 planted-4711;"))
+
+
+def test_what_stands_in_the_place_of_the_login_module_is_not_quoted() -> None:
+    swallowed = "${env:x.PlainLoginModule required username='me' password='planted-4711 ${env:HOME} optional ;"
+    assert "the name of a Java class" in refused(InvalidOptionError, swallowed)
+    assert "the name of a Java class" in refused(InvalidOptionError, "'me planted-4711' required;")
