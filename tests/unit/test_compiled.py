@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kafka_sql.compiled import private_folder
 
 PROGRAM = """
@@ -17,6 +19,7 @@ print(numba.config.CACHE_DIR)
 """
 
 
+@pytest.mark.large
 def test_an_executor_without_a_home_keeps_them_in_a_folder_of_its_own(tmp_path: Path) -> None:
     locators = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "TMPDIR": str(tmp_path)}
     environment = {**os.environ, **locators}  # numba finds no place: neither the module's folder nor the user's counts

@@ -186,11 +186,11 @@ def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
 
 
 def test_a_registry_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PATIENCE", 1.0)
-    monkeypatch.setattr(client, "_TIMEOUT", 0.5)
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "_TIMEOUT", 0.1)
     with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
         SchemaRegistry(Settings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema(5)
-    assert "did not answer within 1 s, asked for schema id 5: " in str(caught.value)
+    assert "did not answer within 0.2 s, asked for schema id 5: " in str(caught.value)
     assert f"http://{host}:{port}: timed out. Is it running, and is the option 'url' right?" in str(caught.value)
 
 
@@ -203,7 +203,7 @@ def test_a_registry_whose_answer_does_not_end(monkeypatch: pytest.MonkeyPatch) -
             handler.wfile.flush()
             time.sleep(0.02)
 
-    monkeypatch.setattr(client, "PATIENCE", 1.0)
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
     with registry(answer) as one, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
         one.schema(5)
 

@@ -16,6 +16,8 @@ from kafka_sql.stores.store import identity, trusted
 from kafka_sql.stores.unreadable import UnreadableStore
 from tests.certificates import STORE, Party, authority, jks, signed, trust_store
 
+pytestmark = pytest.mark.large  # Java's keytool
+
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
 

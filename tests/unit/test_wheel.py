@@ -13,6 +13,8 @@ import pytest
 
 from tests.documents import ROOT
 
+pytestmark = pytest.mark.large  # builds it
+
 PACKAGES = ("kafka_sql", "pyspark_kafka_sql", "dbt_kafka_sql")
 
 

@@ -184,7 +184,7 @@ class SchemaRegistry:
             if time.monotonic() + pause > deadline:
                 urls = ", ".join(map(_shown, self._urls))
                 raise SchemaRegistryError(
-                    f"The schema registry did not answer within {PATIENCE:.0f} s, asked for {what}: {urls}: {reason}. "
+                    f"The schema registry did not answer within {PATIENCE:g} s, asked for {what}: {urls}: {reason}. "
                     "Is it running, and is the option 'url' right?"
                 )
             if asked % len(self._urls) == 0:  # all have been asked: nothing to wait for but time

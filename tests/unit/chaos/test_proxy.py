@@ -13,6 +13,8 @@ import pytest
 from kafka_sql.embedded.wire import HOST, free_ports
 from tests.proxy import Network
 
+pytestmark = pytest.mark.large  # it waits for what takes its time
+
 
 class Echo(socketserver.BaseRequestHandler):
     """Says what it hears."""

@@ -104,6 +104,7 @@ def test_a_set_that_is_not_the_locked_one_is_thrown_away(machine: Machine, scrip
     assert machine.leftovers() == []
 
 
+@pytest.mark.large
 def test_two_processes_at_once_download_once(machine: Machine) -> None:
     java = machine.ivy(f"sleep 0.5; {GOOD}")
     program = (

@@ -13,6 +13,8 @@ from kafka_sql.embedded.node import Node, await_ready
 from kafka_sql.embedded.wire import free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
+pytestmark = pytest.mark.large  # a process for each test
+
 
 def node(folder: Path, *command: str) -> Node:
     return Node(1, free_ports(1)[0], "cluster", folder, list(command), None)

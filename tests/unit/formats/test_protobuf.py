@@ -88,6 +88,7 @@ def library(kind: Any, payload: bytes) -> Message | None:
     return one if one.IsInitialized() else None
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", KINDS)
 def test_messages_in_pieces_and_in_error(name: str) -> None:
     """Two messages one behind the other are one that is merged; cut and changed bytes fail where the library fails."""
