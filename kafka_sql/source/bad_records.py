@@ -15,7 +15,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.dead_letters import DeadLetters, dead_letters
+from kafka_sql.source.dead_letters import write_dead_letters
 from kafka_sql.source.told import tell
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -28,13 +28,17 @@ class BadRecords:
 
     _definition: Definition
     _split: Split
-    _letters: DeadLetters | None = None
     _count: int = field(default=0)
 
     @property
     def wants_records(self) -> bool:
         """Whether it needs the whole records: keys, timestamps and headers, too."""
-        return self._letters is not None
+        return self._target is not None
+
+    @property
+    def _target(self) -> str | None:
+        """The topic of dead letters."""
+        return self._definition.options.get(opt.ERROR_TARGET)
 
     def take(self, records: Records, bad: list[DecodeError]) -> None:
         """Tell of them, or write them into their topic; returns when they are safe there.
@@ -42,20 +46,22 @@ class BadRecords:
         Raises:
             BrokerError: they could not be written.
         """
-        mode = self._definition.options[opt.ERROR_HANDLING]
-        if mode == opt.LOG and self._letters is None:
+        if not bad:
+            return
+        target = self._target
+        if target is not None:
+            dead = records.take(np.array([e.row for e in bad], np.int64))
+            write_dead_letters(self._definition, target, dead, bad, self._split)
+        elif self._definition.options[opt.ERROR_HANDLING] == opt.LOG:
             for error in bad[: max(0, _TOLD - self._count)]:
                 _LOG.warning("table '%s': left out: %s", self._definition.name, error, extra=self._facts())
-        if self._letters is not None:
-            self._letters.write(records.take(np.array([e.row for e in bad], np.int64)), bad, self._split)
         self._count += len(bad)
-        if bad and not self._definition.tells_errors:
-            tell(self._definition.listener, len(bad), dead=self._letters is not None)
+        if not self._definition.tells_errors:
+            tell(self._definition.listener, len(bad), dead=target is not None)
 
     def finish(self) -> None:
         """Say how many there were."""
         if self._count and not self._definition.tells_errors:
-            target = self._definition.options.get(opt.ERROR_TARGET)
             _LOG.warning(
                 "table '%s': %d records of %s[%d] from offset %d to %d could not be read and were %s",
                 self._definition.name,
@@ -64,7 +70,7 @@ class BadRecords:
                 self._split.partition,
                 self._split.start,
                 self._split.stop,
-                f"written to '{target}'" if target is not None else "left out",
+                f"written to '{self._target}'" if self._target is not None else "left out",
                 extra={**self._facts(), "offset": self._split.start},
             )
 
@@ -79,7 +85,6 @@ def handling(definition: Definition, split: Split) -> Iterator[BadRecords | None
     if definition.options[opt.ERROR_HANDLING] == opt.FAIL and not definition.tells_errors:
         yield None
         return
-    with dead_letters(definition) as letters:
-        handler = BadRecords(definition, split, letters)
-        yield handler
-        handler.finish()
+    handler = BadRecords(definition, split)
+    yield handler
+    handler.finish()

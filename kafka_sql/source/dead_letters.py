@@ -5,8 +5,7 @@ The headers' names follow those of Kafka Connect's dead letter queues (KIP-298).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -15,55 +14,39 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.metadata import LIST
-from kafka_sql.kafka.producer import Producer
 from kafka_sql.kafka.producers import kept_producer
 from kafka_sql.kafka.record import Records
 from kafka_sql.kafka.split import Split
-from kafka_sql.options import connector as opt
 
 PREFIX: Final = "__kafka_sql.errors."
 
 
-class DeadLetters:
-    """A topic for records that cannot be read."""
+def write_dead_letters(
+    definition: Definition, target: str, records: Records, errors: Sequence[DecodeError], split: Split
+) -> None:
+    """Write records into a topic; returns when the brokers have them, so that none is lost if the task ends here.
 
-    def __init__(self, producer: Producer) -> None:
-        """Write by a producer that is open."""
-        self._producer = producer
+    Args:
+        target: the topic.
+        records: with keys, timestamps and headers.
+        errors: as many.
 
-    def write(self, records: Records, errors: Sequence[DecodeError], split: Split) -> None:
-        """Write records; returns when the brokers have them, so that none is lost if the task ends here.
-
-        Args:
-            records: with keys, timestamps and headers.
-            errors: as many.
-
-        Raises:
-            BrokerError: they could not be written.
-        """
-        assert records.timestamps is not None
-        assert records.headers is not None
-        headers = [
-            [*own, *_said(error, split, int(offset), int(time))]
-            for own, error, offset, time in zip(
-                records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
-            )
-        ]
-        # -1 is a record without a timestamp, which gets the time of writing
-        times = np.maximum(records.timestamps, 0)
-        self._producer.produce(records.values, records.keys, times, pa.array(headers, LIST))
-        self._producer.flush()
-
-
-@contextmanager
-def dead_letters(definition: Definition) -> Iterator[DeadLetters | None]:
-    """The table's dead letters for the time of a ``with`` block; None where it names no topic for them."""
-    target = definition.options.get(opt.ERROR_TARGET)
-    if target is None:
-        yield None
-        return
+    Raises:
+        BrokerError: they could not be written.
+    """
+    assert records.timestamps is not None
+    assert records.headers is not None
+    headers = [
+        [*own, *_said(error, split, int(offset), int(time))]
+        for own, error, offset, time in zip(
+            records.headers.to_pylist(), errors, records.offsets, records.timestamps, strict=True
+        )
+    ]
+    # -1 is a record without a timestamp, which gets the time of writing
+    times = np.maximum(records.timestamps, 0)
     with kept_producer(definition.client, target, definition.name) as producer:
-        yield DeadLetters(producer)
+        producer.produce(records.values, records.keys, times, pa.array(headers, LIST))
+        producer.flush()
 
 
 def _said(error: DecodeError, split: Split, offset: int, time: int) -> list[dict[str, object]]:
