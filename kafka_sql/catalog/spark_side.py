@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.apart import apart
 from kafka_sql.catalog.entry import Entry, Name, create_source, create_view, dotted
 from kafka_sql.catalog.lasting import Lasting
+from kafka_sql.catalog.literals import pattern, string
 from kafka_sql.catalog.occupants import occupants
 from kafka_sql.catalog.provider import KafkaTable
 from kafka_sql.catalog.register import register
@@ -74,6 +75,14 @@ class SparkSide:
         if found is not None and found.owner is not None and found.provider == entry.provider:
             self.plain(f"DROP TABLE IF EXISTS {entry.source}")
         self._lasting.leave(entry.place)
+
+    def has_temporary_view(self, name: str) -> bool:
+        """Whether the session has a temporary view of a name, ours or another."""
+        session = self._spark.__dict__.get("_jsparkSession")
+        if session is not None:  # a statement that lists views takes as long as planning an INSERT
+            return bool(session.sessionState().catalog().getTempView(name).isDefined())
+        views = self.plain(f"SHOW VIEWS LIKE {string(pattern(name))}").collect()
+        return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
     def database(self) -> str:
         """The current database.

@@ -69,6 +69,10 @@ class Tables:
         """Spark's own ``sql()``, for a statement of ours."""
         return self._spark_side.plain
 
+    def is_hidden(self, name: str) -> bool:
+        """Whether a temporary view of Spark's hides the lasting tables of a name."""
+        return self._spark_side.has_temporary_view(name)
+
     def attach(self, folder: Folder) -> None:
         """Keep the lasting tables in a folder, and have those that it holds.
 

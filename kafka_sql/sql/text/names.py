@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafka_sql.catalog.literals import pattern, string
 from kafka_sql.catalog.tables import Entry, Tables
 
 
@@ -26,7 +25,7 @@ def meant(tables: Tables, name: tuple[str, ...]) -> Entry | None:
     entry = tables.find(plain_name(name)) if tables else None
     if entry is None or len(name) > 1 or entry.table.temporary:
         return entry
-    return None if _is_temporary_view(tables, name[0]) else entry
+    return None if tables.is_hidden(name[0]) else entry
 
 
 def declared(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | None:
@@ -38,8 +37,3 @@ def declared(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | 
         return None
     database = tables.plain("SELECT current_database()").collect()[0][0]
     return tables.find((database, *name))
-
-
-def _is_temporary_view(tables: Tables, name: str) -> bool:
-    views = tables.plain(f"SHOW VIEWS LIKE {string(pattern(name))}").collect()
-    return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
