@@ -143,6 +143,10 @@ class Admin:
         """A leader has answered: addresses and rights are right, and a silence is a fault that may pass."""
         self.wait = max(self.wait, self._wait_at_work)
 
+    def doubt(self) -> None:
+        """The opposite: some time has passed since."""
+        self.wait = self.request
+
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
         """Kafka's exceptions in the block as ours, with the address, the time waited and the cause.

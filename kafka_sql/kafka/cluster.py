@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from functools import partial
+from typing import Final
 
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
@@ -16,6 +18,9 @@ from kafka_sql.kafka.admin import Admin
 from kafka_sql.kafka.client import patience_at_work
 from kafka_sql.kafka.offsets import EARLIEST, LATEST, Offsets, Position, Question, ask_newest, at_time, newest
 from kafka_sql.kafka.renewal import Renewal
+
+_NEW_TOPIC: Final = 0.3  # seconds for brokers to hear of a topic
+_LOOK: Final = 0.03
 
 __all__ = ["Cluster", "Offsets", "Position"]
 
@@ -40,6 +45,10 @@ class Cluster:
     def admin(self) -> Admin:
         """The client for other questions, with the login as it is now."""
         return self._renewal.admin()
+
+    def doubt(self) -> None:
+        """Be as impatient again as before the first answer."""
+        self.admin().doubt()
 
     def topics(self) -> Mapping[str, TopicMetadata]:
         """All topics by name.
@@ -67,7 +76,7 @@ class Cluster:
             AuthorizationError: the user may not see a topic.
             BrokerUnreachableError: no answer in time.
         """
-        known = self.topics() if existing is None else existing
+        known = self._listed(topics) if existing is None else existing
         for topic in topics:
             if topic not in known:
                 raise absence(self.admin(), topic, known)
@@ -75,6 +84,15 @@ class Cluster:
             if error is not None:
                 raise BrokerError(f"Topic '{topic}' cannot be read on {self.admin().servers}: {error.str()}.")
         return sorted((t, p) for t in topics for p in known[t].partitions)
+
+    def _listed(self, topics: tuple[str, ...]) -> Mapping[str, TopicMetadata]:
+        """All topics; where some of these are missing, a moment later: not all brokers know of a new one at once."""
+        deadline = time.monotonic() + _NEW_TOPIC
+        while True:
+            known = self.topics()
+            if known.keys() >= set(topics) or time.monotonic() > deadline:
+                return known
+            time.sleep(_LOOK)  # nobody tells when a broker has heard of it
 
     def earliest(self, positions: Collection[Position]) -> Offsets:
         """The first offset that each partition still holds."""

@@ -97,6 +97,9 @@ class _Consumer:
         library.assign(self.handle.pointer, None)
         return True
 
+    def renew(self) -> None:
+        self.handle.forget()
+
 
 def _made(config: Mapping[str, str], stack: ExitStack) -> _Consumer:
     handle = stack.enter_context(open_handle(library.CONSUMER, config))

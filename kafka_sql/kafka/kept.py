@@ -11,21 +11,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Generic, Protocol, TypeVar
 
-from kafka_sql.kafka.client import Handle
 from kafka_sql.kafka.properties import login
 
 _IDLE_SECONDS: Final = 30.0  # what lies between may forget a connection that is idle for longer
 
 
 class _Client(Protocol):
-    @property
-    def handle(self) -> Handle: ...
-
     def rested(self) -> bool:
         """Whether it is as new, after a use without an error."""
 
+    def renew(self) -> None:
+        """Forget what was heard while it was idle, and before."""
+
 
 C = TypeVar("C", bound=_Client)
+_PARENTS: Final[list[object]] = []  # clients of the process that this one was forked off
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Kept(Generic[C]):
         self._idle: list[_Idle[C]] = []  # one at most
         self._lock = threading.Lock()
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._idle.clear)  # its threads are the parent's
+        os.register_at_fork(after_in_child=self._disown)
 
     @contextmanager
     def use(self, config: Mapping[str, str]) -> Iterator[C]:
@@ -84,6 +84,11 @@ class Kept(Generic[C]):
         while self._idle:
             self._idle.pop().end.close()
 
+    def _disown(self) -> None:
+        """In a child: a client's threads are the parent's, and to end it would wait for them for ever."""
+        _PARENTS.extend(self._idle)
+        self._idle.clear()
+
     def _new(self, settings: tuple[object, ...], config: Mapping[str, str]) -> _Idle[C]:
         with ExitStack() as stack:
             return _Idle(settings, self._make(config, stack), stack.pop_all())
@@ -96,7 +101,7 @@ class Kept(Generic[C]):
         if one.settings != settings or time.monotonic() - one.since > _IDLE_SECONDS:
             one.end.close()
             return None
-        one.client.handle.forget()
+        one.client.renew()
         return one
 
     def _put(self, one: _Idle[C]) -> None:

@@ -26,6 +26,9 @@ class _Client:
         library.poll(self.handle.pointer, 0)
         return not self.failures and not library.queue_length(self.handle.pointer)
 
+    def renew(self) -> None:
+        self.handle.forget()
+
 
 @contextmanager
 def open_producer(config: Mapping[str, str], topic: str | None = None, table: str | None = None) -> Iterator[Producer]:

@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.cluster import Cluster
+from kafka_sql.kafka.clusters import kept_cluster
 from kafka_sql.kafka.topics import TopicSettings, ensure_topics
 from kafka_sql.options import connector as opt
 
@@ -25,18 +25,18 @@ def check_topics_exist(definition: Definition) -> None:
         TopicMismatchError: one is otherwise than the table says.
         BrokerError: the cluster does not answer, or refuses.
     """
-    cluster = Cluster(definition.client)
     topics = opt.topics(definition.options) or ()
-    if definition.options[opt.TOPIC_CREATE]:
-        settings = topic_settings(definition)
-        key = (definition.client["bootstrap.servers"], *topics, repr(settings))
-        if key not in _ensured:
-            new = _UPSERT_CONFIG if definition.upsert else {}
-            for topic in ensure_topics(cluster, topics, settings, definition.name, new):
-                facts = {"table": definition.name, "topic": topic}
-                _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=facts)
-            _ensured.add(key)
-    cluster.partitions(topics)
+    with kept_cluster(definition.client) as cluster:
+        if definition.options[opt.TOPIC_CREATE]:
+            settings = topic_settings(definition)
+            key = (definition.client["bootstrap.servers"], *topics, repr(settings))
+            if key not in _ensured:
+                new = _UPSERT_CONFIG if definition.upsert else {}
+                for topic in ensure_topics(cluster, topics, settings, definition.name, new):
+                    facts = {"table": definition.name, "topic": topic}
+                    _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=facts)
+                _ensured.add(key)
+        cluster.partitions(topics)
 
 
 def topic_settings(definition: Definition) -> TopicSettings:

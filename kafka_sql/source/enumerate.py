@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.cluster import Cluster, Offsets, Position
+from kafka_sql.kafka.clusters import kept_cluster
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.bounds import stop_offsets
@@ -21,11 +22,11 @@ def snapshot(definition: Definition) -> list[Split]:
     Raises:
         BrokerError: the cluster, a topic or a position cannot be had.
     """
-    cluster = Cluster(definition.client)
-    positions = partitions(definition, cluster)
-    starts, stops = batch_range(definition, cluster, positions)
-    bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
-    ends = cluster.latest(positions) if bounded else stops
+    with kept_cluster(definition.client) as cluster:
+        positions = partitions(definition, cluster)
+        starts, stops = batch_range(definition, cluster, positions)
+        bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
+        ends = cluster.latest(positions) if bounded else stops
     return [replace(split, waits=split.stop > ends[split.topic, split.partition]) for split in splits(starts, stops)]
 
 

@@ -1,7 +1,8 @@
-"""One consumer and one producer for the tasks of a worker, one after another."""
+"""One consumer and one producer for the tasks of a worker, one after another; one client for a planner's statements."""
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import time
@@ -13,8 +14,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from kafka_sql.errors import DeliveryError, OffsetError
-from kafka_sql.kafka import consumer, kept, producers
+from kafka_sql.errors import DeliveryError, OffsetError, TopicNotFoundError
+from kafka_sql.kafka import clusters, consumer, kept, producers
+from kafka_sql.kafka.clusters import kept_cluster
 from kafka_sql.kafka.consumer import fetch
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.producers import kept_producer
@@ -50,6 +52,13 @@ def producing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
     producers._KEPT.close()
     yield Made(producers._KEPT, monkeypatch)
     producers._KEPT.close()
+
+
+@pytest.fixture
+def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    clusters._KEPT.close()
+    yield Made(clusters._KEPT, monkeypatch)
+    clusters._KEPT.close()
 
 
 @pytest.fixture
@@ -178,3 +187,52 @@ def test_a_kept_producer_and_a_topic_that_is_made_anew(topics: Topics, producing
     write(config, topic, b"b", b"c")
     assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
     assert producing.count == 1
+
+
+def ends(topics: Topics, topic: str) -> dict[int, int]:
+    with kept_cluster(topics.client()) as cluster:
+        return {p: offset for (_, p), offset in cluster.latest(cluster.partitions((topic,))).items()}
+
+
+def test_one_client_for_many_plans_sees_what_has_changed(topics: Topics, planning: Made) -> None:
+    topic = topics.create(2)
+    assert ends(topics, topic) == {0: 0, 1: 0}
+    topics.put(topic, b"x", partition=1)
+    assert ends(topics, topic) == {0: 0, 1: 1}
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap})
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    assert ends(topics, topic) == {0: 0, 1: 1, 2: 0}
+    admin.delete_topics([topic])[topic].result(60)
+    topics.create_named(topic, 1)
+    assert ends(topics, topic) == {0: 0}
+    assert planning.count == 1
+
+
+def test_a_plan_that_fails_takes_its_client_with_it(topics: Topics, topic: str, planning: Made) -> None:
+    with kept_cluster(topics.client()) as cluster:
+        cluster.latest(cluster.partitions((topic,)))
+    with pytest.raises(TopicNotFoundError), kept_cluster(topics.client()) as cluster:
+        cluster.partitions(("no-such-topic",))
+    assert ends(topics, topic) == dict.fromkeys(range(_PARTITIONS), _RECORDS)
+    assert planning.count == 2
+
+
+def test_a_kept_client_is_as_impatient_as_a_new_one(topics: Topics, topic: str) -> None:
+    """A cluster that has answered is waited for; a statement that comes later has not been answered."""
+    with kept_cluster(topics.client()) as cluster:
+        new = cluster.admin().wait
+        cluster.latest(cluster.partitions((topic,)))
+        assert cluster.admin().wait > new
+    with kept_cluster(topics.client()) as cluster:
+        assert cluster.admin().wait == new
+
+
+def test_a_process_that_is_forked_off_ends(topics: Topics, topic: str, planning: Made) -> None:
+    """A client's threads stay with the parent: a child that ended the client would wait for them for ever."""
+    ends(topics, topic)
+    child = os.fork()
+    if not child:
+        os._exit(0 if not clusters._KEPT._idle else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    ends(topics, topic)
+    assert planning.count == 1
