@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
@@ -86,7 +87,9 @@ class Network:
 
     async def _listen(self, port: int, target: int) -> None:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self._connected(reader, writer, target)
+            # at the network's end: asyncio asks each of these for its exception, which a cancelled one does not have
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._connected(reader, writer, target)
 
         self._servers.append(await asyncio.start_server(connected, HOST, port))
 
