@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -62,10 +63,10 @@ def table_of(declaration: Declaration) -> Table:
     options = _options(declaration)
     key = _primary_key(declaration)
     _check_names(declaration)
-    scope = {c.name: c.type for c in declaration.columns if c.type is not None}
+    scope = {c.name: _in_key(c.type) if c.name in key else c.type for c in declaration.columns if c.type is not None}
     try:
         watermark = _watermark(declaration, scope)
-        columns = tuple(_column(c, scope, key, watermark) for c in declaration.columns)
+        columns = tuple(_column(c, scope, watermark) for c in declaration.columns)
     except RecursionError:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_DEEPEST}.") from None
     return Table(
@@ -186,6 +187,11 @@ def _primary_key(declaration: Declaration) -> tuple[str, ...]:
     return key.columns
 
 
+def _in_key(type: FlinkType) -> FlinkType:
+    """The type of a column of the primary key, which holds no nulls."""
+    return replace(type, nullable=False)
+
+
 def _shown(key: KeyDeclaration) -> str:
     return f"PRIMARY KEY ({', '.join(key.columns)})"
 
@@ -235,9 +241,7 @@ def _is_column(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name == name
 
 
-def _column(
-    declared: ColumnDeclaration, scope: Mapping[str, FlinkType], key: Iterable[str], watermark: Watermark | None
-) -> Column:
+def _column(declared: ColumnDeclaration, scope: Mapping[str, FlinkType], watermark: Watermark | None) -> Column:
     marked = watermark is not None and watermark.column == declared.name
     if declared.expression is not None:
         sql = translate(declared.expression, declared.name, scope).sql
@@ -250,7 +254,7 @@ def _column(
         name=declared.name,
         type="TIMESTAMP" if marked else type,  # Spark refuses watermarks on TIMESTAMP_NTZ
         declared=declared.text,
-        nullable=declared.type.nullable and declared.name not in key,
+        nullable=scope[declared.name].nullable,
         comment=declared.comment,
         metadata=declared.metadata,
         virtual=declared.virtual,

@@ -77,6 +77,13 @@ def test_what_is_shown_declares_an_equal_table(sql: str) -> None:
     assert show_create(again) == show_create(table)
 
 
+def test_a_column_of_the_key_is_computed_with_as_one_that_is_never_null() -> None:
+    text = "CREATE TABLE t (a BIGINT{}, b AS a * 2, PRIMARY KEY (a) NOT ENFORCED) WITH ('k' = 'v')"
+    table = parse_create(text.format(""))
+    assert table == parse_create(text.format(" NOT NULL"))
+    assert parse_create(show_create(table)) == table
+
+
 def test_canonical_text() -> None:
     table = parse_create(
         "create temporary table if not exists db.t (id int primary key not enforced comment 'it''s',"
