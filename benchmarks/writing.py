@@ -22,16 +22,22 @@ _NAMES = count(1)
 
 
 def write(
-    contest: str, topic: Topic, ways: Sequence[tuple[str, Station, Mapping[str, str]]], cluster: Cluster, runs: int
+    contest: str,
+    topic: Topic,
+    ways: Sequence[tuple[str, Station, Mapping[str, str]]],
+    cluster: Cluster,
+    runs: int,
+    warm_ups: int = 2,
 ) -> Iterator[Result]:
     """Each way writes the same rows into new topics.
 
     Args:
         ways: a name, who writes, and the table's options of delivery.
+        warm_ups: runs of each before, which do not count.
     """
     (judge,) = {station for _, station, _ in ways if station.name == OURS}
     peers = {name: _insert(station, topic, options, cluster, judge) for name, station, options in ways}
-    yield from compete("write", contest, peers, topic.records, runs, warm_ups=2)
+    yield from compete("write", contest, peers, topic.records, runs, warm_ups)
 
 
 def _insert(station: Station, like: Topic, options: Mapping[str, str], cluster: Cluster, judge: Station) -> Run:
