@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
 
 profiles()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let PySpark 4.1 leave its sockets to the garbage collector; later versions close them."""
+    if version("pyspark").startswith("4.1."):
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 def pytest_report_header() -> str:

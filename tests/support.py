@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from typing import Any
 
@@ -80,7 +81,10 @@ class Topics:
         assert producer.flush(30) == 0
 
     def take(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
-        """All records of a topic by Kafka's own client, sorted by place; fails unless there are ``expected``."""
+        """All records of a topic by Kafka's own client, sorted by place; fails unless there are ``expected``.
+
+        Those of a transaction may be seen a moment after its commit was answered: what is missing is waited for.
+        """
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -93,9 +97,12 @@ class Topics:
         consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
         found: list[Message] = []
         ended: set[int | None] = set()
-        while len(ended) < partitions:
-            message = consumer.poll(30)
-            assert message is not None, f"{topic}: no end of the partition within 30 s"
+        deadline = time.monotonic() + 30
+        while len(ended) < partitions or (len(found) < expected and time.monotonic() < deadline):
+            message = consumer.poll(max(deadline - time.monotonic(), 0.1))
+            assert message is not None or ended, f"{topic}: no end of a partition within 30 s"
+            if message is None:
+                break
             error = message.error()
             if error is None:
                 found.append(message)
