@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -17,6 +17,7 @@ from kafka_sql.errors import BrokerError, BrokerUnreachableError, SchemaRegistry
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.kafka import producers
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader, uvarint
 from kafka_sql.kafka.protocol.connection import Connection
@@ -117,6 +118,15 @@ def test_an_answer_that_comes_in_pieces_is_one() -> None:
         assert connection.versions == {18: 3}
         assert connection._socket.gettimeout() == 60
         connection.close()
+
+
+def test_a_new_producer_waits_only_so_long_for_brokers_that_say_nothing() -> None:
+    """What is written by it says why it fails."""
+    with server(silent) as address, ExitStack() as stack:
+        made = producers._made(config(address), stack)
+        began = time.monotonic()
+        producers.await_answer(made.handle, 0.2)
+        assert 0.2 <= time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("address", [("127.0.0.1", 70000), ("127.0.0.1", -1), ("a" * 64 + ".x", 9092), ("a\0b", 9092)])

@@ -32,6 +32,10 @@ def test_numbers_of_varying_length(value: int) -> None:
     assert Reader(codec.uvarint(value)).uvarint() == value
 
 
+def test_a_text_that_is_null() -> None:
+    assert Reader(codec.string(None)).string() is None
+
+
 @given(st.text(max_size=300))
 def test_texts(text: str) -> None:
     assert Reader(codec.string(text)).string() == text
