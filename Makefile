@@ -48,7 +48,7 @@ test-unit: java $(INSTALLED) ## The tests that need no broker, with few examples
 test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, started for them
 	$(PY) -m pytest $(PARALLEL) -m "not long" tests/integration
 
-chaos: java $(INSTALLED) ## All scenarios of docs/reliability.md, and a table of what readers saw: some two hours
+chaos: java $(INSTALLED) ## All scenarios of docs/reliability.md, and a table of what readers saw: two to three hours
 	$(PY) -m tests.chaos
 
 bench: java $(INSTALLED) ## This project beside Spark's own Kafka source and sink and Flink SQL; some 40 minutes

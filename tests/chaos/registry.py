@@ -49,7 +49,7 @@ SCENARIOS = (
     Scenario("s10_retention", "retention overtakes the reader"),
     Scenario("s11_control_records", "aborted transactions, control records, compaction"),
     Scenario("s12_topic_recreated", "source deleted or recreated"),
-    Scenario("s13_partitions_added", "partitions 3 to 12, a new topic of a pattern"),
+    Scenario("s13_partitions_added", "partitions 3 to 12, of source and sink, a new topic"),
     Scenario("s14_registry", "registry down, 401, slow, unknown id", sample=0),
     Scenario("s15_refused", "certificates, passwords, rights", sample=0),
     Scenario("s16_full_queue", "full queues, records of 10 MB, null keys"),
