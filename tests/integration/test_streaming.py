@@ -214,7 +214,9 @@ def test_a_recreated_topic_is_an_error_and_not_a_jump_back(spark: Any, streaming
     topics.create_named(source)
     topics.put(source, b'{"a": 3}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
-    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*it ends at 1\. The topic was deleted or recreated"):
+    # PySpark 4.1 plans the last batch once more, where the topic's id tells
+    told = r"(it ends at 1|the topic has another id)\. The topic was deleted or recreated"
+    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*{told}"):
         query.processAllAvailable()
     assert numbers(topics, target, 2) == [1, 2]
 
