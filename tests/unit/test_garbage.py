@@ -19,8 +19,9 @@ def thawed() -> Iterator[None]:
 
 
 def test_a_program_is_left_alone() -> None:
+    before = gc.get_freeze_count()  # Python 3.12 begins with some hundreds
     garbage.freeze_modules()
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() == before
 
 
 def test_a_worker_is_frozen_again_where_it_has_loaded_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
@@ -26,10 +27,34 @@ def compact(value: Any, decimals: bool = False) -> str:
         decimals: numbers with a fraction are BigDecimals without trailing zeros (as Flink reads them for a table with
             a DECIMAL column) and not doubles.
     """
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{quoted(k)}:{compact(v, decimals)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(compact(v, decimals) for v in value) + "]"
+    text: list[str] = []
+    ahead = [value]  # what is still to be written, the next at the end: Python 3.12 does not go down a thousand levels
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, dict):
+            parts = [part for k, v in one.items() for part in (_Written(f",{quoted(k)}:"), v)]
+            ahead += _between("{", parts, "}")
+        elif isinstance(one, list):
+            ahead += _between("[", [part for v in one for part in (_Written(","), v)], "]")
+        else:
+            text.append(one.text if isinstance(one, _Written) else _scalar(one, decimals))
+    return "".join(text)
+
+
+@dataclass(frozen=True)
+class _Written:
+    text: str
+
+
+def _between(opening: str, parts: list[Any], closing: str) -> list[Any]:
+    """The parts in reverse order, the first without its comma."""
+    if parts:
+        parts[0] = _Written(opening + parts[0].text[1:])
+        return [_Written(closing), *reversed(parts)]
+    return [_Written(opening + closing)]
+
+
+def _scalar(value: Any, decimals: bool) -> str:
     if isinstance(value, Integral):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Fractional):
