@@ -46,10 +46,6 @@ class Cluster:
         """The client for other questions, with the login as it is now."""
         return self._renewal.admin()
 
-    def doubt(self) -> None:
-        """Be as impatient again as before the first answer."""
-        self.admin().doubt()
-
     def topics(self) -> Mapping[str, TopicMetadata]:
         """All topics by name.
 

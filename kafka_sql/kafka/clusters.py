@@ -22,7 +22,7 @@ class _Client:
         return True
 
     def renew(self) -> None:
-        self.cluster.doubt()
+        self.cluster.admin().doubt()
 
 
 @contextmanager

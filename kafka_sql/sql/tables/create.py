@@ -63,7 +63,12 @@ def table_of(declaration: Declaration) -> Table:
     options = _options(declaration)
     key = _primary_key(declaration)
     _check_names(declaration)
-    scope = {c.name: _in_key(c.type) if c.name in key else c.type for c in declaration.columns if c.type is not None}
+    # a column of the primary key holds no nulls
+    scope = {
+        c.name: replace(c.type, nullable=c.type.nullable and c.name not in key)
+        for c in declaration.columns
+        if c.type is not None
+    }
     try:
         watermark = _watermark(declaration, scope)
         columns = tuple(_column(c, scope, watermark) for c in declaration.columns)
@@ -185,11 +190,6 @@ def _primary_key(declaration: Declaration) -> tuple[str, ...]:
         if key.columns.count(name) > 1:
             raise SchemaError(f"{_shown(key)}: column '{name}' is named more than once.")
     return key.columns
-
-
-def _in_key(type: FlinkType) -> FlinkType:
-    """The type of a column of the primary key, which holds no nulls."""
-    return replace(type, nullable=False)
 
 
 def _shown(key: KeyDeclaration) -> str:
