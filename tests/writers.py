@@ -43,6 +43,7 @@ class Sink:
     folder: Path
     topic: str = ""
     prefix: str = dataclasses.field(default_factory=lambda: f"p-{uuid.uuid4().hex[:6]}")
+    size: int = ROWS  # of a batch
     used: list[Any] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,7 +52,8 @@ class Sink:
     def driver(self, prefix: str | None = None, timeout: int = 60_000, folder: Path | None = None) -> Engine:
         """A new life of the query."""
         sink = table(self.topics.bootstrap, self.topic, prefix or self.prefix)
-        engine = Engine(sink, folder or self.folder, uuid.uuid4().hex, self.folder.name + self.topic, timeout)
+        query = self.folder.name + self.topic
+        engine = Engine(sink, folder or self.folder, uuid.uuid4().hex, query, timeout, self.size)
         self.used.append(engine)
         return engine
 
@@ -91,8 +93,8 @@ class Sink:
             time.sleep(0.1)
 
 
-def rows(batches: int) -> list[int]:
-    return list(range(batches * ROWS))
+def rows(batches: int, size: int = ROWS) -> list[int]:
+    return list(range(batches * size))
 
 
 def dies_after_the_decision(monkeypatch: pytest.MonkeyPatch, engine: Engine, tasks: int) -> None:

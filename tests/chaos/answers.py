@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.chaos.outcome import Outcome
 from tests.kills.spark import KEYS
 
-CLOSING: Final = 10**7  # seconds ahead of all numbers: rows that end the windows before them
+CLOSING: Final = 10**7  # ahead of all numbers: rows that end the windows before them
 
 Rows = Sequence[dict[str, Any]]
 

@@ -57,6 +57,6 @@ def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
 @pytest.mark.parametrize("question", spark.QUESTIONS)
 @pytest.mark.parametrize(("master", "lives"), [("local[2,8]", 12), ("local-cluster[2,1,1024]", 6)])
 def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path, master: str, lives: int, question: str) -> None:
-    outcome = s02_workers_killed.lives(tmp_path, master, lives, question, random.Random(1))
+    outcome = s02_workers_killed.lives(tmp_path, master, lives, 1000, question, random.Random(1))
     assert outcome.right, outcome
     assert outcome.repetitions >= 2 * lives

@@ -19,7 +19,6 @@ from kafka_sql.sink.transactions import committer, settle
 from kafka_sql.sink.transactions.names import task_prefix
 from kafka_sql.sink.transactions.records import decisions
 from kafka_sql.sink.transactions.tools import abort_transactions, commit_transactions
-from tests.kills.engine import ROWS
 from tests.writers import (
     SHORT,
     Sink,
@@ -51,7 +50,7 @@ def test_a_transaction_that_timed_out_before_the_decision(sink: Sink) -> None:
     assert re.search(r"2 are no longer open .* (Prepare|Complete)Abort.*transaction.timeout.ms", str(e.value))
     assert sink.numbers(0) == []
     sink.driver().batch(tasks=2)
-    assert sink.numbers(ROWS) == rows(1)
+    assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
 def test_a_decided_batch_that_timed_out_as_a_whole_is_written_again(
@@ -60,7 +59,7 @@ def test_a_decided_batch_that_timed_out_as_a_whole_is_written_again(
     hurried(sink, lambda driver: dies_after_the_decision(monkeypatch, driver, 2))
     sink.await_timeout()
     sink.driver().batch(tasks=3)
-    assert sink.numbers(ROWS) == rows(1)
+    assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
 def times_out_in_part(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -87,15 +86,15 @@ def test_what_timed_out_after_the_decision_stops_the_query_and_is_filled_in(
     assert f"'{task_prefix(sink.prefix)}" in message
     assert "Start the query again" in message
     before = len(sink.topics.take(sink.topic, message_rows(sink), 3, **{"isolation.level": "read_committed"}))
-    assert f"Missing are {ROWS - before} rows of 2 transactions" in message
+    assert f"Missing are {sink.size - before} rows of 2 transactions" in message
     sink.driver().batch(tasks=3)
-    assert sink.numbers(ROWS) == rows(1)
+    assert sink.numbers(sink.size) == rows(1, sink.size)
     assert sink.open() == []
 
 
 def message_rows(sink: Sink) -> int:
     """How many rows the first of three tasks has."""
-    return sum(a % 7 % 3 == 0 for a in range(ROWS))
+    return sum(a % 7 % 3 == 0 for a in range(sink.size))
 
 
 def test_a_gap_that_a_replay_cannot_fill_stops_the_query_until_somebody_says(
@@ -110,14 +109,14 @@ def test_a_gap_that_a_replay_cannot_fill_stops_the_query_until_somebody_says(
     driver = sink.driver()
     driver.batch(tasks=2)
     driver.batch(tasks=2)
-    assert sink.numbers(message_rows(sink) + ROWS)[-ROWS:] == rows(2)[ROWS:]
+    assert sink.numbers(message_rows(sink) + sink.size)[-sink.size :] == rows(2, sink.size)[sink.size :]
 
 
 def test_a_gap_may_be_written_again_as_a_whole(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     times_out_in_part(sink, monkeypatch)
     abort_transactions(sink.properties, sink.prefix, rewrite=True)
     sink.driver().batch(tasks=2)
-    assert sorted(set(sink.numbers(message_rows(sink) + ROWS))) == rows(1)
+    assert sorted(set(sink.numbers(message_rows(sink) + sink.size))) == rows(1, sink.size)
 
 
 def test_a_doubt_is_settled_by_the_witness(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +133,7 @@ def test_a_doubt_is_settled_by_the_witness(sink: Sink, monkeypatch: pytest.Monke
     client.close()
     assert ([d.partition for d in committed], [d.partition for d in lost]) == ([0], [1])
     sink.driver().batch(tasks=3)
-    assert sink.numbers(ROWS) == rows(1)
+    assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
 def test_a_doubt_without_a_witness_stops_the_query(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,14 +48,17 @@ def table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING",
 class Engine:
     """One life of the query."""
 
-    def __init__(self, sink: Definition, folder: Path, run: str, query: str = "q", timeout: int = 60_000) -> None:
+    def __init__(
+        self, sink: Definition, folder: Path, run: str, query: str = "q", timeout: int = 60_000, size: int = ROWS
+    ) -> None:
         """
         Args:
             folder: the checkpoint.
             run: a name that no life before had.
             timeout: of a transaction, in milliseconds.
+            size: rows of a batch.
         """
-        self.sink, self.folder, self.query, self.timeout = sink, folder, query, timeout
+        self.sink, self.folder, self.query, self.timeout, self.size = sink, folder, query, timeout, size
         self.run = names.short(run)
         self.random = random.Random(run)
         prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
@@ -97,7 +100,7 @@ class Engine:
 
     def plan(self, number: int) -> Any:
         """What the batch after this one is, as JSON's data; None where there is nothing to do."""
-        return {"start": (number + 1) * ROWS, "end": (number + 2) * ROWS}
+        return {"start": (number + 1) * self.size, "end": (number + 2) * self.size}
 
     def rows(self, plan: Any) -> pa.RecordBatch:
         """The rows of a batch."""

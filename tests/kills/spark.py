@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 KEYS: Final = 3
 QUESTIONS: Final = ("copy", "aggregate", "window")  # of spark_query
+SENT: Final = timedelta(seconds=100)
 _EPOCH: Final = datetime(2024, 1, 1)
 
 
@@ -41,10 +42,10 @@ def running(
 
 
 def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
-    """So many more numbers, a second each; the next one."""
+    """So many more numbers, the times of which span ``SENT`` in all; the next number."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for a in range(start, start + count):
-        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + timedelta(seconds=a)).isoformat(" ") + "Z"}
+        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + a * SENT / count).isoformat(" ", "milliseconds") + "Z"}
         producer.produce(topic, json.dumps(row).encode(), partition=a % KEYS)
     assert producer.flush(120) == 0
     return start + count

@@ -15,8 +15,9 @@ from tests.kills import spark
 from tests.support import Topics
 
 _PATIENCE: Final = 400.0  # seconds
-# a watermark of 120 numbers: more than one partition may be ahead of another, less than these two sends of 100
+# a watermark of two minutes: more than one partition may be ahead of another, less than these two sends
 _SENDS: Final = {"window": 2}
+_LEAST: Final = 5  # times that rows are sent to a query, its lives taken together
 _AGAIN: Final = 10  # looks, after which more is sent: a window is written when later rows come
 
 
@@ -25,18 +26,21 @@ def scenario(asked: Asked) -> Outcome:
     outcome, chance = Outcome(), asked.chance()
     masters = ("local[2,8]", "local-cluster[2,1,1024]") if asked.long else ("local[2,8]",)
     questions = spark.QUESTIONS if asked.long else ("window",)
-    count = max(2, asked.repeat // (2 * len(masters) * len(questions)))
+    cases = len(masters) * len(questions)
+    count, rows = max(2, asked.repeat // (2 * cases)), asked.rows // cases
     for master in masters:
         for question in questions:
-            found = lives(asked.folder / f"{question}-{len(master)}", master, count, question, chance)
+            found = lives(asked.folder / f"{question}-{len(master)}", master, count, rows, question, chance)
             asked.log(f"{question} on {master}: {found}")
             outcome += found
     return outcome
 
 
-def lives(folder: Path, master: str, count: int, question: str, chance: random.Random) -> Outcome:
+def lives(folder: Path, master: str, count: int, rows: int, question: str, chance: random.Random) -> Outcome:
     """Drivers in each life; in every second one, what works for it, while it works: workers, or executors with them."""
     folder.mkdir(parents=True, exist_ok=True)
+    sends = _SENDS.get(question, 1)
+    portion = -(-rows // (_LEAST * sends))
     processes = spark.workers if master.startswith("local[") else spark.executors
     with EmbeddedKafka() as kafka:
         bootstrap, topics = kafka.bootstrap_servers, Topics(kafka.bootstrap_servers)
@@ -46,8 +50,8 @@ def lives(folder: Path, master: str, count: int, question: str, chance: random.R
         def more() -> int:
             nonlocal sent
             before = len(spark.committed(bootstrap, target))
-            for _ in range(_SENDS.get(question, 1)):
-                sent = spark.send(bootstrap, source, sent)
+            for _ in range(sends):
+                sent = spark.send(bootstrap, source, sent, portion)
             return before
 
         def progress(before: int, driver: int) -> None:
@@ -77,7 +81,7 @@ def lives(folder: Path, master: str, count: int, question: str, chance: random.R
                 killed += spark.kill([java, python]) // 2
         with spark.running(bootstrap, source, target, folder, master, question):
             if question == "window":
-                spark.send(bootstrap, source, sent + CLOSING)
+                spark.send(bootstrap, source, sent + CLOSING, portion)
             until(lambda: judge(question, spark.committed(bootstrap, target), sent).lost <= 0, "all rows", _PATIENCE)
             time.sleep(2)  # what comes now is too much
             outcome = judge(question, spark.committed(bootstrap, target), sent)

@@ -9,7 +9,6 @@ import pytest
 from kafka_sql.embedded import EmbeddedKafka
 from tests.chaos.outcome import Asked, Outcome
 from tests.integration import test_transaction_timeouts as timeouts
-from tests.kills.engine import ROWS
 from tests.support import Topics
 from tests.writers import Sink
 
@@ -29,11 +28,11 @@ def scenario(asked: Asked) -> Outcome:
     with EmbeddedKafka(properties=IMPATIENT) as kafka:
         topics = Topics(kafka.bootstrap_servers)
         for i in range(asked.repeat):
-            sink = Sink(topics, asked.folder / str(i))
+            sink = Sink(topics, asked.folder / str(i), size=asked.portion)
             try:
                 with pytest.MonkeyPatch.context() as patched:
                     CASES[i % len(CASES)](sink, patched)
             finally:
                 sink.close()
             asked.log(f"{i + 1} timed out")
-    return Outcome(asked.repeat, asked.repeat * ROWS)
+    return Outcome(asked.repeat, asked.repeat * asked.portion)
