@@ -68,15 +68,22 @@ def _check(error: int | None, producer: Producer, transactional_id: str, config:
     code, words = library.error_code(error), library.error_string(error).decode(errors="replace")
     library.error_destroy(error)
     library.poll(producer._handle.pointer, 0)
+    raise not_begun(transactional_id, code, words, config, f" Client: {producer._handle.causes()}.")
+
+
+def not_begun(
+    transactional_id: str, code: int, words: str, config: Mapping[str, str], causes: str = ""
+) -> TransactionError | AuthorizationError | BrokerError:
+    """The error for the code with which a transaction was refused."""
     begun = f"Transaction '{transactional_id}' could not be begun"
     if code == _TIMEOUT_TOO_LARGE:
-        raise TransactionError(
+        return TransactionError(
             f"{begun}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' is more than the "
             "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
         )
     if code == _FORBIDDEN:
-        raise AuthorizationError(
+        return AuthorizationError(
             f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
             "'sink.transactional-id-prefix'."
         )
-    raise BrokerError(f"{begun}: {words}. Client: {producer._handle.causes()}.")
+    return BrokerError(f"{begun}: {words}.{causes}")

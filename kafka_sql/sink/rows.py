@@ -12,13 +12,13 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN
-from kafka_sql.kafka.producer import Producer
-from kafka_sql.kafka.producers import kept_producer
+from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.row_kind import ROW_KIND, taken_back
 from kafka_sql.sink.figures import Figures
-from kafka_sql.sink.metadata import check_topics, converted, milliseconds, single_topic, written_columns
+from kafka_sql.sink.metadata import check_topics, converted, milliseconds, written_columns
 from kafka_sql.sink.partitioner import choose, open_partitioner
+from kafka_sql.sink.producers import AnyProducer, table_producer
 from kafka_sql.sink.upsert import reduced, tombstones
 from kafka_sql.zone import session_zone
 
@@ -30,11 +30,11 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Fig
         EncodeError: a value has no form in the table's format.
         DeliveryError: a record was not acknowledged; or another BrokerError.
     """
-    with kept_producer(definition.client, single_topic(definition), definition.name) as producer:
+    with table_producer(definition) as producer:
         return write_with(producer, definition, batches)
 
 
-def write_with(producer: Producer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> Figures:
+def write_with(producer: AnyProducer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> Figures:
     """The same by an open producer, which may be inside a transaction."""
     rows: RowWriter | None = None
     for batch in reduced(definition, batches):
@@ -67,7 +67,7 @@ class RowWriter:
         _check_parallelism(definition, task)
         self._partitioner = open_partitioner(definition, task)
 
-    def write(self, batch: pa.RecordBatch, producer: Producer) -> None:
+    def write(self, batch: pa.RecordBatch, producer: AnyProducer) -> None:
         """Queue a batch.
 
         Raises:
@@ -87,6 +87,9 @@ class RowWriter:
             target = topics if topics is not None else producer.topic
             assert target is not None
             partitions = choose(self._partitioner, producer.partitions, batch, keys, values, target)
+        if isinstance(producer, DirectProducer):  # the table has no such columns
+            producer.produce(values, keys, partitions)
+            return
         producer.produce(
             values,
             keys,

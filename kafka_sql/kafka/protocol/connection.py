@@ -56,6 +56,7 @@ class Connection:
             BrokerError: it refuses the certificate or the user; trying again will not help.
         """
         self._last, self._largest = 0, int(config.get(_LARGEST, "100000000"))
+        self._client = config.get("client.id", _CLIENT)
         protocol = config.get("security.protocol", "plaintext").lower()
         wait = int(config[CONNECT_TIMEOUT]) / 1000
         self._socket = _connected(address, wait)
@@ -84,19 +85,39 @@ class Connection:
                 were carried out is not known.
         """
         self._socket.sendall(b"".join(self._framed(request) for request in requests))
-        return [self._receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
+        return [self.receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
+
+    def send(self, request: Request, parts: Sequence[bytes] = ()) -> int:
+        """Send a request and what follows its body; the number that ``receive`` takes.
+
+        Raises:
+            OSError: the connection broke; whether it was sent is not known.
+        """
+        size = sum(map(len, parts))
+        if size < _PART:
+            self._socket.sendall(b"".join([self._framed(request, size), *parts]))
+        else:  # not copied once more
+            for part in (self._framed(request, size), *parts):
+                self._socket.sendall(part)
+        return self._last
 
     def close(self) -> None:
         """Close it."""
         self._socket.close()
 
-    def _framed(self, request: Request) -> bytes:
+    def _framed(self, request: Request, more: int = 0) -> bytes:
+        """A request's bytes, which ``more`` bytes follow."""
         self._last += 1
-        header = codec.pack("hhi", request.key, request.version, self._last) + codec.string(_CLIENT)
+        header = codec.pack("hhi", request.key, request.version, self._last) + codec.string(self._client)
         message = header + (codec.NO_TAGS if request.flexible else b"") + request.body
-        return codec.pack("i", len(message)) + message
+        return codec.pack("i", len(message) + more) + message
 
-    def _receive(self, request: Request, number: int) -> Reader:
+    def receive(self, request: Request, number: int) -> Reader:
+        """The response to the oldest request that has none yet.
+
+        Raises:
+            OSError: the connection broke, the answer is not whole within 'socket.timeout.ms', or is none.
+        """
         patience = self._socket.gettimeout()
         deadline = None if patience is None else time.monotonic() + patience
         try:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError, TransactionError
-from kafka_sql.kafka import library
-from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, login, resolved
+from kafka_sql.errors import TransactionError
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.protocol import requests, witness
 from kafka_sql.kafka.protocol.answers import OLDEST, PASSING, Passing, complete, fine, require
+from kafka_sql.kafka.protocol.brokers import Brokers, patiently
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.requests import Described, Position
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.witness import Outcome
-from kafka_sql.options.references import masked
 
-_LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
-_PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
-_LONGEST_PAUSE: Final = 1.0
 _FENCED: Final = frozenset({0, 47, 90})
 UNKNOWN_ID: Final = 105
 _NOT_ALLOWED: Final = 53
@@ -66,15 +60,12 @@ class Transactions:
         check_security(config)
         self._config = config
         self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._open: dict[Address, Connection] = {}
-        self._login: tuple[object, ...] = ()
+        self._brokers = Brokers(config)
         self._coordinators: dict[str, Address] = {}
 
     def close(self) -> None:
         """Close all connections; they are opened again when they are needed."""
-        for connection in self._open.values():
-            connection.close()
-        self._open.clear()
+        self._brokers.close()
         self._coordinators.clear()
 
     def ongoing(self, prefix: str) -> list[str]:
@@ -168,10 +159,10 @@ class Transactions:
         topic, partition, offset = place
 
         def ask() -> Outcome:
-            leaders = requests.read_leaders(self._any().ask(requests.leaders([topic])))
+            leaders = requests.read_leaders(self._brokers.any().ask(requests.leaders([topic])))
             if (topic, partition) not in leaders:
                 raise Passing(5)
-            answer = self._connection(leaders[topic, partition]).ask(witness.fetch(*place))
+            answer = self._brokers.at(leaders[topic, partition]).ask(witness.fetch(*place))
             code, found = witness.read_fetch(answer, offset, producer)
             if code == _OUT_OF_RANGE:
                 return Outcome.GONE
@@ -184,8 +175,8 @@ class Transactions:
 
     def _ongoing(self) -> list[str]:
         found: list[str] = []
-        for address in requests.read_brokers(self._any().ask(requests.brokers())):
-            connection = self._connection(address)
+        for address in requests.read_brokers(self._brokers.any().ask(requests.brokers())):
+            connection = self._brokers.at(address)
             require(connection, requests.LIST)
             code, ids = requests.read_list(connection.ask(requests.list_ongoing()))
             if code in PASSING:
@@ -194,7 +185,7 @@ class Transactions:
         return found
 
     def _producers(self, positions: set[Position]) -> dict[Position, list[requests.Producing]]:
-        leaders = requests.read_leaders(self._any().ask(requests.leaders(sorted({t for t, _ in positions}))))
+        leaders = requests.read_leaders(self._brokers.any().ask(requests.leaders(sorted({t for t, _ in positions}))))
         groups: dict[Address, list[Position]] = {}
         for position in sorted(positions):
             if position not in leaders:
@@ -202,7 +193,7 @@ class Transactions:
             groups.setdefault(leaders[position], []).append(position)
         found: dict[Position, list[requests.Producing]] = {}
         for address, group in groups.items():
-            answer = requests.read_describe_producers(self._connection(address).ask(requests.describe_producers(group)))
+            answer = requests.read_describe_producers(self._brokers.at(address).ask(requests.describe_producers(group)))
             for position, (code, producers) in answer.items():
                 if code in PASSING:
                     raise Passing(code)
@@ -220,7 +211,7 @@ class Transactions:
             waiting = [key for key in ids if key not in done]
             passing = 0
             for address, group in self._groups(waiting).items():
-                answers = ask(self._connection(address), group)
+                answers = ask(self._brokers.at(address), group)
                 complete(answers, group)
                 for key, (code, found) in answers.items():
                     if code in PASSING:
@@ -237,7 +228,7 @@ class Transactions:
     def _groups(self, ids: list[str]) -> dict[Address, list[str]]:
         unknown = [key for key in ids if key not in self._coordinators]
         if unknown:
-            connection = self._any()
+            connection = self._brokers.any()
             if connection.versions.get(requests.FIND_COORDINATOR, 0) < 4:
                 raise TransactionError(f"The brokers cannot find several coordinators at once: {OLDEST}.")
             answers = requests.read_coordinators(connection.ask(requests.coordinators(unknown)))
@@ -257,46 +248,7 @@ class Transactions:
         Raises:
             BrokerUnreachableError: it did not pass.
         """
-        deadline, pause = time.monotonic() + self._wait, _PAUSE
-        if self._open and login(self._config) != self._login:
-            self.close()  # its user may not be let in, or not be allowed, any more
-        while True:
-            try:
-                return ask()
-            except (OSError, EOFError) as e:
-                self.close()
-                why: Exception = e
-                shown = str(e)
-            except Passing as e:
-                why, shown = e, library.reason(e.code)
-            if time.monotonic() > deadline:
-                raise BrokerUnreachableError(
-                    f"'{self._config['bootstrap.servers']}': the coordinators of transactions did not answer within "
-                    f"{self._wait:g} s ('properties.{DELIVERY_TIMEOUT}'): {shown}."
-                ) from why
-            _LOG.debug("asking again: %s", shown)
-            time.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
-
-    def _any(self) -> Connection:
-        """A connection to whichever broker answers."""
-        for connection in self._open.values():
-            return connection
-        failure: OSError = OSError("no broker is given")
-        for server in self._config["bootstrap.servers"].split(","):
-            host, _, port = server.strip().rpartition("://")[2].rpartition(":")
-            try:
-                return self._connection((host.strip("[]"), int(port)))
-            except OSError as e:
-                failure = e
-        raise failure
-
-    def _connection(self, address: Address) -> Connection:
-        if address not in self._open:
-            self._login = login(self._config)
-            settings = resolved(self._config)
-            try:
-                self._open[address] = Connection(address, settings)
-            except BrokerError as e:
-                raise type(e)(masked(str(e.args[0]), self._config, settings)) from None
-        return self._open[address]
+        if self._brokers.login_changed():
+            self.close()
+        whom = f"'{self._config['bootstrap.servers']}': the coordinators of transactions"
+        return patiently(ask, self.close, self._wait, whom, f" ('properties.{DELIVERY_TIMEOUT}')")

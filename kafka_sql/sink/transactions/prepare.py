@@ -12,9 +12,8 @@ from pyspark import TaskContext
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TransactionError
 from kafka_sql.kafka.properties import SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
-from kafka_sql.kafka.transaction import open_transaction
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.metadata import single_topic
+from kafka_sql.sink.producers import table_transaction
 from kafka_sql.sink.rows import write_with
 from kafka_sql.sink.transactions import names
 from kafka_sql.sink.transactions.digest import digest
@@ -82,7 +81,7 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
     transaction = _name(definition, task)
     silence = min(int(definition.client[SOCKET_TIMEOUT]), timeout)  # librdkafka takes no longer one
     config = {**definition.client, TRANSACTION_TIMEOUT: str(timeout), SOCKET_TIMEOUT: str(silence)}
-    with open_transaction(config, transaction, single_topic(definition), definition.name) as producer:
+    with table_transaction(definition, config, transaction) as producer:
         figures = write_with(producer, definition, seen.through(itertools.chain([first], rows)))
     return Prepared(task.partition, figures.rows, transaction, seen.value, task.run, task.query, task.batch, figures)
 

@@ -1,0 +1,198 @@
+"""Closed batches to the leaders of their partitions, until each is acknowledged."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka import library
+from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.delivery import delivery_error
+from kafka_sql.kafka.direct.batch import Batch
+from kafka_sql.kafka.direct.session import Session
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
+from kafka_sql.kafka.protocol import produce
+from kafka_sql.kafka.protocol.answers import Passing, complete
+from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+
+_IN_FLIGHT: Final = 5  # requests of a connection: brokers know the last five batches of a producer (KIP-98)
+_REQUEST: Final = 1_000_000  # bytes of batches in one request, unless a single one has more
+_PAUSE, _LONGEST_PAUSE = 0.02, 1.0  # seconds; brokers do not tell when they are ready
+_THERE_ALREADY: Final = 46  # DUPLICATE_SEQUENCE_NUMBER: it was written, and the answer was lost
+_NO_TOPIC: Final = 3
+_NO_LEADER: Final = 5
+_TIMED_OUT: Final = -192
+# corrupt on its way, leaders and coordinators that move or load, too few replicas, a disk that is away
+_PASSING: Final = frozenset({2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 51, 56, 74, 75, 76})
+
+
+class _Sent(NamedTuple):
+    request: Request
+    number: int
+    batches: Sequence[Batch]
+
+
+class Deliverer:
+    """One topic's."""
+
+    def __init__(self, session: Session, topic: str, label: str) -> None:
+        """Ask for the topic's leaders.
+
+        Args:
+            label: what errors begin with.
+
+        Raises:
+            BrokerError: it does not exist, may not be written, or no broker answered in time.
+        """
+        self._session, self._topic, self._label = session, topic, label
+        config = session.config
+        self._wait, self._first_wait = int(config[DELIVERY_TIMEOUT]) / 1000, patience(config)
+        self._leader_waits = int(config[SOCKET_TIMEOUT])
+        self._pending: dict[int, deque[Batch]] = {}
+        self._flight: dict[Connection, deque[_Sent]] = {}
+        self.errors = 0
+        self.leaders: list[Address | None] = []
+        self._deliver_again()
+
+    def send(self, batches: Iterable[Batch]) -> None:
+        """Send closed batches, those of a partition in the order of their sequences; waits where much is on its way.
+
+        Raises:
+            DeliveryError: one was refused, or not acknowledged in time; or another BrokerError of ``delivery``.
+        """
+        groups: dict[Address | None, list[Batch]] = {}
+        for batch in batches:
+            self._pending.setdefault(batch.partition, deque()).append(batch)
+            self._session.pending += 1
+            groups.setdefault(self.leaders[batch.partition], []).append(batch)
+        self._session.enlist(self._topic, {batch.partition for group in groups.values() for batch in group})
+        try:
+            for leader, group in groups.items():
+                if leader is None:
+                    raise Passing(_NO_LEADER)
+                connection = self._session.brokers.at(leader)
+                for some in _requests(group):
+                    self._send(connection, some)
+        except (OSError, EOFError, Passing) as e:
+            self._deliver_again(e)
+
+    def flush(self) -> None:
+        """Return when everything is acknowledged.
+
+        Raises:
+            DeliveryError: as ``send``.
+        """
+        try:
+            for connection, flight in self._flight.items():
+                while flight:
+                    self._receive(connection)
+        except (OSError, EOFError, Passing) as e:
+            self._deliver_again(e)
+
+    def _send(self, connection: Connection, batches: Sequence[Batch]) -> None:
+        flight = self._flight.setdefault(connection, deque())
+        while len(flight) >= _IN_FLIGHT:
+            self._receive(connection)
+        request, heads = produce.write(
+            self._session.sender.transaction,
+            self._topic,
+            [(batch.partition, batch.size) for batch in batches],
+            self._leader_waits,
+        )
+        parts = [part for head, batch in zip(heads, batches, strict=True) for part in (head, batch.head, batch.body)]
+        flight.append(_Sent(request, connection.send(request, parts), batches))
+
+    def _receive(self, connection: Connection) -> None:
+        """Take the oldest answer of a connection."""
+        sent = self._flight[connection].popleft()
+        codes = produce.read_write(connection.receive(sent.request, sent.number))
+        complete(codes, [batch.partition for batch in sent.batches])
+        for batch in sent.batches:
+            self._acknowledged(batch, codes[batch.partition])
+
+    def _acknowledged(self, batch: Batch, code: int) -> None:
+        """
+        Raises:
+            Passing: it was not, and is to be sent again.
+            BrokerError: it never will be.
+        """
+        if code in _PASSING:
+            raise Passing(code)
+        if code and code != _THERE_ALREADY:
+            raise self._error(code, f"{self._topic}[{batch.partition}]", "")
+        self._pending[batch.partition].popleft()
+        self._session.pending -= 1
+
+    def _deliver_again(self, why: Exception | None = None) -> None:
+        """Find the leaders and send what is pending, one batch after another.
+
+        Nothing is doubled: a leader knows the sequences of the producer's last batches.
+        """
+        began, pause = time.monotonic(), _PAUSE
+        self._flight.clear()
+        while True:
+            if why is not None:
+                self.errors += 1
+                self._session.brokers.close()  # answers to what was sent before would be in the way
+                self._check_time(began, why)
+                time.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            try:
+                self.leaders = self._described()
+                for batches in self._pending.values():
+                    while batches:
+                        self._send_alone(batches[0])
+                return
+            except (OSError, EOFError, Passing) as e:
+                why = e
+
+    def _described(self) -> list[Address | None]:
+        code, leaders = produce.read_describe(self._session.brokers.any().ask(produce.describe(self._topic)))
+        if code in _PASSING:
+            raise Passing(code)
+        if code:
+            raise self._error(code, f"topic '{self._topic}'", "")
+        return leaders
+
+    def _send_alone(self, batch: Batch) -> None:
+        leader = self.leaders[batch.partition] if batch.partition < len(self.leaders) else None
+        if leader is None:
+            raise Passing(_NO_LEADER)
+        connection = self._session.brokers.at(leader)
+        self._send(connection, [batch])
+        self._receive(connection)
+
+    def _check_time(self, began: float, why: Exception) -> None:
+        """
+        Raises:
+            BrokerError: the oldest batch has waited for as long as it may; or the topic, for as long as it may be new.
+        """
+        missing = isinstance(why, Passing) and why.code == _NO_TOPIC
+        oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
+        limit = began + self._first_wait if missing or oldest is None else oldest + self._wait
+        if time.monotonic() > limit:
+            cause = library.reason(why.code) if isinstance(why, Passing) else str(why)
+            code = why.code if isinstance(why, Passing) and (missing or oldest is None) else _TIMED_OUT
+            raise self._error(code, f"topic '{self._topic}'", f"Client: {cause}.") from why
+
+    def _error(self, code: int, place: str, more: str) -> BrokerError:
+        waiting = sum(batch.records for batches in self._pending.values() for batch in batches)
+        lost = f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
+        return delivery_error(code, f"{self._label}{place}", f"{lost if waiting else ''} {more}".strip())
+
+
+def _requests(batches: Sequence[Batch]) -> Iterable[list[Batch]]:
+    """Batches of one leader, no two of a partition in one request."""
+    some: dict[int, Batch] = {}
+    size = 0
+    for batch in batches:
+        if some and (size + batch.size > _REQUEST or batch.partition in some):
+            yield list(some.values())
+            some, size = {}, 0
+        some[batch.partition] = batch
+        size += batch.size
+    if some:
+        yield list(some.values())

@@ -1,0 +1,70 @@
+"""A producer's id with its connections, which a process keeps for its next task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.delivery import delivery_error
+from kafka_sql.kafka.direct.batch import Sender
+from kafka_sql.kafka.protocol import produce
+from kafka_sql.kafka.protocol.answers import PASSING, Passing
+from kafka_sql.kafka.protocol.brokers import Brokers, patiently
+
+_WRITES: Final = 7  # the version of the request: brokers from 2.1 on know it
+_UNUSED_MS: Final = 60_000  # the protocol wants a transaction's timeout, with or without one
+
+
+@dataclass
+class Session:
+    """An idempotent producer.
+
+    Attributes:
+        sequences: the next one of each partition that was written to, by topic and partition.
+        pending: how many batches are not acknowledged.
+        enlist: is told of a topic and partitions before they are written to.
+    """
+
+    config: Mapping[str, str] = field(repr=False)
+    brokers: Brokers
+    sender: Sender
+    sequences: dict[tuple[str, int], int] = field(default_factory=dict)
+    pending: int = 0
+    enlist: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
+
+    def rested(self) -> bool:
+        """Whether everything was acknowledged."""
+        return not self.pending
+
+    def renew(self) -> None:
+        """Nothing was heard while it was idle."""
+
+
+def open_session(config: Mapping[str, str], stack: ExitStack) -> Session:
+    """A producer with an id of its own.
+
+    Raises:
+        BrokerUnreachableError: no broker answered in time.
+        AuthorizationError: the user may not write idempotently.
+        BrokerError: the brokers refuse the client, or are too old.
+    """
+    brokers = Brokers(config)
+    stack.callback(brokers.close)
+    sender = patiently(lambda: _sender(brokers), brokers.close, patience(config), f"'{config['bootstrap.servers']}'")
+    return Session(config, brokers, sender)
+
+
+def _sender(brokers: Brokers) -> Sender:
+    connection = brokers.any()
+    if connection.versions.get(produce.PRODUCE, 0) < _WRITES:
+        raise BrokerError("The brokers are older than Apache Kafka 2.1, which is the oldest that is written to.")
+    code, id_, epoch = produce.read_initialize(connection.ask(produce.initialize(None, _UNUSED_MS)))
+    if code in PASSING:
+        raise Passing(code)
+    if code:
+        raise delivery_error(code, "No producer id was given", "")
+    return Sender(id_, epoch)

@@ -1,0 +1,47 @@
+"""Which producer writes a table: a direct one, or librdkafka's where its settings or its rows need that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Final
+
+from kafka_sql.definition import Definition
+from kafka_sql.kafka.direct.producer import DirectProducer, kept_direct_producer
+from kafka_sql.kafka.direct.settings import served
+from kafka_sql.kafka.direct.transaction import open_direct_transaction
+from kafka_sql.kafka.producer import Producer
+from kafka_sql.kafka.producers import kept_producer
+from kafka_sql.kafka.transaction import open_transaction
+from kafka_sql.sink.metadata import single_topic
+
+_OF_A_ROW: Final = frozenset({"timestamp", "headers", "header-list", "topic"})
+
+AnyProducer = DirectProducer | Producer
+
+
+def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer]:
+    """A producer for a task."""
+    topic = single_topic(definition)
+    if topic is not None and _direct(definition):
+        return kept_direct_producer(definition.client, topic, definition.name)
+    return kept_producer(definition.client, topic, definition.name)
+
+
+def table_transaction(
+    definition: Definition, config: Mapping[str, str], transactional_id: str
+) -> AbstractContextManager[AnyProducer]:
+    """The same inside a transaction, which it leaves open.
+
+    Args:
+        config: the table's, with ``transaction.timeout.ms``.
+    """
+    topic = single_topic(definition)
+    if topic is not None and _direct(definition):
+        return open_direct_transaction(config, transactional_id, topic, definition.name)
+    return open_transaction(config, transactional_id, topic, definition.name)
+
+
+def _direct(definition: Definition) -> bool:
+    said = {column.metadata for column in definition.table.persisted}
+    return not said & _OF_A_ROW and served(definition.client)
