@@ -11,6 +11,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Sender
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.answers import PASSING, Passing
 from kafka_sql.kafka.protocol.brokers import Brokers, patiently
@@ -52,10 +53,16 @@ def open_session(config: Mapping[str, str], stack: ExitStack) -> Session:
         AuthorizationError: the user may not write idempotently.
         BrokerError: the brokers refuse the client, or are too old.
     """
-    brokers = Brokers(config)
+    brokers = connections(config)
     stack.callback(brokers.close)
     sender = patiently(lambda: _sender(brokers), brokers.close, patience(config), f"'{config['bootstrap.servers']}'")
     return Session(config, brokers, sender)
+
+
+def connections(config: Mapping[str, str]) -> Brokers:
+    """A producer's: a silent one is given up when its records have waited for as long as they may."""
+    silence = min(int(config[SOCKET_TIMEOUT]), int(config[DELIVERY_TIMEOUT]))
+    return Brokers({**config, SOCKET_TIMEOUT: str(silence)})
 
 
 def _sender(brokers: Brokers) -> Sender:

@@ -11,10 +11,10 @@ from kafka_sql.kafka import library
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Sender
 from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.session import Session
+from kafka_sql.kafka.direct.session import Session, connections
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol import produce, requests
-from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete, fine
+from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
 from kafka_sql.kafka.protocol.brokers import Brokers, patiently
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Address, Request
@@ -34,7 +34,10 @@ def open_direct_transaction(
         AuthorizationError: the user may not write under the transactional id.
         BrokerError: they do not answer.
     """
-    brokers = Brokers(config)
+    # a record waits no longer than its transaction
+    wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
+    mine = {**config, DELIVERY_TIMEOUT: wait}
+    brokers = connections(mine)
     coordinator = _Coordinator(config, brokers, transactional_id)
     with contextlib.closing(brokers):
         code, id_, epoch = coordinator.ask(
@@ -42,10 +45,8 @@ def open_direct_transaction(
         )
         if code:
             raise not_begun(transactional_id, code, library.reason(code), config)
-        # a record waits no longer than its transaction
-        wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
         sender = Sender(id_, epoch, transactional_id)
-        session = Session({**config, DELIVERY_TIMEOUT: wait}, brokers, sender)
+        session = Session(mine, brokers, sender)
         session.enlist = _Enlisted(coordinator, sender, table).add
         try:
             yield DirectProducer(session, topic, table)
@@ -59,7 +60,7 @@ class _Coordinator:
     """Of one transactional id."""
 
     def __init__(self, config: Mapping[str, str], brokers: Brokers, transactional_id: str) -> None:
-        self._brokers, self._id = brokers, transactional_id
+        self._config, self._brokers, self._id = config, brokers, transactional_id
         self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
         self._whom = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
         self._address: Address | None = None
@@ -86,7 +87,9 @@ class _Coordinator:
         code, address = answers[self._id]
         if code in PASSING:
             raise Passing(code)
-        self._address = fine(self._id, code, address)
+        if code:
+            raise not_begun(self._id, code, library.reason(code), self._config)
+        self._address = address
         return address
 
     def _forget(self) -> None:
@@ -98,7 +101,8 @@ class _Enlisted:
     """The partitions that a transaction has told its coordinator of."""
 
     def __init__(self, coordinator: _Coordinator, sender: Sender, table: str | None) -> None:
-        self._coordinator, self._sender, self._table = coordinator, sender, table
+        self._coordinator, self._sender = coordinator, sender
+        self._label = f"Table '{table}': " if table else ""
         self._known: set[tuple[str, int]] = set()
 
     def add(self, topic: str, partitions: Collection[int]) -> None:
@@ -108,11 +112,18 @@ class _Enlisted:
             return
         id_, epoch, transaction = self._sender
         assert transaction is not None
-        codes = self._coordinator.ask(
+
+        def read(answer: Reader) -> tuple[int, int]:
+            """An error code and its partition: one that stays, if there is one."""
+            codes = produce.read_partition_codes(answer)
+            complete(codes, new)
+            return max(((codes[one], one) for one in new), key=lambda found: (found[0] not in (0, *PASSING), *found))
+
+        code, partition = self._coordinator.ask(
             produce.add_partitions(transaction, id_, epoch, topic, new),
-            lambda answer: (max(produce.read_partition_codes(answer)),),
+            read,
         )
-        if codes[0]:
-            where = f"Table '{self._table}': topic '{topic}'" if self._table else f"topic '{topic}'"
-            raise delivery_error(codes[0], where, f"Transaction '{transaction}'.")
+        if code:
+            where = f"{self._label}{topic}[{partition}]"
+            raise delivery_error(code, where, f"Transaction '{transaction}'.")
         self._known.update((topic, partition) for partition in new)

@@ -12,11 +12,13 @@ from kafka_sql.kafka import library
 from kafka_sql.kafka.properties import login, resolved
 from kafka_sql.kafka.protocol.answers import Passing
 from kafka_sql.kafka.protocol.connection import Address, Connection
-from kafka_sql.options.references import masked
+from kafka_sql.options.references import masked, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
+_SERVERS: Final = "bootstrap.servers"
+_PORT: Final = 9092
 _PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
 _LONGEST_PAUSE: Final = 1.0
 
@@ -53,10 +55,10 @@ class Brokers:
         for connection in self._open.values():
             return connection
         failure: OSError = OSError("no broker is given")
-        for server in self._config["bootstrap.servers"].split(","):
-            host, _, port = server.strip().rpartition("://")[2].rpartition(":")
+        servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
+        for server in servers.split(","):
             try:
-                return self.at((host.strip("[]"), int(port)))
+                return self.at(_address(server))
             except OSError as e:
                 failure = e
         raise failure
@@ -76,6 +78,13 @@ class Brokers:
             except BrokerError as e:
                 raise type(e)(masked(str(e.args[0]), self._config, settings)) from None
         return self._open[address]
+
+
+def _address(server: str) -> Address:
+    """Of an entry of 'bootstrap.servers', as librdkafka reads it: what is before it and its port may be missing."""
+    text = server.strip().rpartition("://")[2]
+    host, _, port = text.rpartition(":")
+    return (host.strip("[]"), int(port)) if host and port.isdigit() else (text.strip("[]"), _PORT)
 
 
 def patiently(ask: Callable[[], T], close: Callable[[], None], seconds: float, whom: str, limit: str = "") -> T:

@@ -6,7 +6,7 @@ that has what is needed here and that brokers from 2.1 to 4.x know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.protocol import codec
@@ -93,20 +93,10 @@ def add_partitions(transaction: str, producer: int, epoch: int, topic: str, part
     return Request(ADD_PARTITIONS, 1, body)
 
 
-def read_partition_codes(answer: Reader) -> list[int]:
-    """The response to ``add_partitions``: an error code each."""
-
-    def partition() -> int:
-        answer.number("i")
-        code: int = answer.number("h")
-        return code
-
-    def topic() -> list[int]:
-        answer.string()
-        return answer.array(partition)
-
+def read_partition_codes(answer: Reader) -> dict[int, int]:
+    """The response to ``add_partitions``: each partition's error code."""
     answer.number("i")
-    return [code for codes in answer.array(topic) for code in codes]
+    return _codes(answer, lambda: None)
 
 
 def abort(transaction: str, producer: int, epoch: int) -> Request:
@@ -135,10 +125,23 @@ def write(
 def read_write(answer: Reader) -> dict[int, int]:
     """The response to ``write``: each partition's error code."""
 
-    def partition() -> tuple[int, int]:
-        number, code = answer.number("i"), answer.number("h")
+    def rest() -> None:
         for _ in range(3):  # offset, time, and the log's start
             answer.number("q")
+
+    return _codes(answer, rest)
+
+
+def _codes(answer: Reader, rest: Callable[[], None]) -> dict[int, int]:
+    """Of each partition of one topic.
+
+    Args:
+        rest: reads what follows a code.
+    """
+
+    def partition() -> tuple[int, int]:
+        number, code = answer.number("i"), answer.number("h")
+        rest()
         return number, code
 
     def topic() -> list[tuple[int, int]]:
