@@ -144,9 +144,8 @@ def _check_nulls(definition: Definition, batch: pa.RecordBatch, kept: pa.Boolean
     """
     keys = definition.key.columns if definition.key is not None else ()
     for column in definition.table.physical:
+        if column.nullable or not batch.column(column.name).null_count:
+            continue
         nulls = pc.is_null(batch.column(column.name))
-        if (
-            not column.nullable
-            and pc.any(nulls if kept is None or column.name in keys else pc.and_(nulls, kept)).as_py()
-        ):
+        if pc.any(nulls if kept is None or column.name in keys else pc.and_(nulls, kept)).as_py():
             raise EncodeError(f"column '{column.name}' is declared NOT NULL, and a row holds NULL for it.")
