@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sized
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
+import pyarrow as pa
+
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.session import open_session
+from kafka_sql.kafka.direct.transaction import open_direct_transaction
 from kafka_sql.kafka.properties import DEFAULTS
-from kafka_sql.kafka.protocol import connection, requests, witness
+from kafka_sql.kafka.protocol import connection, produce, requests, witness
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.requests import Described
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
@@ -20,23 +25,28 @@ from tests.fuzz.mutation import mutate
 
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
 _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
-    str(requests.METADATA): requests.read_leaders,
-    str(requests.FIND_COORDINATOR): requests.read_coordinators,
-    str(requests.INIT): requests.read_code,
-    str(requests.END): requests.read_code,
-    str(requests.DESCRIBE_PRODUCERS): requests.read_describe_producers,
-    str(requests.DESCRIBE): requests.read_describe,
-    str(requests.LIST): requests.read_list,
-    str(witness.FETCH): lambda answer: witness.read_fetch(answer, 0, 0),
-    str(connection.API_VERSIONS): lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
+    f"{requests.METADATA}.1": requests.read_leaders,
+    f"{requests.METADATA}.4": produce.read_describe,
+    f"{requests.FIND_COORDINATOR}.4": requests.read_coordinators,
+    f"{requests.INIT}.1": produce.read_initialize,
+    f"{requests.INIT}.3": requests.read_code,
+    f"{requests.END}.4": requests.read_code,
+    f"{requests.DESCRIBE_PRODUCERS}.0": requests.read_describe_producers,
+    f"{requests.DESCRIBE}.0": requests.read_describe,
+    f"{requests.LIST}.0": requests.read_list,
+    f"{witness.FETCH}.4": lambda answer: witness.read_fetch(answer, 0, 0),
+    f"{produce.ADD_PARTITIONS}.1": produce.read_partition_codes,
+    f"{produce.PRODUCE}.7": produce.read_write,
+    f"{connection.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
     "brokers": requests.read_brokers,
 }
 _FLEXIBLE: Final = {
-    requests.FIND_COORDINATOR,
-    requests.INIT,
-    requests.DESCRIBE_PRODUCERS,
-    requests.DESCRIBE,
-    requests.LIST,
+    f"{requests.FIND_COORDINATOR}.4",
+    f"{requests.INIT}.3",
+    f"{requests.END}.4",
+    f"{requests.DESCRIBE_PRODUCERS}.0",
+    f"{requests.DESCRIBE}.0",
+    f"{requests.LIST}.0",
 }
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SAID: Final = (
@@ -48,6 +58,8 @@ _CONFIG: Final = {
     "bootstrap.servers": "127.0.0.1:9092",
     "delivery.timeout.ms": "0",
     "socket.timeout.ms": "1000",
+    "default.api.timeout.ms": "0",
+    "transaction.timeout.ms": "60000",
 }
 _SCRAM: Final = {
     **_CONFIG,
@@ -59,7 +71,7 @@ _SCRAM: Final = {
 
 
 def real() -> dict[str, list[bytes]]:
-    """Bodies of a real broker's responses, by the request's key, without the correlation id."""
+    """Bodies of a real broker's responses, by the request's key and version, without the correlation id."""
     found: dict[str, list[str]] = json.loads(CORPUS.read_text())
     return {key: [bytes.fromhex(body) for body in bodies] for key, bodies in found.items()}
 
@@ -67,7 +79,7 @@ def real() -> dict[str, list[bytes]]:
 def make_responses() -> Callable[[random.Random], str]:
     """The decoding alone."""
     bodies = real()
-    bodies["brokers"] = bodies[str(requests.METADATA)]
+    bodies["brokers"] = bodies[f"{requests.METADATA}.1"]
     names = sorted(bodies.keys() & _READERS.keys())
 
     def one(rng: random.Random) -> str:
@@ -102,15 +114,15 @@ class Hostile:
         at = 0
         while at + 12 <= len(data):
             size = int.from_bytes(data[at : at + 4], "big")
-            key = int.from_bytes(data[at + 4 : at + 6], "big")
-            self._said += self._framed(key, data[at + 8 : at + 12])
+            key, version = (int.from_bytes(data[at + i : at + i + 2], "big") for i in (4, 6))
+            self._said += self._framed(f"{key}.{version}", data[at + 8 : at + 12])
             at += 4 + size
 
-    def _framed(self, key: int, number: bytes) -> bytes:
+    def _framed(self, key: str, number: bytes) -> bytes:
         rng = self._rng
-        bodies = self._bodies.get(str(key), [b"\0\0"])
+        bodies = self._bodies.get(key, [b"\0\0"])
         body = rng.choice(bodies) if rng.random() < self._steady else _mutant(rng, bodies)
-        if key == connection.SASL_AUTHENTICATE:
+        if key == f"{connection.SASL_AUTHENTICATE}.0":
             body = _authenticated(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
         chance = rng.random()
@@ -179,5 +191,27 @@ def make_conversations() -> Callable[[random.Random], str]:
             finally:
                 client.close()
         return "answered"
+
+    return one
+
+
+def make_writes() -> Callable[[random.Random], str]:
+    """Rows that are written to a broker that answers anything."""
+    bodies = real()
+    values = pa.array([b"a", b"b", b"c"], pa.binary())
+
+    def one(rng: random.Random) -> str:
+        with ExitStack() as stack:
+            stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
+            try:
+                if rng.random() < 0.5:
+                    producer = DirectProducer(open_session(_CONFIG, stack), "t", None)
+                else:
+                    producer = stack.enter_context(open_direct_transaction(_CONFIG, "d", "t"))
+                producer.produce(values, values if rng.random() < 0.5 else None)
+                producer.flush()
+            except KafkaSqlError as e:
+                return e.condition().lower()
+        return "written"
 
     return one

@@ -1,4 +1,5 @@
-"""Writes the corpus: what a real broker answers to the client that ends transactions, and stores as Java makes them.
+"""Writes the corpus: what a real broker answers to the clients that end transactions and that write, and stores as Java
+makes them.
 
 ``python -m tests.fuzz.recording``: some ten seconds.
 """
@@ -10,12 +11,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+import pyarrow as pa
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.kafka.direct.producer import kept_direct_producer
+from kafka_sql.kafka.direct.transaction import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
@@ -24,16 +29,16 @@ from tests.fuzz.broker import CORPUS
 
 
 def responses() -> dict[str, set[str]]:
-    """Bodies by the request's key."""
+    """Bodies by the request's key and version."""
     found: dict[str, set[str]] = {}
-    receive = Connection._receive
+    receive = Connection.receive
 
     def kept(self: Connection, request: Request, number: int) -> Any:
         answer = receive(self, request, number)
-        found.setdefault(str(request.key), set()).add(answer._body[answer._at :].hex())
+        found.setdefault(f"{request.key}.{request.version}", set()).add(answer._body[answer._at :].hex())
         return answer
 
-    with EmbeddedKafka() as kafka, mock.patch.object(Connection, "_receive", kept):
+    with EmbeddedKafka() as kafka, mock.patch.object(Connection, "receive", kept):
         client = Transactions(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         for made in admin.create_topics([NewTopic(name, 2, 1) for name in ("t", "u")]).values():
@@ -55,6 +60,12 @@ def responses() -> dict[str, set[str]]:
         for key, place in places.items():
             client.outcome(place, described[key].producer)
         client.close()
+        config = {**client._config, "transaction.timeout.ms": "60000"}
+        for topic in ("t", "u"):
+            with kept_direct_producer(config, topic) as plain, open_direct_transaction(config, "d", topic) as inside:
+                for direct in (plain, inside):
+                    direct.produce(pa.array([b"x", b"y"], pa.binary()), partitions=np.array([0, 1], np.int32))
+                    direct.flush()
     return found
 
 

@@ -27,6 +27,7 @@ ONE_BY_ONE: Final[dict[str, Callable[[], One]]] = {
     "stores": stores.make,
     "responses": broker.make_responses,
     "conversations": broker.make_conversations,
+    "writes": broker.make_writes,
     "registry": registry.make,
 }
 

@@ -155,6 +155,8 @@ class Deliverer:
             raise Passing(code)
         if code:
             raise self._error(code, f"topic '{self._topic}'", "")
+        if not leaders:
+            raise Passing(_NO_LEADER)
         return leaders
 
     def _send_alone(self, batch: Batch) -> None:
