@@ -41,8 +41,8 @@ class Broker:
 def client(monkeypatch: pytest.MonkeyPatch) -> Transactions:
     given = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "200", "linger.ms": "0"}
     made = Transactions(to_librdkafka(given))
-    monkeypatch.setattr(made, "_any", Broker)
-    monkeypatch.setattr(made, "_connection", lambda _: Broker())
+    monkeypatch.setattr(made._brokers, "any", Broker)
+    monkeypatch.setattr(made._brokers, "at", lambda _: Broker())
     monkeypatch.setattr(requests, "read_leaders", lambda _: {PLACE[:2]: ADDRESS})
     monkeypatch.setattr(requests, "read_brokers", lambda _: [ADDRESS])
     return made
