@@ -56,6 +56,12 @@ def opened(bootstrap: str, topic: str, **more: str) -> Iterator[DirectProducer]:
         yield DirectProducer(one, topic, "t")
 
 
+def write(bootstrap: str, topic: str) -> None:
+    with opened(bootstrap, topic) as producer:
+        producer.produce(numbers(0, 1))
+        producer.flush()
+
+
 def numbers(start: int, end: int) -> pa.BinaryArray:
     return pa.array([b"%d" % i for i in range(start, end)], pa.binary())
 
@@ -182,12 +188,8 @@ def test_a_user_who_may_not_write() -> None:
         see = AclBinding(*place, "User:ANONYMOUS", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW)
         for rule, where in ((deny, f"topic '{topic}'"), (see, rf"{topic}\[0\]")):
             grant(topics.admin, [rule])
-            with (
-                pytest.raises(AuthorizationError, match=rf"Table 't': {where}: .*Grant .* WRITE on the topic"),
-                opened(kafka.bootstrap_servers, topic) as producer,
-            ):
-                producer.produce(numbers(0, 1))
-                producer.flush()
+            with pytest.raises(AuthorizationError, match=rf"Table 't': {where}: .*Grant .* WRITE on the topic"):
+                write(kafka.bootstrap_servers, topic)
 
 
 def test_nothing_counts_as_written_before_it_is_acknowledged() -> None:
@@ -288,12 +290,14 @@ def test_a_transaction_is_left_open_and_a_later_producer_ends_it(topics: Topics)
 def test_a_transaction_that_fails_is_aborted(topics: Topics) -> None:
     topic = topics.create()
     mine = config(topics.bootstrap, transaction_timeout_ms="60000")
-    with (
-        pytest.raises(RecordTooLargeError),
-        open_direct_transaction(mine, f"{topic}-id", topic) as producer,
-    ):
+    with pytest.raises(RecordTooLargeError):
+        fail(mine, topic)
+    topics.put(topic, b"9")
+    assert seen(topics, topic, 1) == {0: [9]}  # which a reader of committed records sees only behind no open one
+
+
+def fail(mine: dict[str, str], topic: str) -> None:
+    with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
         producer.produce(numbers(0, 3))
         producer.flush()
         producer.produce(pa.array([b"b" * 2_000_000], pa.binary()))
-    topics.put(topic, b"9")
-    assert seen(topics, topic, 1) == {0: [9]}  # which a reader of committed records sees only behind no open one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,8 @@ from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.answers import Passing, complete
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+
+_LOG = logging.getLogger("kafka_sql.kafka")
 
 _IN_FLIGHT: Final = 5  # requests of a connection: brokers know the last five batches of a producer (KIP-98)
 _REQUEST: Final = 1_000_000  # bytes of batches in one request, unless a single one has more
@@ -132,11 +135,12 @@ class Deliverer:
         Nothing is doubled: a leader knows the sequences of the producer's last batches.
         """
         began, pause = time.monotonic(), _PAUSE
-        self._flight.clear()
         while True:
             if why is not None:
                 self.errors += 1
+                self._flight.clear()
                 self._session.brokers.close()  # answers to what was sent before would be in the way
+                _LOG.warning("topic '%s': sending again: %s", self._topic, _shown(why))
                 self._check_time(began, why)
                 time.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
@@ -176,14 +180,17 @@ class Deliverer:
         oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
         limit = began + self._first_wait if missing or oldest is None else oldest + self._wait
         if time.monotonic() > limit:
-            cause = library.reason(why.code) if isinstance(why, Passing) else str(why)
             code = why.code if isinstance(why, Passing) and (missing or oldest is None) else _TIMED_OUT
-            raise self._error(code, f"topic '{self._topic}'", f"Client: {cause}.") from why
+            raise self._error(code, f"topic '{self._topic}'", f"Client: {_shown(why)}.") from why
 
     def _error(self, code: int, place: str, more: str) -> BrokerError:
         waiting = sum(batch.records for batches in self._pending.values() for batch in batches)
         lost = f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
         return delivery_error(code, f"{self._label}{place}", f"{lost if waiting else ''} {more}".strip())
+
+
+def _shown(why: Exception) -> str:
+    return library.reason(why.code) if isinstance(why, Passing) else str(why)
 
 
 def _requests(batches: Sequence[Batch]) -> Iterable[list[Batch]]:
