@@ -287,6 +287,17 @@ def test_a_transaction_is_left_open_and_a_later_producer_ends_it(topics: Topics)
     assert seen(topics, topic, 0, 2) == {0: [], 1: []}
 
 
+def test_a_transaction_of_many_batches_and_partitions_asks_its_coordinator_aside(topics: Topics) -> None:
+    topic = topics.create(5)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="2000")
+    for turn in range(2):
+        with open_direct_transaction(mine, f"{topic}-{turn}", topic) as producer:
+            producer.produce(numbers(0, 20_000))
+            producer.flush()
+            if turn:  # the first one may have come before the topic's leaders
+                assert producer.errors == 0
+
+
 def test_a_transaction_that_fails_is_aborted(topics: Topics) -> None:
     topic = topics.create()
     mine = config(topics.bootstrap, transaction_timeout_ms="60000")

@@ -37,9 +37,10 @@ def open_direct_transaction(
     # a record waits no longer than its transaction
     wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
     mine = {**config, DELIVERY_TIMEOUT: wait}
-    brokers = connections(mine)
-    coordinator = _Coordinator(config, brokers, transactional_id)
-    with contextlib.closing(brokers):
+    # the coordinator's answers must not wait behind those of a leader that is the same broker
+    brokers, aside = connections(mine), connections(mine)
+    coordinator = _Coordinator(config, aside, transactional_id)
+    with contextlib.closing(brokers), contextlib.closing(aside):
         code, id_, epoch = coordinator.ask(
             produce.initialize(transactional_id, int(config[TRANSACTION_TIMEOUT])), produce.read_initialize
         )
