@@ -34,7 +34,7 @@ def test_an_insert_is_bounded_by_rows(sql: Callable[..., Any], spark: SparkSessi
     sizes.createOrReplaceTempView("sizes")
     sql("INSERT INTO t SELECT a FROM sizes")
     written = Counter(json.loads(m.value() or b"")["a"] for m in topics.take(topic, 10_000, 1))
-    assert written == {4096: 8192, 1808: 1808}
+    assert written == {8192: 8192, 1808: 1808}
     assert settings(spark) == (None, None)
 
 
@@ -42,12 +42,12 @@ def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSessi
     first, second = bounded_by_rows(spark), bounded_by_rows(spark)
     with first:
         second.__enter__()
-    assert settings(spark) == (str(2**31 - 1), "4096")
+    assert settings(spark) == (str(2**31 - 1), "8192")
     second.__exit__(None, None, None)
     assert settings(spark) == (None, None)
 
 
-@pytest.mark.parametrize(("rows", "within"), [("100", "100"), ("10000", "4096"), ("0", "4096")])
+@pytest.mark.parametrize(("rows", "within"), [("100", "100"), ("10000", "8192"), ("0", "8192")])
 def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: str) -> None:
     spark.conf.set(ROWS, rows)
     try:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 _BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED: Final = 2**31 - 1  # Spark's word for it: only then it does not add up
-_MOST_ROWS: Final = 4096  # more make nothing faster, and take as much more memory where records are large
+_MOST_ROWS: Final = 8192  # more make nothing faster, and take as much more memory where records are large
 _ATTRIBUTE: Final = "_kafka_sql_batch_size"
 _LOCK: Final = threading.Lock()
 
