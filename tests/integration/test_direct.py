@@ -11,10 +11,12 @@ from threading import Thread
 import numpy as np
 import pyarrow as pa
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    NewPartitions,
     NewTopic,
     ResourcePatternType,
     ResourceType,
@@ -33,7 +35,7 @@ from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, open_session
 from kafka_sql.kafka.direct.transaction import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
-from tests.chaos.clusters import behind_a_network, leader
+from tests.chaos.clusters import behind_a_network, leader, until
 from tests.support import Topics, grant
 
 pytestmark = pytest.mark.integration
@@ -223,6 +225,31 @@ def test_a_broker_that_is_killed_while_it_is_written_to(tmp_path: Path) -> None:
         assert once_and_in_order(seen(topics, topic, 20_000, 2), 20_000)
 
 
+def test_a_broker_that_is_killed_before_its_answers_are_read(tmp_path: Path) -> None:
+    """After its start it knows the producer's last batch alone."""
+    with EmbeddedKafka(data=tmp_path) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create()
+        with opened(kafka.bootstrap_servers, topic, batch_size="3000") as producer:
+            producer.produce(numbers(0, 1))
+            producer.flush()
+            producer.produce(numbers(1, 1_000))  # some batches, less than are under way at most
+            assert 2 < producer._session.pending <= 5
+            await_end(topics, topic, 1_000 - int(producer._batches.places[0, 2]))
+            kafka.nodes[0].kill()
+            kafka.nodes[0].restart()
+            producer.produce(numbers(1_000, 2_000))
+            producer.flush()
+            assert producer.errors > 0
+        assert seen(topics, topic, 2_000) == {0: list(range(2_000))}
+
+
+def await_end(topics: Topics, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "end"})
+    until(lambda: consumer.get_watermark_offsets(TopicPartition(topic, 0), 30)[1] == offset, "all rows in the topic")
+    consumer.close()
+
+
 @pytest.mark.timeout(300)
 def test_leaders_of_a_cluster_are_killed_while_they_are_written_to() -> None:
     with EmbeddedKafka(3) as kafka:
@@ -259,6 +286,27 @@ def test_answers_that_are_lost_double_nothing() -> None:
             producer.flush()
             assert producer.errors > 0
         assert once_and_in_order(seen(topics, topic, 40_000, 2), 40_000)
+
+
+def test_partitions_that_are_added_are_the_next_producers() -> None:
+    with EmbeddedKafka() as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create(1)
+        keys = [b"%d" % i for i in range(1_000)]
+        with session(kafka.bootstrap_servers) as one:
+            for count in (1, 3):
+                producer = DirectProducer(one, topic, "t")
+                topics.admin.create_partitions([NewPartitions(topic, 3)])[topic].exception(30)
+                producer.produce(numbers(0, 1_000), pa.array(keys, pa.binary()))
+                kafka.nodes[0].kill()
+                kafka.nodes[0].restart()
+                producer.flush()  # which asks for the leaders again
+                assert (producer.errors > 0, producer.partitions(topic)) == (True, count)
+                producer.produce(numbers(1_000, 2_000), pa.array(keys, pa.binary()))
+                producer.flush()
+        found = seen(topics, topic, 4_000, 3)
+        assert len(found[0]) > 2_000
+        assert min(map(len, found.values())) > 300
 
 
 def test_a_topic_that_is_made_anew(topics: Topics) -> None:

@@ -25,6 +25,7 @@ _IN_FLIGHT: Final = 5  # requests of a connection: brokers know the last five ba
 _REQUEST: Final = 1_000_000  # bytes of batches in one request, unless a single one has more
 _PAUSE, _LONGEST_PAUSE = 0.02, 1.0  # seconds; brokers do not tell when they are ready
 _THERE_ALREADY: Final = 46  # DUPLICATE_SEQUENCE_NUMBER: it was written, and the answer was lost
+_OUT_OF_ORDER: Final = 45  # OUT_OF_ORDER_SEQUENCE_NUMBER
 _NO_TOPIC: Final = 3
 _NO_LEADER: Final = 5
 _TIMED_OUT: Final = -192
@@ -60,6 +61,10 @@ class Deliverer:
         self.leaders: list[Address | None] = []
         self._deliver_again()
 
+    def leader(self, partition: int) -> Address | None:
+        """Who led a partition when that was last asked; None where nobody did."""
+        return self.leaders[partition] if partition < len(self.leaders) else None
+
     def send(self, batches: Iterable[Batch]) -> None:
         """Send closed batches, those of a partition in the order of their sequences; waits where much is on its way.
 
@@ -70,7 +75,7 @@ class Deliverer:
         for batch in batches:
             self._pending.setdefault(batch.partition, deque()).append(batch)
             self._session.pending += 1
-            groups.setdefault(self.leaders[batch.partition], []).append(batch)
+            groups.setdefault(self.leader(batch.partition), []).append(batch)
         self._session.enlist(self._topic, {batch.partition for group in groups.values() for batch in group})
         try:
             for leader, group in groups.items():
@@ -122,11 +127,12 @@ class Deliverer:
             Passing: it was not, and is to be sent again.
             BrokerError: it never will be.
         """
-        if code in _PASSING:
+        if code in _PASSING or (code == _OUT_OF_ORDER and batch is not self._pending[batch.partition][-1]):
             raise Passing(code)
         if code and code != _THERE_ALREADY:
             raise self._error(code, f"{self._topic}[{batch.partition}]", "")
-        self._pending[batch.partition].popleft()
+        while self._pending[batch.partition].popleft() is not batch:
+            self._session.pending -= 1
         self._session.pending -= 1
 
     def _deliver_again(self, why: Exception | None = None) -> None:
@@ -148,7 +154,7 @@ class Deliverer:
                 self.leaders = self._described()
                 for batches in self._pending.values():
                     while batches:
-                        self._send_alone(batches[0])
+                        self._send_alone(tuple(batches))
                 return
             except (OSError, EOFError, Passing) as e:
                 why = e
@@ -163,13 +169,25 @@ class Deliverer:
             raise Passing(_NO_LEADER)
         return leaders
 
-    def _send_alone(self, batch: Batch) -> None:
-        leader = self.leaders[batch.partition] if batch.partition < len(self.leaders) else None
+    def _send_alone(self, batches: Sequence[Batch]) -> None:
+        """Send a partition's oldest batch, or the first one that its leader does not find out of order.
+
+        A leader that was started again knows a producer's last batch only. One before it, which the leader has and whose
+        answer was lost, it finds out of order. Sequences have no gaps: where a later batch is there or is taken, those
+        before it are there, too, on as many replicas.
+        """
+        leader = self.leader(batches[0].partition)
         if leader is None:
             raise Passing(_NO_LEADER)
-        connection = self._session.brokers.at(leader)
-        self._send(connection, [batch])
-        self._receive(connection)
+        for batch in batches:
+            try:
+                connection = self._session.brokers.at(leader)
+                self._send(connection, [batch])
+                self._receive(connection)
+                return
+            except Passing as e:
+                if e.code != _OUT_OF_ORDER:
+                    raise
 
     def _check_time(self, began: float, why: Exception) -> None:
         """

@@ -50,6 +50,7 @@ class DirectProducer:
         self._session = session
         self._delivery = Deliverer(session, topic, self._label)
         config, count = session.config, len(self._delivery.leaders)
+        self._count = count  # partitions that are added while this producer lives are the next one's
         self._largest = int(config["message.max.bytes"])
         size = min(int(config["batch.size"]), self._largest)
         self._batches = OpenBatches(count, min(size, max(_MEMORY // count, _LEAST)))
@@ -65,7 +66,7 @@ class DirectProducer:
     def partitions(self, topic: str) -> int:
         """How many partitions the topic has."""
         assert topic == self.topic
-        return len(self._delivery.leaders)
+        return self._count
 
     def produce(
         self,
@@ -114,7 +115,7 @@ class DirectProducer:
 
     def _chosen(self, count: int, keys: Column | None, given: npt.NDArray[np.int32] | None) -> npt.NDArray[np.int32]:
         """Each row's partition, -1 for whichever."""
-        total = self.partitions(self.topic)
+        total = self._count
         chosen = np.full(count, -1, np.int32) if given is None else given.astype(np.int32)
         if given is not None and count and not -1 <= chosen.min() <= chosen.max() < total:
             row = int(np.flatnonzero((chosen < -1) | (chosen >= total))[0])
@@ -125,12 +126,11 @@ class DirectProducer:
 
     def _sticky(self) -> int:
         """The partition of records that may go to any: the same until its batch is full; one that has a leader."""
-        leaders = self._delivery.leaders
-        for i in range(len(leaders)):
-            partition = (self._next + i) % len(leaders)
-            if leaders[partition] is not None:
+        for i in range(self._count):
+            partition = (self._next + i) % self._count
+            if self._delivery.leader(partition) is not None:
                 return partition
-        return self._next
+        return self._next % self._count
 
     def _make_room(self, partition: int, rows: tuple[Column, Column], row: int) -> None:
         """Send a partition's batch, which is full, if it has one, and open the next.

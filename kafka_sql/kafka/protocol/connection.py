@@ -93,12 +93,15 @@ class Connection:
         Raises:
             OSError: the connection broke; whether it was sent is not known.
         """
-        size = sum(map(len, parts))
-        if size < _PART:
-            self._socket.sendall(b"".join([self._framed(request, size), *parts]))
-        else:  # not copied once more
-            for part in (self._framed(request, size), *parts):
+        small = bytearray(self._framed(request, sum(map(len, parts))))
+        for part in parts:
+            if len(part) < _PART:
+                small += part
+            else:  # not copied once more
+                self._socket.sendall(small)
                 self._socket.sendall(part)
+                small.clear()
+        self._socket.sendall(small)
         return self._last
 
     def close(self) -> None:
