@@ -172,9 +172,9 @@ class Deliverer:
     def _send_alone(self, batches: Sequence[Batch]) -> None:
         """Send a partition's oldest batch, or the first one that its leader does not find out of order.
 
-        A leader that was started again knows a producer's last batch only. One before it, which the leader has and whose
-        answer was lost, it finds out of order. Sequences have no gaps: where a later batch is there or is taken, those
-        before it are there, too, on as many replicas.
+        A leader that was started again knows a producer's last batch only. One before it, which the leader has and
+        whose answer was lost, it finds out of order. Sequences have no gaps: where a later batch is there or is taken,
+        those before it are there, too, on as many replicas.
         """
         leader = self.leader(batches[0].partition)
         if leader is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
@@ -12,6 +13,7 @@ from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Sender
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, connections
+from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol import produce, requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
@@ -37,17 +39,15 @@ def open_direct_transaction(
     # a record waits no longer than its transaction
     wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
     mine = {**config, DELIVERY_TIMEOUT: wait}
-    # the coordinator's answers must not wait behind those of a leader that is the same broker
-    brokers, aside = connections(mine), connections(mine)
-    coordinator = _Coordinator(config, aside, transactional_id)
-    with contextlib.closing(brokers), contextlib.closing(aside):
+    with _KEPT.use(mine) as lines:
+        coordinator = _Coordinator(config, lines.coordinators, transactional_id)
         code, id_, epoch = coordinator.ask(
             produce.initialize(transactional_id, int(config[TRANSACTION_TIMEOUT])), produce.read_initialize
         )
         if code:
             raise not_begun(transactional_id, code, library.reason(code), config)
         sender = Sender(id_, epoch, transactional_id)
-        session = Session(mine, brokers, sender)
+        session = Session(mine, lines.leaders, sender)
         session.enlist = _Enlisted(coordinator, sender, table).add
         try:
             yield DirectProducer(session, topic, table)
@@ -55,6 +55,40 @@ def open_direct_transaction(
             with contextlib.suppress(OSError, EOFError, BrokerError):  # else the brokers do it when its time is over
                 coordinator.ask_once(produce.abort(transactional_id, id_, epoch), requests.read_code)
             raise
+        lines.silent = session.rested()
+
+
+@dataclass
+class _Lines:
+    """Connections that a process keeps for its next transaction.
+
+    Attributes:
+        leaders: of partitions.
+        coordinators: whose answers must not wait behind those of a leader that is the same broker.
+        silent: whether no answer is on its way.
+    """
+
+    leaders: Brokers
+    coordinators: Brokers
+    silent: bool = False
+
+    def rested(self) -> bool:
+        """Whether another transaction can use them."""
+        return self.silent
+
+    def renew(self) -> None:
+        """Begin another one."""
+        self.silent = False
+
+
+def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
+    lines = _Lines(connections(config), connections(config))
+    for brokers in (lines.leaders, lines.coordinators):
+        stack.callback(brokers.close)
+    return lines
+
+
+_KEPT: Final = Kept(_lines)
 
 
 class _Coordinator:
