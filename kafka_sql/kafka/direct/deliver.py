@@ -76,7 +76,6 @@ class Deliverer:
             self._pending.setdefault(batch.partition, deque()).append(batch)
             self._session.pending += 1
             groups.setdefault(self.leader(batch.partition), []).append(batch)
-        self._session.enlist(self._topic, {batch.partition for group in groups.values() for batch in group})
         try:
             for leader, group in groups.items():
                 if leader is None:
@@ -105,7 +104,7 @@ class Deliverer:
         while len(flight) >= _IN_FLIGHT:
             self._receive(connection)
         request, heads = produce.write(
-            self._session.sender.transaction,
+            self._session.sender().transaction,
             self._topic,
             [(batch.partition, batch.size) for batch in batches],
             self._leader_waits,

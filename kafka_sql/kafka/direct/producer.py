@@ -99,6 +99,7 @@ class DirectProducer:
             if row == count:
                 break
             self._make_room(int(chosen[row]), rows, row)
+        self._session.announce(self.topic, self._batches.filled())
         self.sent += count
         self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
 
@@ -148,10 +149,11 @@ class DirectProducer:
 
     def _send(self, partitions: list[int]) -> None:
         session, closed = self._session, []
+        session.enlist(self.topic, partitions)
         for partition in partitions:
             place = self.topic, partition
             sequence = session.sequences.get(place, 0)
-            closed.append(self._batches.close(partition, session.sender, sequence))
+            closed.append(self._batches.close(partition, session.sender(), sequence))
             session.sequences[place] = sequence_after(sequence, closed[-1].records)
         self._delivery.send(closed)
 

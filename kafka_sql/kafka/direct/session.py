@@ -25,17 +25,20 @@ class Session:
     """An idempotent producer.
 
     Attributes:
+        sender: who writes; may wait for a transaction's coordinator.
+        announce: is told of a topic and partitions that are going to be written to, and does not wait.
+        enlist: the same before they are written to, and waits.
         sequences: the next one of each partition that was written to, by topic and partition.
         pending: how many batches are not acknowledged.
-        enlist: is told of a topic and partitions before they are written to.
     """
 
     config: Mapping[str, str] = field(repr=False)
     brokers: Brokers
-    sender: Sender
+    sender: Callable[[], Sender]
+    announce: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
+    enlist: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
     pending: int = 0
-    enlist: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
 
     def rested(self) -> bool:
         """Whether everything was acknowledged."""
@@ -56,7 +59,7 @@ def open_session(config: Mapping[str, str], stack: ExitStack) -> Session:
     brokers = connections(config)
     stack.callback(brokers.close)
     sender = patiently(lambda: _sender(brokers), brokers.close, patience(config), f"'{config['bootstrap.servers']}'")
-    return Session(config, brokers, sender)
+    return Session(config, brokers, lambda: sender)
 
 
 def connections(config: Mapping[str, str]) -> Brokers:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Sender
+from kafka_sql.kafka.direct.coordinator import Codes, Coordinator
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, connections
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol import produce, requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
-from kafka_sql.kafka.protocol.brokers import Brokers, patiently
+from kafka_sql.kafka.protocol.brokers import Brokers
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.connection import Address, Request
 from kafka_sql.kafka.transaction import not_begun
-
-T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -40,20 +38,13 @@ def open_direct_transaction(
     wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
     mine = {**config, DELIVERY_TIMEOUT: wait}
     with _KEPT.use(mine) as lines:
-        coordinator = _Coordinator(config, lines.coordinators, transactional_id)
-        code, id_, epoch = coordinator.ask(
-            produce.initialize(transactional_id, int(config[TRANSACTION_TIMEOUT])), produce.read_initialize
-        )
-        if code:
-            raise not_begun(transactional_id, code, library.reason(code), config)
-        sender = Sender(id_, epoch, transactional_id)
-        session = Session(mine, lines.leaders, sender)
-        session.enlist = _Enlisted(coordinator, sender, table).add
+        transaction = _Transaction(config, lines.coordinators, transactional_id, table)
         try:
+            session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
             yield DirectProducer(session, topic, table)
+            transaction.sender()
         except BaseException:
-            with contextlib.suppress(OSError, EOFError, BrokerError):  # else the brokers do it when its time is over
-                coordinator.ask_once(produce.abort(transactional_id, id_, epoch), requests.read_code)
+            transaction.abort()
             raise
         lines.silent = session.rested()
 
@@ -91,74 +82,73 @@ def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
 _KEPT: Final = Kept(_lines)
 
 
-class _Coordinator:
-    """Of one transactional id."""
+class _Transaction:
+    """What its coordinator has been told. Its answers are waited for when they are needed: rows are made meanwhile."""
 
-    def __init__(self, config: Mapping[str, str], brokers: Brokers, transactional_id: str) -> None:
-        self._config, self._brokers, self._id = config, brokers, transactional_id
-        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._whom = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
-        self._address: Address | None = None
-
-    def ask(self, request: Request, read: Callable[[Reader], tuple[int, ...]]) -> tuple[int, ...]:
-        """The first of the answer's numbers is an error code, which is none that passes."""
-
-        def once() -> tuple[int, ...]:
-            found = self.ask_once(request, read)
-            if found[0] in PASSING:
-                self._address = None
-                raise Passing(found[0])
-            return found
-
-        return patiently(once, self._forget, self._wait, self._whom, f" ('properties.{DELIVERY_TIMEOUT}')")
-
-    def ask_once(self, request: Request, read: Callable[[Reader], T]) -> T:
-        """The answer, whatever it is."""
-        return read(self._brokers.at(self._address or self._found()).ask(request))
-
-    def _found(self) -> Address:
-        answers = requests.read_coordinators(self._brokers.any().ask(requests.coordinators([self._id])))
-        complete(answers, [self._id])
-        code, address = answers[self._id]
-        if code in PASSING:
-            raise Passing(code)
-        if code:
-            raise not_begun(self._id, code, library.reason(code), self._config)
-        self._address = address
-        return address
-
-    def _forget(self) -> None:
-        self._address = None
-        self._brokers.close()
-
-
-class _Enlisted:
-    """The partitions that a transaction has told its coordinator of."""
-
-    def __init__(self, coordinator: _Coordinator, sender: Sender, table: str | None) -> None:
-        self._coordinator, self._sender = coordinator, sender
+    def __init__(self, config: Mapping[str, str], brokers: Brokers, id_: str, table: str | None) -> None:
+        """Ask for a producer's id."""
+        self._config, self._id = config, id_
         self._label = f"Table '{table}': " if table else ""
-        self._known: set[tuple[str, int]] = set()
+        self._coordinator = Coordinator(config, brokers, id_)
+        self._sender: Sender | None = None
+        self._told: set[tuple[str, int]] = set()
+        initialize = produce.initialize(id_, int(config[TRANSACTION_TIMEOUT]))
+        self._awaited: Callable[[], None] | None = self._begun(
+            self._coordinator.begin(initialize, produce.read_initialize)
+        )
 
-    def add(self, topic: str, partitions: Collection[int]) -> None:
-        """Tell of those that are new."""
-        new = [partition for partition in sorted(partitions) if (topic, partition) not in self._known]
+    def sender(self) -> Sender:
+        """The producer; when it is known, and all partitions that were announced are."""
+        awaited, self._awaited = self._awaited, None
+        if awaited is not None:
+            awaited()
+        assert self._sender is not None
+        return self._sender
+
+    def announce(self, topic: str, partitions: Collection[int]) -> None:
+        """Tell of partitions that are going to be written to."""
+        new = [partition for partition in sorted(partitions) if (topic, partition) not in self._told]
         if not new:
             return
-        id_, epoch, transaction = self._sender
-        assert transaction is not None
+        id_, epoch, _ = self.sender()
 
-        def read(answer: Reader) -> tuple[int, int]:
+        def read(answer: Reader) -> Codes:
             """An error code and its partition: one that stays, if there is one."""
             codes = produce.read_partition_codes(answer)
             complete(codes, new)
             return max(((codes[one], one) for one in new), key=lambda found: (found[0] not in (0, *PASSING), *found))
 
-        code, partition = self._coordinator.ask(
-            produce.add_partitions(transaction, id_, epoch, topic, new),
-            read,
-        )
-        if code:
-            where = f"{self._label}{topic}[{partition}]"
-            raise delivery_error(code, where, f"Transaction '{transaction}'.")
-        self._known.update((topic, partition) for partition in new)
+        request = produce.add_partitions(self._id, id_, epoch, topic, new)
+        self._awaited = self._added(topic, self._coordinator.begin(request, read))
+        self._told.update((topic, partition) for partition in new)
+
+    def enlist(self, topic: str, partitions: Collection[int]) -> None:
+        """Return when partitions may be written to."""
+        self.announce(topic, partitions)
+        self.sender()
+
+    def abort(self) -> None:
+        """As well as that can be done; else the brokers do it when its time is over."""
+        if self._sender is None:
+            return  # nothing has begun
+        id_, epoch, _ = self._sender
+        with contextlib.suppress(OSError, EOFError, Passing, BrokerError):
+            self._coordinator.ask_once(produce.abort(self._id, id_, epoch), requests.read_code)
+
+    def _begun(self, answer: Callable[[], Codes]) -> Callable[[], None]:
+        def check() -> None:
+            code, id_, epoch = answer()
+            if code:
+                raise not_begun(self._id, code, library.reason(code), self._config)
+            self._sender = Sender(id_, epoch, self._id)
+
+        return check
+
+    def _added(self, topic: str, answer: Callable[[], Codes]) -> Callable[[], None]:
+        def check() -> None:
+            code, partition = answer()
+            if code:
+                where = f"{self._label}{topic}[{partition}]"
+                raise delivery_error(code, where, f"Transaction '{self._id}'.")
+
+        return check
