@@ -1,7 +1,7 @@
-"""A compacted topic of records by key that nobody writes who has been fenced.
+"""A compacted topic of records by key that nobody writes who has been fenced: how it is made and read.
 
-A writer's ``fence`` ends all older writers of the same transactional id for good: what ``read_log`` then gives is what
-they have written, and nothing comes after it but one's own.
+A writer's ``fence`` (``log_writer``) ends all older writers of the same transactional id for good: what ``read_log``
+then gives is what they have written, and nothing comes after it but one's own.
 """
 
 from __future__ import annotations
@@ -13,27 +13,25 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.properties import API_TIMEOUT, SOCKET_TIMEOUT, login, resolved
+from kafka_sql.kafka.properties import API_TIMEOUT, resolved
 from kafka_sql.options.references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
-_FENCED: Final = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 _FORBIDDEN: Final = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 _IGNORED: Final = (
     KafkaError._PARTITION_EOF,
     KafkaError.GROUP_AUTHORIZATION_FAILED,  # the consumer has no group: librdkafka asks for one's coordinator
 )
-_TIMEOUT_MS: Final = 30_000  # of a writer's transaction: a dead one holds readers of the log up no longer
 _VISIBLE_SECONDS: Final = 90.0  # the brokers look for transactions that have timed out every 10 s
 _UNKNOWN_SECONDS: Final = 0.05
 _there: Final[set[str]] = set()  # clusters that have the log: a broker that knows of none is behind, and not believed
@@ -44,92 +42,6 @@ _SETTINGS: Final = {
     "min.cleanable.dirty.ratio": "0.1",
     "unclean.leader.election.enable": "false",
 }
-
-
-class Fenced(Exception):
-    """A newer writer has ended this one."""
-
-
-class LogWriter:
-    """A writer of the log under one transactional id."""
-
-    def __init__(self, config: Mapping[str, str], transactional_id: str) -> None:
-        """Make the client; nothing is asked yet.
-
-        Args:
-            config: librdkafka's, with references to secrets, which are resolved here.
-        """
-        self._config, self._id, self._wait = config, transactional_id, patience(config)
-        self._login = login(config)
-        self._producer = _client(
-            Producer,
-            config,
-            {
-                "transactional.id": transactional_id,
-                "transaction.timeout.ms": _TIMEOUT_MS,
-                # a silent connection is given up while there is time for another one
-                SOCKET_TIMEOUT: min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS // 3),
-                "delivery.timeout.ms": _TIMEOUT_MS,
-                "linger.ms": 0,
-                "compression.type": "none",
-                "retry.backoff.ms": 10,
-                "reconnect.backoff.ms": 10,
-            },
-        )
-
-    def is_old(self) -> bool:
-        """Whether its login has changed since it was made: its next connection would be refused."""
-        return login(self._config) != self._login
-
-    def fence(self) -> None:
-        """End all older writers, whose open transactions are aborted.
-
-        Raises:
-            BrokerError: the brokers refuse or do not answer.
-        """
-        try:
-            self._producer.list_topics(timeout=self._wait)  # with a broker at hand it takes 17 ms, else half a second
-            self._producer.init_transactions(max(self._wait, _TIMEOUT_MS / 1000))
-        except KafkaException as e:
-            raise self._error("could not be begun", e) from None
-
-    def write(self, records: Mapping[str, bytes | None]) -> None:
-        """All of the records or none, durably; None deletes a key.
-
-        Raises:
-            Fenced: a newer writer has fenced this one.
-            BrokerError: as with Fenced, whether they were written is known to ``read_log`` alone, after a ``fence``.
-        """
-        try:
-            self._producer.begin_transaction()
-            for key, value in records.items():
-                self._producer.produce(LOG_TOPIC, value, key=key, partition=0)
-            self._commit()
-        except KafkaException as e:
-            error: KafkaError = e.args[0]
-            if error.code() in _FENCED:
-                raise Fenced(self._id) from e
-            raise self._error("could not be written", e) from None
-
-    def _commit(self) -> None:
-        deadline = time.monotonic() + _TIMEOUT_MS / 1000
-        while True:
-            try:
-                self._producer.commit_transaction(_TIMEOUT_MS / 1000)
-                return
-            except KafkaException as e:
-                if not e.args[0].retriable() or time.monotonic() > deadline:
-                    raise
-
-    def _error(self, what: str, e: KafkaException) -> BrokerError:
-        error: KafkaError = e.args[0]
-        why = masked(str(error.str()), self._config, resolved(self._config))
-        kind = AuthorizationError if error.code() in _FORBIDDEN else TransactionError
-        return kind(
-            f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {why} "
-            f"({error.name()}). Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin with "
-            f"'sink.transactional-id-prefix', and READ, WRITE and DESCRIBE on the topic."
-        )
 
 
 def read_log(config: Mapping[str, str]) -> dict[str, bytes]:

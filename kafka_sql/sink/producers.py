@@ -9,7 +9,7 @@ from typing import Final
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.direct.producer import DirectProducer, kept_direct_producer
 from kafka_sql.kafka.direct.settings import served
-from kafka_sql.kafka.direct.transaction import open_direct_transaction
+from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.producer import Producer
 from kafka_sql.kafka.producers import kept_producer
 from kafka_sql.kafka.transaction import open_transaction

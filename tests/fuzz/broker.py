@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import open_session
-from kafka_sql.kafka.direct.transaction import open_direct_transaction
+from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import DEFAULTS
 from kafka_sql.kafka.protocol import connection, produce, requests, witness
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader

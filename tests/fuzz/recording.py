@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.direct.producer import kept_direct_producer
-from kafka_sql.kafka.direct.transaction import open_direct_transaction
+from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions

@@ -33,7 +33,7 @@ from kafka_sql.errors import (
 )
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, open_session
-from kafka_sql.kafka.direct.transaction import open_direct_transaction
+from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
 from tests.chaos.clusters import behind_a_network, leader, until
 from tests.support import Topics, grant

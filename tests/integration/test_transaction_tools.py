@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -162,17 +163,14 @@ def test_the_log_is_compacted_and_one_partition(sink: Sink) -> None:
 
 def test_another_writers_open_transaction_does_not_hide_a_decision(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that dies while it decides leaves the log's last stable offset behind for a while."""
-    from kafka_sql.kafka import decision_log
-    from kafka_sql.kafka.decision_log import LOG_TOPIC, LogWriter
+    from kafka_sql.kafka import log_writer
 
-    monkeypatch.setattr(decision_log, "_TIMEOUT_MS", 10_000)  # the test takes as long
+    monkeypatch.setattr(log_writer, "_TIMEOUT_MS", 10_000)  # the test takes as long
     driver = sink.driver()
     driver.batch(tasks=1)
-    dead_one = LogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")
-    dead_one.fence()
-    dead_one._producer.begin_transaction()
-    dead_one._producer.produce(LOG_TOPIC, b"x", key='["nothing"]', partition=0)
-    dead_one._producer.flush(30)
+    with closing(log_writer.LogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as dead_one:
+        dead_one.fence()
+        dead_one._written({'["nothing"]': b"x"})
     driver.batch(tasks=1)
     found = [d.batch for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix]
     assert found == [1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -154,10 +155,11 @@ def test_a_job_whose_tasks_are_all_done_is_not_aborted(sink: Sink) -> None:
 def test_an_outsider_that_fences_and_decides_nothing_does_not_end_a_query(sink: Sink) -> None:
     driver = sink.driver()
     driver.batch(tasks=2)
-    from kafka_sql.kafka.decision_log import LogWriter
+    from kafka_sql.kafka.log_writer import LogWriter
     from kafka_sql.sink.transactions.names import driver_id
 
-    LogWriter(sink.config, driver_id(sink.prefix)).fence()
+    with closing(LogWriter(sink.config, driver_id(sink.prefix))) as outsider:
+        outsider.fence()
     driver.batch(tasks=2)
     assert sink.numbers(2 * ROWS) == rows(2)
 

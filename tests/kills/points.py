@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from kafka_sql.kafka.decision_log import LogWriter
+from kafka_sql.kafka.log_writer import LogWriter
 from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.sink.transactions import committer
 from kafka_sql.sink.transactions.ownership import Owned
@@ -76,7 +76,6 @@ class Doom:
 
         def patched(writer: Any) -> None:
             if self.armed:
-                writer._producer.flush(30)
                 self.end()
             commit(writer)
 

@@ -1,16 +1,13 @@
-"""Record batches: the open one of a partition, and those that are closed and on their way."""
+"""Record batches that are closed and on their way."""
 
 from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import google_crc32c
-import numpy as np
-import numpy.typing as npt
-
-from kafka_sql.kafka.direct.kernels import RECORDS
 
 HEADER: Final = 61  # bytes before the first record
 _CHECKED: Final = 21  # of them are before what the checksum is of
@@ -53,45 +50,44 @@ class Batch(NamedTuple):
         return len(self.head) + len(self.body)
 
 
-class OpenBatches:
-    """Those of a topic's partitions, which ``kernels.pack`` fills."""
-
-    def __init__(self, partitions: int, size: int) -> None:
-        """
-        Args:
-            size: bytes of a batch; one record that is larger has one of its own.
-        """
-        self.places = np.zeros((partitions, 3), np.int64)
-        self._size = size
-        self._memory: dict[int, npt.NDArray[np.uint8]] = {}
-
-    def begin(self, partition: int, least: int) -> None:
-        """Open a partition's next batch, with room for a record of ``least`` bytes."""
-        size = max(self._size, HEADER + least)
-        memory = self._memory.get(partition)
-        if memory is None or len(memory) < size:
-            memory = self._memory[partition] = np.empty(size, np.uint8)
-        start = memory.ctypes.data
-        self.places[partition] = start + HEADER, start + size, 0
-
-    def close(self, partition: int, sender: Sender, sequence: int) -> Batch:
-        """The open batch of a partition, which must have records."""
-        memory, (at, _, records) = self._memory[partition], self.places[partition].tolist()
-        size, now = at - memory.ctypes.data, int(time.time() * 1000)
-        attributes = _TRANSACTIONAL if sender.transaction is not None else 0
-        middle = (attributes, records - 1, now, now, sender.id, sender.epoch, sequence, records)
-        struct.pack_into(">hiqqqhii", memory.data, _CHECKED, *middle)
-        body = memory[_CHECKED:size].tobytes()
-        head = struct.pack(">qiibI", 0, size - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
-        self.places[partition] = 0
-        return Batch(partition, head, body, records, time.monotonic())
-
-    def filled(self) -> list[int]:
-        """The partitions whose open batch has records."""
-        found: list[int] = np.flatnonzero(self.places[:, RECORDS]).tolist()
-        return found
-
-
 def sequence_after(sequence: int, records: int) -> int:
     """The next batch's."""
     return (sequence + records) % _SEQUENCES
+
+
+def closed(partition: int, content: memoryview, records: int, sender: Sender, sequence: int) -> Batch:
+    """A batch.
+
+    Args:
+        content: its records, after room for its header, which is filled in.
+        sequence: of its first record.
+    """
+    now, transactional = int(time.time() * 1000), _TRANSACTIONAL if sender.transaction is not None else 0
+    middle = (transactional, records - 1, now, now, sender.id, sender.epoch, sequence, records)
+    struct.pack_into(">hiqqqhii", content, _CHECKED, *middle)
+    body = bytes(content[_CHECKED:])
+    head = struct.pack(">qiibI", 0, len(content) - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
+    return Batch(partition, head, body, records, time.monotonic())
+
+
+def small(partition: int, records: Mapping[str, bytes | None], sender: Sender, sequence: int) -> Batch:
+    """A batch of a few records, by key; None makes a tombstone."""
+    content = bytearray(HEADER)
+    for offset, (key, value) in enumerate(records.items()):
+        # attributes and the time's distance are 0, there are no headers
+        record = b"\0\0" + _varint(offset) + _sized(key.encode()) + _sized(value) + b"\0"
+        content += _sized(record)
+    return closed(partition, memoryview(content), len(records), sender, sequence)
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _varint(-1) if data is None else _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    """As Protocol Buffers' sint32."""
+    rest, found = value << 1 if value >= 0 else ~(value << 1), bytearray()
+    while rest > 0x7F:
+        found.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes(found) + bytes([rest])

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.delivery import delivery_error
-from kafka_sql.kafka.direct.batch import OpenBatches, sequence_after
+from kafka_sql.kafka.direct.batch import sequence_after
 from kafka_sql.kafka.direct.deliver import Deliverer
 from kafka_sql.kafka.direct.kernels import pack, partition_by_key, room
+from kafka_sql.kafka.direct.open_batches import OpenBatches
 from kafka_sql.kafka.direct.session import Session, open_session
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.produce_columns import column, nothing

@@ -1,21 +1,16 @@
-"""A direct producer that leaves an open transaction behind, as ``kafka_sql.kafka.transaction`` has it."""
+"""A transaction's producer, and what its coordinator has been told of it."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Sender
 from kafka_sql.kafka.direct.coordinator import Codes, Coordinator
-from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.session import Session, connections
-from kafka_sql.kafka.kept import Kept
-from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.properties import TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol import produce, requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
 from kafka_sql.kafka.protocol.brokers import Brokers
@@ -23,70 +18,11 @@ from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.transaction import not_begun
 
 
-@contextlib.contextmanager
-def open_direct_transaction(
-    config: Mapping[str, str], transactional_id: str, topic: str, table: str | None = None
-) -> Iterator[DirectProducer]:
-    """A producer inside a transaction that is its own; see ``kafka_sql.kafka.transaction.open_transaction``.
+class Transaction:
+    """One after another under an id. Answers are waited for when they are needed: rows are made meanwhile."""
 
-    Raises:
-        TransactionError: the brokers refuse the transaction.
-        AuthorizationError: the user may not write under the transactional id.
-        BrokerError: they do not answer.
-    """
-    # a record waits no longer than its transaction
-    wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
-    mine = {**config, DELIVERY_TIMEOUT: wait}
-    with _KEPT.use(mine) as lines:
-        transaction = _Transaction(config, lines.coordinators, transactional_id, table)
-        try:
-            session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
-            yield DirectProducer(session, topic, table)
-            transaction.sender()
-        except BaseException:
-            transaction.abort()
-            raise
-        lines.silent = session.rested()
-
-
-@dataclass
-class _Lines:
-    """Connections that a process keeps for its next transaction.
-
-    Attributes:
-        leaders: of partitions.
-        coordinators: whose answers must not wait behind those of a leader that is the same broker.
-        silent: whether no answer is on its way.
-    """
-
-    leaders: Brokers
-    coordinators: Brokers
-    silent: bool = False
-
-    def rested(self) -> bool:
-        """Whether another transaction can use them."""
-        return self.silent
-
-    def renew(self) -> None:
-        """Begin another one."""
-        self.silent = False
-
-
-def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
-    lines = _Lines(connections(config), connections(config))
-    for brokers in (lines.leaders, lines.coordinators):
-        stack.callback(brokers.close)
-    return lines
-
-
-_KEPT: Final = Kept(_lines)
-
-
-class _Transaction:
-    """What its coordinator has been told. Its answers are waited for when they are needed: rows are made meanwhile."""
-
-    def __init__(self, config: Mapping[str, str], brokers: Brokers, id_: str, table: str | None) -> None:
-        """Ask for a producer's id."""
+    def __init__(self, config: Mapping[str, str], brokers: Brokers, id_: str, table: str | None = None) -> None:
+        """Ask for a producer's id: what is open under this one's is aborted."""
         self._config, self._id = config, id_
         self._label = f"Table '{table}': " if table else ""
         self._coordinator = Coordinator(config, brokers, id_)
@@ -127,13 +63,27 @@ class _Transaction:
         self.announce(topic, partitions)
         self.sender()
 
+    def commit(self) -> None:
+        """End it; what is announced next is another one's.
+
+        Raises:
+            WriterFencedError: a newer producer has this one's id.
+            BrokerError: whether it was committed is not known.
+        """
+        id_, epoch, _ = self.sender()
+        request = produce.end(self._id, id_, epoch, committed=True)
+        (code,) = self._coordinator.ask(request, lambda answer: (requests.read_code(answer),))
+        if code:
+            raise delivery_error(code, f"{self._label}transaction '{self._id}'", "")
+        self._told.clear()
+
     def abort(self) -> None:
         """As well as that can be done; else the brokers do it when its time is over."""
         if self._sender is None:
             return  # nothing has begun
         id_, epoch, _ = self._sender
         with contextlib.suppress(OSError, EOFError, Passing, BrokerError):
-            self._coordinator.ask_once(produce.abort(self._id, id_, epoch), requests.read_code)
+            self._coordinator.ask_once(produce.end(self._id, id_, epoch, committed=False), requests.read_code)
 
     def _begun(self, answer: Callable[[], Codes]) -> Callable[[], None]:
         def check() -> None:

@@ -99,9 +99,9 @@ def read_partition_codes(answer: Reader) -> dict[int, int]:
     return _codes(answer, lambda: None)
 
 
-def abort(transaction: str, producer: int, epoch: int) -> Request:
-    """Abort what is open."""
-    return Request(END, 1, codec.string(transaction) + codec.pack("qh?", producer, epoch, False))
+def end(transaction: str, producer: int, epoch: int, *, committed: bool) -> Request:
+    """Commit or abort what is open."""
+    return Request(END, 1, codec.string(transaction) + codec.pack("qh?", producer, epoch, committed))
 
 
 def write(

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.decision_log import Fenced, read_log
+from kafka_sql.kafka.decision_log import read_log
+from kafka_sql.kafka.log_writer import Fenced
 from kafka_sql.kafka.properties import API_TIMEOUT, DELIVERY_TIMEOUT
 from kafka_sql.kafka.protocol.requests import ONGOING, Described
 from kafka_sql.kafka.protocol.transactions import Transactions
@@ -49,6 +50,7 @@ class Committer:
     def close(self) -> None:
         """Close the connections."""
         self._transactions.close()
+        self._disown()
 
     def commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
         """Commit what the tasks have prepared, once and for all; a batch that was decided before is only completed.
@@ -64,16 +66,19 @@ class Committer:
             try:
                 return self._commit(batch, messages)
             except Fenced:
-                self._owned = None
+                self._disown()
                 why = fenced(self._config, self.writer, batch)
                 if why is not None:
                     self._abort(messages)
                     raise why from None
         raise contested(self.writer)
 
+    def _disown(self) -> None:
+        if self._owned is not None:
+            self._owned.log.close()
+        self._owned = None
+
     def _commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
-        if self._owned is not None and self._owned.log.is_old():
-            self._owned = None
         try:
             self._owned = self._owned or own(self._config, self.writer, batch)
             todo = [m for m in messages if m.transaction is not None]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Final
 
 from kafka_sql.errors import WriterFencedError
-from kafka_sql.kafka.decision_log import LogWriter, glance_at_log, make_log, read_log
+from kafka_sql.kafka.decision_log import glance_at_log, make_log, read_log
+from kafka_sql.kafka.log_writer import LogWriter
 from kafka_sql.sink.transactions.failures import overtaken, superseded
 from kafka_sql.sink.transactions.names import driver_id
 from kafka_sql.sink.transactions.records import Claim, Decision, Writer, claims, decisions
@@ -63,18 +65,21 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
     make_log(config)
     found = glance_at_log(config)
     _refuse_superseded(found, writer, batch)
-    log = LogWriter(config, driver_id(writer.prefix))
-    log.fence()
-    others = _others(found, writer)
-    for other in others:
-        LogWriter(config, driver_id(other)).fence()
-    found = read_log(config)
-    _refuse_superseded(found, writer, batch)
-    before = claims(found).get(writer.prefix)
-    if before is None or before.run != writer.run:
-        mine = next_claim(found, writer)
-        log.write({mine.key: mine.encoded()})
-    known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
+    with ExitStack() as stack:
+        log = stack.enter_context(closing(LogWriter(config, driver_id(writer.prefix))))
+        log.fence()
+        others = _others(found, writer)
+        for other in others:
+            with closing(LogWriter(config, driver_id(other))) as older:
+                older.fence()
+        found = read_log(config)
+        _refuse_superseded(found, writer, batch)
+        before = claims(found).get(writer.prefix)
+        if before is None or before.run != writer.run:
+            mine = next_claim(found, writer)
+            log.write({mine.key: mine.encoded()})
+        known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
+        stack.pop_all()
     return Owned(writer, log, (writer.prefix, *others), before, known)
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from kafka_sql.kafka.decision_log import LogWriter, read_log
+from kafka_sql.kafka.decision_log import read_log
+from kafka_sql.kafka.log_writer import LogWriter
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.requests import Described
 from kafka_sql.kafka.protocol.transactions import Transactions
@@ -111,11 +112,11 @@ def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool
 
 def _take_over(config: Mapping[str, str], prefix: str, change: Callable[[Decision], bytes | None]) -> None:
     """Claim the prefix, which ends whoever writes under it, and change what was decided until then."""
-    log = LogWriter(config, driver_id(prefix))
-    log.fence()
-    found = read_log(config)
-    mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None))
-    log.write({mine.key: mine.encoded(), **{d.key: change(d) for d in decisions(found) if d.prefix == prefix}})
+    with closing(LogWriter(config, driver_id(prefix))) as log:
+        log.fence()
+        found = read_log(config)
+        mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None))
+        log.write({mine.key: mine.encoded(), **{d.key: change(d) for d in decisions(found) if d.prefix == prefix}})
 
 
 def _of(config: Mapping[str, str], prefix: str) -> list[Decision]:

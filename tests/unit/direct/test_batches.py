@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.direct.batch import HEADER, Batch, OpenBatches, Sender, sequence_after
+from kafka_sql.kafka.direct.batch import HEADER, Batch, Sender, sequence_after, small
 from kafka_sql.kafka.direct.kernels import pack, partition_by_key, room
+from kafka_sql.kafka.direct.open_batches import OpenBatches
 from kafka_sql.kafka.produce_columns import column
 
 Pair = tuple[bytes | None, bytes | None]
@@ -110,6 +111,13 @@ def test_a_transactions_batches_say_so() -> None:
     values = column(array)
     assert pack(batches.places, values, values, np.zeros(1, np.int32), 0) == 1
     assert records(batches.close(0, Sender(1, 0, "t"), 5))[0]["attributes"] == 0x10
+
+
+@given(st.dictionaries(st.text(max_size=100), PAYLOADS, min_size=1, max_size=100))
+def test_a_small_batch(given_: dict[str, bytes | None]) -> None:
+    said, found = records(small(0, given_, Sender(1, 2, "t"), 5))
+    assert (said["sequence"], said["count"], said["attributes"]) == (5, len(given_), 0x10)
+    assert found == [(key.encode(), value) for key, value in given_.items()]
 
 
 def test_sequences_begin_again() -> None:

@@ -13,7 +13,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, TransactionError
 from kafka_sql.kafka import decision_log
-from kafka_sql.kafka.decision_log import LOG_TOPIC, LogWriter, make_log, read_log
+from kafka_sql.kafka.decision_log import LOG_TOPIC, make_log, read_log
+from kafka_sql.kafka.log_writer import LogWriter
 from kafka_sql.kafka.properties import to_librdkafka
 
 AWAY = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}

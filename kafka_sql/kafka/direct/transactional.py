@@ -1,0 +1,74 @@
+"""A direct producer that leaves an open transaction behind, as ``kafka_sql.kafka.transaction`` has it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.session import Session, connections
+from kafka_sql.kafka.direct.transaction import Transaction
+from kafka_sql.kafka.kept import Kept
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.protocol.brokers import Brokers
+
+
+@contextlib.contextmanager
+def open_direct_transaction(
+    config: Mapping[str, str], transactional_id: str, topic: str, table: str | None = None
+) -> Iterator[DirectProducer]:
+    """A producer inside a transaction that is its own; see ``kafka_sql.kafka.transaction.open_transaction``.
+
+    Raises:
+        TransactionError: the brokers refuse the transaction.
+        AuthorizationError: the user may not write under the transactional id.
+        BrokerError: they do not answer.
+    """
+    # a record waits no longer than its transaction
+    wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
+    mine = {**config, DELIVERY_TIMEOUT: wait}
+    with _KEPT.use(mine) as lines:
+        transaction = Transaction(config, lines.coordinators, transactional_id, table)
+        try:
+            session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
+            yield DirectProducer(session, topic, table)
+            transaction.sender()
+        except BaseException:
+            transaction.abort()
+            raise
+        lines.silent = session.rested()
+
+
+@dataclass
+class _Lines:
+    """Connections that a process keeps for its next transaction.
+
+    Attributes:
+        leaders: of partitions.
+        coordinators: whose answers must not wait behind those of a leader that is the same broker.
+        silent: whether no answer is on its way.
+    """
+
+    leaders: Brokers
+    coordinators: Brokers
+    silent: bool = False
+
+    def rested(self) -> bool:
+        """Whether another transaction can use them."""
+        return self.silent
+
+    def renew(self) -> None:
+        """Begin another one."""
+        self.silent = False
+
+
+def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
+    lines = _Lines(connections(config), connections(config))
+    for brokers in (lines.leaders, lines.coordinators):
+        stack.callback(brokers.close)
+    return lines
+
+
+_KEPT: Final = Kept(_lines)
