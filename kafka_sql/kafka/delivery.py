@@ -1,7 +1,8 @@
-"""Why a record was not written, as a named error that says what to do."""
+"""Why a record was not written, or a transaction not begun, as a named error that says what to do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import (
@@ -11,9 +12,11 @@ from kafka_sql.errors import (
     RecordRejectedError,
     RecordTooLargeError,
     TopicNotFoundError,
+    TransactionError,
     WriterFencedError,
 )
 from kafka_sql.kafka import library
+from kafka_sql.kafka.properties import TRANSACTION_TIMEOUT
 
 _FENCED: Final = (
     WriterFencedError,
@@ -29,6 +32,9 @@ _LATE: Final = (
     "No acknowledgement came within 'properties.delivery.timeout.ms': check the brokers, the number of in-sync "
     "replicas and the network",
 )
+
+_TIMEOUT_TOO_LARGE: Final = 50
+_FORBIDDEN: Final = 53
 
 # rd_kafka_resp_err_t: the error, and what to do
 _KNOWN: Final[dict[int, tuple[type[BrokerError], str]]] = {
@@ -74,3 +80,21 @@ def delivery_error(code: int, where: str, more: str, words: str | None = None) -
     """
     kind, advice = _KNOWN.get(code, (DeliveryError, ""))
     return kind(f"{where}: {words or library.reason(code)}.{' ' + advice + '.' if advice else ''} {more}")
+
+
+def not_begun(
+    transactional_id: str, code: int, words: str, config: Mapping[str, str], causes: str = ""
+) -> TransactionError | AuthorizationError | BrokerError:
+    """The error for the code with which a transaction was refused."""
+    begun = f"Transaction '{transactional_id}' could not be begun"
+    if code == _TIMEOUT_TOO_LARGE:
+        return TransactionError(
+            f"{begun}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' is more than the "
+            "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
+        )
+    if code == _FORBIDDEN:
+        return AuthorizationError(
+            f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
+            "'sink.transactional-id-prefix'."
+        )
+    return BrokerError(f"{begun}: {words}.{causes}")

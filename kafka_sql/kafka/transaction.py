@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import library
+from kafka_sql.kafka.delivery import not_begun
 from kafka_sql.kafka.producer import Producer
 from kafka_sql.kafka.producers import await_answer, open_producer
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
@@ -19,8 +19,6 @@ from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
 _ABORT_MS: Final = 5000
 # librdkafka's own waits would make of an initialisation of 17 ms one of 55 or 505
 _SWIFT: Final = {"reconnect.backoff.ms": "10", "retry.backoff.ms": "10"}
-_TIMEOUT_TOO_LARGE: Final = 50
-_FORBIDDEN: Final = 53
 
 
 @contextmanager
@@ -69,21 +67,3 @@ def _check(error: int | None, producer: Producer, transactional_id: str, config:
     library.error_destroy(error)
     library.poll(producer._handle.pointer, 0)
     raise not_begun(transactional_id, code, words, config, f" Client: {producer._handle.causes()}.")
-
-
-def not_begun(
-    transactional_id: str, code: int, words: str, config: Mapping[str, str], causes: str = ""
-) -> TransactionError | AuthorizationError | BrokerError:
-    """The error for the code with which a transaction was refused."""
-    begun = f"Transaction '{transactional_id}' could not be begun"
-    if code == _TIMEOUT_TOO_LARGE:
-        return TransactionError(
-            f"{begun}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' is more than the "
-            "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
-        )
-    if code == _FORBIDDEN:
-        return AuthorizationError(
-            f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
-            "'sink.transactional-id-prefix'."
-        )
-    return BrokerError(f"{begun}: {words}.{causes}")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from kafka_sql.kafka import library
+from kafka_sql.kafka.delivery import not_begun
 from kafka_sql.kafka.properties import DELIVERY_TIMEOUT
 from kafka_sql.kafka.protocol import requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
 from kafka_sql.kafka.protocol.brokers import Brokers, patiently
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
-from kafka_sql.kafka.transaction import not_begun
 
 T = TypeVar("T")
 Codes = tuple[int, ...]  # an error code first

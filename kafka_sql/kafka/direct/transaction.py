@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.delivery import delivery_error
+from kafka_sql.kafka.delivery import delivery_error, not_begun
 from kafka_sql.kafka.direct.batch import Sender
 from kafka_sql.kafka.direct.coordinator import Codes, Coordinator
 from kafka_sql.kafka.properties import TRANSACTION_TIMEOUT
@@ -15,7 +15,6 @@ from kafka_sql.kafka.protocol import produce, requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
 from kafka_sql.kafka.protocol.brokers import Brokers
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.transaction import not_begun
 
 
 class Transaction:
@@ -33,11 +32,15 @@ class Transaction:
             self._coordinator.begin(initialize, produce.read_initialize)
         )
 
+    def rested(self) -> bool:
+        """Whether no answer is on its way."""
+        return self._awaited is None
+
     def sender(self) -> Sender:
         """The producer; when it is known, and all partitions that were announced are."""
-        awaited, self._awaited = self._awaited, None
-        if awaited is not None:
-            awaited()
+        if self._awaited is not None:
+            self._awaited()
+            self._awaited = None
         assert self._sender is not None
         return self._sender
 

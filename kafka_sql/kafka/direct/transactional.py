@@ -34,11 +34,10 @@ def open_direct_transaction(
         try:
             session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
             yield DirectProducer(session, topic, table)
-            transaction.sender()
         except BaseException:
             transaction.abort()
             raise
-        lines.silent = session.rested()
+        lines.silent = session.rested() and transaction.rested()
 
 
 @dataclass
