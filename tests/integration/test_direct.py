@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -35,6 +35,11 @@ from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, open_session
 from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.produce import ADD_PARTITIONS
+from kafka_sql.kafka.protocol.requests import INIT
+from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from tests.chaos.clusters import behind_a_network, leader, until
 from tests.support import Topics, grant
 
@@ -346,17 +351,56 @@ def test_a_transaction_of_many_batches_and_partitions_asks_its_coordinator_aside
                 assert producer.errors == 0
 
 
-def test_a_transaction_that_fails_is_aborted(topics: Topics) -> None:
+@pytest.mark.parametrize("key", [INIT, ADD_PARTITIONS])
+def test_an_answer_of_the_coordinator_is_lost(topics: Topics, monkeypatch: pytest.MonkeyPatch, key: int) -> None:
+    """It is waited for after rows were made, and is asked for again."""
+    topic, receive, lost = topics.create(3), Connection.receive, list[int]()
+
+    def losing(connection: Connection, request: Request, number: int) -> Reader:
+        answer = receive(connection, request, number)
+        if request.key == key and not lost:
+            lost.append(key)
+            raise ConnectionError("lost")
+        return answer
+
+    monkeypatch.setattr(Connection, "receive", losing)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="20000")
+    with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
+        for start in range(0, 20_000, 2_000):
+            producer.produce(numbers(start, start + 2_000))
+        producer.flush()
+    assert lost
+    with closing(Transactions(mine)) as transactions:
+        described = transactions.describe([f"{topic}-id"])[f"{topic}-id"]
+        assert described is not None
+        ending = Ending(f"{topic}-id", described.producer, described.epoch)
+        assert transactions.commit([ending]) == {ending.id: 0}
+    assert once_and_in_order(seen(topics, topic, 20_000, 3), 20_000)
+
+
+def test_records_of_ten_megabytes(topics: Topics) -> None:
+    topic = topics.create(max_message_bytes="11000000")
+    with opened(topics.bootstrap, topic, max_request_size="10000000") as producer:
+        for i in range(5):
+            producer.produce(pa.array([b"%d" % i + b" " * 9_900_000, b"%d" % (100 + i)], pa.binary()))
+        producer.flush()
+    assert seen(topics, topic, 10) == {0: [0, 100, 1, 101, 2, 102, 3, 103, 4, 104]}
+
+
+@pytest.mark.parametrize("written", [0, 3])
+def test_a_transaction_that_fails_is_aborted(topics: Topics, written: int) -> None:
     topic = topics.create()
     mine = config(topics.bootstrap, transaction_timeout_ms="60000")
     with pytest.raises(RecordTooLargeError):
-        fail(mine, topic)
+        fail(mine, topic, written)
     topics.put(topic, b"9")
     assert seen(topics, topic, 1) == {0: [9]}  # which a reader of committed records sees only behind no open one
 
 
-def fail(mine: dict[str, str], topic: str) -> None:
+def fail(mine: dict[str, str], topic: str, written: int) -> None:
     with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
+        producer.produce(numbers(0, written))
+        if written:
+            producer.flush()
         producer.produce(numbers(0, 3))
-        producer.flush()
         producer.produce(pa.array([b"b" * 2_000_000], pa.binary()))

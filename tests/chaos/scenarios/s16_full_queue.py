@@ -13,30 +13,37 @@ from tests.support import Topics
 
 _LARGE = 10_000_000
 _BOUND = 600  # megabytes; a batch's records are ten times that
+_QUEUE = {"properties.queue.buffering.max.messages": "10"}
 
 
 def scenario(asked: Asked) -> Outcome:
-    """A record of a thousand is large; the producer's queue has room for ten rows."""
+    """A record of a thousand is large; then the same by a producer whose queue has room for ten rows."""
+    settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
+    with EmbeddedKafka(properties=settings) as kafka:
+        direct = _copied(kafka.bootstrap_servers, asked, (asked.repeat + 1) // 2, {})
+        queued = _copied(kafka.bootstrap_servers, asked, asked.repeat // 2, _QUEUE) if asked.repeat > 1 else Outcome()
+        test_produce.test_a_full_queue_waits_and_loses_nothing(Topics(kafka.bootstrap_servers))
+    return direct + queued
+
+
+def _copied(bootstrap: str, asked: Asked, repeat: int, writing: dict[str, str]) -> Outcome:
+    """Portions through a driver whose sink has these options."""
     reading = {
         "properties.queued.max.messages.kbytes": "16384",
         "properties.max.partition.fetch.bytes": "1048576",
         "scan.batch.max-bytes": "8 mb",
     }
-    writing = {"properties.queue.buffering.max.messages": "10"}
-    settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
-    with EmbeddedKafka(properties=settings) as kafka:
-        with running(kafka.bootstrap_servers, asked.folder, reading=reading, writing=writing, largest=_LARGE) as run:
-            run.start()
-            pad, small = b" " * (_LARGE - 100), run.encode
-            run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
-            for i in range(asked.repeat):
-                run.send(asked.portion)
-                run.caught_up()
-                asked.log(f"{i + 1} at most {_peak(run)} MB")
-            peak = _peak(run)
-            assert peak < _BOUND, f"the driver took {peak} MB"
-            outcome = run.finish(asked.repeat)
-        test_produce.test_a_full_queue_waits_and_loses_nothing(Topics(kafka.bootstrap_servers))
+    with running(bootstrap, asked.folder, reading=reading, writing=writing, largest=_LARGE) as run:
+        run.start()
+        pad, small = b" " * (_LARGE - 100), run.encode
+        run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
+        for i in range(repeat):
+            run.send(asked.portion)
+            run.caught_up()
+            asked.log(f"{i + 1} at most {_peak(run)} MB")
+        peak = _peak(run)
+        assert peak < _BOUND, f"the driver took {peak} MB"
+        outcome = run.finish(repeat)
     outcome.notes.append(f"at most {peak} MB")
     return outcome
 
