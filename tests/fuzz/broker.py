@@ -201,17 +201,17 @@ def make_writes() -> Callable[[random.Random], str]:
     values = pa.array([b"a", b"b", b"c"], pa.binary())
 
     def one(rng: random.Random) -> str:
-        with ExitStack() as stack:
-            stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
-            try:
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
                 if rng.random() < 0.5:
                     producer = DirectProducer(open_session(_CONFIG, stack), "t", None)
                 else:
                     producer = stack.enter_context(open_direct_transaction(_CONFIG, "d", "t"))
                 producer.produce(values, values if rng.random() < 0.5 else None)
                 producer.flush()
-            except KafkaSqlError as e:
-                return e.condition().lower()
+        except KafkaSqlError as e:
+            return e.condition().lower()
         return "written"
 
     return one

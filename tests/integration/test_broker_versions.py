@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(1800)]
-FILES = ("test_transactions.py", "test_transaction_tools.py", "test_transaction_timeouts.py")
+FILES = ("test_transactions.py", "test_transaction_tools.py", "test_transaction_timeouts.py", "test_direct.py")
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,6 @@ class Transaction:
             self._coordinator.begin(initialize, produce.read_initialize)
         )
 
-    def rested(self) -> bool:
-        """Whether no answer is on its way."""
-        return self._awaited is None
-
     def sender(self) -> Sender:
         """The producer; when it is known, and all partitions that were announced are."""
         if self._awaited is not None:

@@ -34,10 +34,11 @@ def open_direct_transaction(
         try:
             session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
             yield DirectProducer(session, topic, table)
+            transaction.sender()  # without rows nobody has waited for it, and older producers may be at work still
         except BaseException:
             transaction.abort()
             raise
-        lines.silent = session.rested() and transaction.rested()
+        lines.silent = session.rested()
 
 
 @dataclass
