@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka import consumer
 from kafka_sql.kafka.cluster import Cluster
 from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.direct.producer import kept_direct_producer
+from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.split import Split
 from tests.chaos.clusters import behind_a_network
@@ -51,6 +54,25 @@ def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
         assert found == [b"%d" % i for i in range(start, start + 5)]
         network.forget()
     consumer._KEPT.close()
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_writer_whose_connection_was_forgotten(far: Far, transactional: bool) -> None:
+    topics, servers, network = far
+    topic = topics.create()
+    config = to_librdkafka({"bootstrap.servers": servers, "transaction.timeout.ms": "60000"})
+    for turn in range(2):
+        began = time.monotonic()
+        with (
+            open_direct_transaction(config, f"{topic}-{turn}", topic)
+            if transactional
+            else kept_direct_producer(config, topic)
+        ) as producer:
+            producer.produce(pa.array([b"a"], pa.binary()))
+            producer.flush()
+        assert time.monotonic() - began < 29  # seconds; far less than 'request.timeout.ms'
+        network.forget()
+    assert len(topics.take(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
 
 
 def test_one_that_has_never_answered_is_not_waited_for_as_long(far: Far) -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka import library
-from kafka_sql.kafka.client import patience
+from kafka_sql.kafka.client import patience, patience_at_work
 from kafka_sql.kafka.delivery import delivery_error
 from kafka_sql.kafka.direct.batch import Batch
 from kafka_sql.kafka.direct.session import Session
@@ -53,7 +53,8 @@ class Deliverer:
         """
         self._session, self._topic, self._label = session, topic, label
         config = session.config
-        self._wait, self._first_wait = int(config[DELIVERY_TIMEOUT]) / 1000, patience(config)
+        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._first_wait, self._wait_at_work = patience(config), patience_at_work(config)
         self._leader_waits = int(config[SOCKET_TIMEOUT])
         self._pending: dict[int, deque[Batch]] = {}
         self._flight: dict[Connection, deque[_Sent]] = {}
@@ -159,7 +160,9 @@ class Deliverer:
                 why = e
 
     def _described(self) -> list[Address | None]:
-        code, leaders = produce.read_describe(self._session.brokers.any().ask(produce.describe(self._topic)))
+        # a kept connection may be forgotten by what lies between: another one is opened while there is time
+        answer = self._session.brokers.any().ask(produce.describe(self._topic), self._first_wait)
+        code, leaders = produce.read_describe(answer)
         if code in _PASSING:
             raise Passing(code)
         if code:
@@ -191,12 +194,13 @@ class Deliverer:
     def _check_time(self, began: float, why: Exception) -> None:
         """
         Raises:
-            BrokerError: the oldest batch has waited for as long as it may; or the topic, for as long as it may be new.
+            BrokerError: the oldest batch has waited for as long as it may; or before the first one the brokers, for as
+                long as they may be away; or the topic, for as long as it may be new.
         """
         missing = isinstance(why, Passing) and why.code == _NO_TOPIC
         oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
-        limit = began + self._first_wait if missing or oldest is None else oldest + self._wait
-        if time.monotonic() > limit:
+        limit = oldest + self._wait if oldest is not None else began + self._wait_at_work
+        if time.monotonic() > (began + self._first_wait if missing else limit):
             code = why.code if isinstance(why, Passing) and (missing or oldest is None) else _TIMED_OUT
             raise self._error(code, f"topic '{self._topic}'", f"Client: {_shown(why)}.") from why
 

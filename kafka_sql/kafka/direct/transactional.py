@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kafka_sql.kafka.client import patience
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import Session, connections
 from kafka_sql.kafka.direct.transaction import Transaction
 from kafka_sql.kafka.kept import Kept
-from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
 from kafka_sql.kafka.protocol.brokers import Brokers
 
 
@@ -65,7 +66,9 @@ class _Lines:
 
 
 def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
-    lines = _Lines(connections(config), connections(config))
+    # a coordinator answers at once, or its connection is forgotten
+    silence = str(min(int(config[SOCKET_TIMEOUT]), int(patience(config) * 1000)))
+    lines = _Lines(connections(config), Brokers({**config, SOCKET_TIMEOUT: silence}))
     for brokers in (lines.leaders, lines.coordinators):
         stack.callback(brokers.close)
     return lines

@@ -72,10 +72,13 @@ class Connection:
             self._socket.close()
             raise
 
-    def ask(self, request: Request) -> Reader:
-        """Send one request and wait for its response."""
-        (answer,) = self.ask_all([request])
-        return answer
+    def ask(self, request: Request, seconds: float | None = None) -> Reader:
+        """Send one request and wait for its response.
+
+        Args:
+            seconds: for its response; None for 'socket.timeout.ms'.
+        """
+        return self.receive(request, self.send(request), seconds)
 
     def ask_all(self, requests: Sequence[Request]) -> list[Reader]:
         """Send requests at once and wait for all responses, which come in the same order.
@@ -115,14 +118,18 @@ class Connection:
         message = header + (codec.NO_TAGS if request.flexible else b"") + request.body
         return codec.pack("i", len(message) + more) + message
 
-    def receive(self, request: Request, number: int) -> Reader:
+    def receive(self, request: Request, number: int, seconds: float | None = None) -> Reader:
         """The response to the oldest request that has none yet.
 
+        Args:
+            seconds: for the whole of it; None for 'socket.timeout.ms'.
+
         Raises:
-            OSError: the connection broke, the answer is not whole within 'socket.timeout.ms', or is none.
+            OSError: the connection broke, the answer is not whole in time, or is none.
         """
         patience = self._socket.gettimeout()
-        deadline = None if patience is None else time.monotonic() + patience
+        wait = patience if seconds is None else seconds
+        deadline = None if wait is None else time.monotonic() + wait
         try:
             (size,) = struct.unpack(">i", self._read(4, deadline))
             if not 4 <= size <= self._largest:
