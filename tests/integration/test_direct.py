@@ -356,8 +356,8 @@ def test_an_answer_of_the_coordinator_is_lost(topics: Topics, monkeypatch: pytes
     """It is waited for after rows were made, and is asked for again."""
     topic, receive, lost = topics.create(3), Connection.receive, list[int]()
 
-    def losing(connection: Connection, request: Request, number: int) -> Reader:
-        answer = receive(connection, request, number)
+    def losing(connection: Connection, request: Request, number: int, seconds: float | None = None) -> Reader:
+        answer = receive(connection, request, number, seconds)
         if request.key == key and not lost:
             lost.append(key)
             raise ConnectionError("lost")
