@@ -6,7 +6,7 @@ import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import Handle, open_handle, patience_at_work
+from kafka_sql.kafka.direct.reader import read_plain
 from kafka_sql.kafka.headers import gather_headers
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.library import Message
@@ -82,7 +83,10 @@ def fetch(
         "enable.partition.eof": "true",
         "auto.offset.reset": "error",  # a reader never jumps silently
     }
-    stall = patience_at_work(config)
+    position = yield from read_plain(config, split, wanted, size.rows, size.bytes)
+    if position >= split.stop:
+        return
+    split, stall = replace(split, start=position), patience_at_work(config)
     with _KEPT.use(mine) as consumer:
         _assign(consumer.handle, split, split.start)
         yield from _drain(consumer.handle, consumer.queue, split, stall, wanted, size, lost or _refuse)

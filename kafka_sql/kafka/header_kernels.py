@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from kafka_sql.kafka.library import NO_HEADERS
-from kafka_sql.kafka.machine import call, call5, compiled, copy, load
+from kafka_sql.kafka.machine import call, call5, compiled, load
 
 
 @compiled
@@ -47,20 +47,16 @@ def count_headers(
 @compiled
 def locate_headers(
     lists: np.ndarray, positions: np.ndarray, get_all: int, names: np.ndarray, values: np.ndarray, sizes: np.ndarray
-) -> tuple[int, int]:
+) -> None:
     """Where each header's name and value are.
 
     Args:
         get_all: address of rd_kafka_header_get_all.
         names, values: int64: addresses; that of a null value is 0.
         sizes: int64, 2 rows: lengths of the names and of the values.
-
-    Returns:
-        bytes of all names, bytes of all values.
     """
     found = np.zeros(3, np.int64)
     at = found.ctypes.data
-    all_names, all_values = 0, 0
     for row in range(len(lists)):
         for i in range(positions[row], positions[row + 1]):
             call5(get_all, lists[row], types.int64(i - positions[row]), at, at + 8, at + 16)
@@ -69,21 +65,6 @@ def locate_headers(
                 length += 1
             names[i], values[i] = name, found[1]
             sizes[0, i], sizes[1, i] = length, found[2]
-            all_names += length
-            all_values += found[2]
-    return all_names, all_values
-
-
-@compiled
-def copy_bytes(sources: np.ndarray, sizes: np.ndarray, positions: np.ndarray, data: np.ndarray) -> None:
-    """Copy texts from their addresses into one buffer, with Arrow's offsets (int32)."""
-    position, target = 0, data.ctypes.data
-    for i in range(len(sources)):
-        positions[i] = position
-        if sizes[i] > 0:
-            copy(target + position, sources[i], sizes[i])
-            position += sizes[i]
-    positions[len(sources)] = position
 
 
 @compiled

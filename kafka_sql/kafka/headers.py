@@ -11,6 +11,7 @@ import pyarrow as pa
 from kafka_sql.errors import FetchError
 from kafka_sql.kafka import header_kernels as kernels
 from kafka_sql.kafka import library
+from kafka_sql.kafka.binary import binary
 from kafka_sql.kafka.metadata import HEADER, LIST
 
 _HEADERS_OF: Final = library.address(library.message_headers)
@@ -31,9 +32,9 @@ def gather_headers(messages: npt.NDArray[np.int64], start: int, end: int) -> pa.
         raise FetchError(f"The headers of record {failed - start} of a batch cannot be read: {library.reason(code)}.")
     total = int(positions[count])
     names, values, sizes = np.empty(total, np.int64), np.empty(total, np.int64), np.empty((2, total), np.int64)
-    bytes_ = kernels.locate_headers(lists, positions, _GET_ALL, names, values, sizes)
+    kernels.locate_headers(lists, positions, _GET_ALL, names, values, sizes)
     entries = pa.StructArray.from_arrays(
-        [_texts(_binary(names, sizes[0], bytes_[0])), _binary(values, sizes[1], bytes_[1])], fields=list(HEADER)
+        [_texts(binary(names, sizes[0])), binary(values, sizes[1])], fields=list(HEADER)
     )
     return pa.Array.from_buffers(LIST, count, [None, pa.py_buffer(positions)], children=[entries])
 
@@ -50,16 +51,6 @@ def last_values(headers: pa.ListArray) -> pa.MapArray:
         positions = np.concatenate(([0], np.cumsum(last, dtype=np.int32)))[positions].astype(np.int32)
     starts = pa.Array.from_buffers(pa.int32(), len(positions), [None, pa.py_buffer(positions)])
     return pa.MapArray.from_arrays(starts, entries.field(0), entries.field(1))
-
-
-def _binary(addresses: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], total: int) -> pa.BinaryArray:
-    positions, data = np.empty(len(addresses) + 1, np.int32), np.empty(total, np.uint8)
-    kernels.copy_bytes(addresses, sizes, positions, data)
-    valid = addresses != 0
-    nulls = len(valid) - int(np.count_nonzero(valid))
-    mask = pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None
-    buffers = [mask, pa.py_buffer(positions), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary(), len(addresses), buffers, null_count=nulls)
 
 
 def _texts(names: pa.BinaryArray) -> pa.StringArray:

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.direct.producer import DirectProducer, kept_direct_producer
-from kafka_sql.kafka.direct.settings import served
+from kafka_sql.kafka.direct.settings import writes
 from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.producer import Producer
 from kafka_sql.kafka.producers import kept_producer
@@ -44,4 +44,4 @@ def table_transaction(
 
 def _direct(definition: Definition) -> bool:
     said = {column.metadata for column in definition.table.persisted}
-    return not said & _OF_A_ROW and served(definition.client)
+    return not said & _OF_A_ROW and writes(definition.client)

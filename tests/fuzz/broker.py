@@ -17,8 +17,9 @@ from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.session import open_session
 from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import DEFAULTS
-from kafka_sql.kafka.protocol import connection, produce, requests, witness
+from kafka_sql.kafka.protocol import connection, produce, requests
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
+from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
 from kafka_sql.kafka.protocol.requests import Described
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from tests.fuzz.mutation import mutate
@@ -34,7 +35,7 @@ _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
     f"{requests.DESCRIBE_PRODUCERS}.0": requests.read_describe_producers,
     f"{requests.DESCRIBE}.0": requests.read_describe,
     f"{requests.LIST}.0": requests.read_list,
-    f"{witness.FETCH}.4": lambda answer: witness.read_fetch(answer, 0, 0),
+    f"{FETCH}.4": lambda answer: read_fetch(answer, 0),
     f"{produce.ADD_PARTITIONS}.1": produce.read_partition_codes,
     f"{produce.PRODUCE}.7": produce.read_write,
     f"{connection.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
@@ -53,7 +54,7 @@ _SAID: Final = (
     *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),
     b"r=x,s=!,i=1",
 )
-_CONFIG: Final = {
+CONFIG: Final[dict[str, str]] = {
     **DEFAULTS,
     "bootstrap.servers": "127.0.0.1:9092",
     "delivery.timeout.ms": "0",
@@ -62,7 +63,7 @@ _CONFIG: Final = {
     "transaction.timeout.ms": "60000",
 }
 _SCRAM: Final = {
-    **_CONFIG,
+    **CONFIG,
     "security.protocol": "SASL_PLAINTEXT",
     "sasl.mechanism": "SCRAM-SHA-256",
     "sasl.username": "u",
@@ -84,7 +85,7 @@ def make_responses() -> Callable[[random.Random], str]:
 
     def one(rng: random.Random) -> str:
         name = rng.choice(names)
-        body = _mutant(rng, bodies[name])
+        body = mutant(rng, bodies[name])
         try:
             found = _READERS[name](Reader(body))
         except BrokenAnswer:
@@ -95,7 +96,7 @@ def make_responses() -> Callable[[random.Random], str]:
     return one
 
 
-def _mutant(rng: random.Random, bodies: list[bytes]) -> bytes:
+def mutant(rng: random.Random, bodies: list[bytes]) -> bytes:
     body = bytearray(mutate(rng, rng.choice(bodies)))
     if body and rng.random() < 0.2:  # a length that is far too great
         at = rng.randrange(len(body))
@@ -121,7 +122,7 @@ class Hostile:
     def _framed(self, key: str, number: bytes) -> bytes:
         rng = self._rng
         bodies = self._bodies.get(key, [b"\0\0"])
-        body = rng.choice(bodies) if rng.random() < self._steady else _mutant(rng, bodies)
+        body = rng.choice(bodies) if rng.random() < self._steady else mutant(rng, bodies)
         if key == f"{connection.SASL_AUTHENTICATE}.0":
             body = _authenticated(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
@@ -132,10 +133,11 @@ class Hostile:
             return rng.choice((b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"HTTP/1.1 400")) + message
         return len(message).to_bytes(4, "big") + message
 
-    def recv(self, size: int) -> bytes:
-        part = bytes(self._said[: self._rng.randint(1, max(1, size))])
+    def recv_into(self, buffer: memoryview) -> int:
+        part = bytes(self._said[: self._rng.randint(1, max(1, len(buffer)))])
+        buffer[: len(part)] = part
         del self._said[: len(part)]
-        return part
+        return len(part)
 
     def settimeout(self, seconds: float | None) -> None:
         pass
@@ -182,7 +184,7 @@ def make_conversations() -> Callable[[random.Random], str]:
     ]
 
     def one(rng: random.Random) -> str:
-        client = Transactions(_SCRAM if rng.random() < 0.2 else _CONFIG)
+        client = Transactions(_SCRAM if rng.random() < 0.2 else CONFIG)
         with hostile(rng, bodies, rng.choice((0.5, 0.9))):
             try:
                 rng.choice(ways)(client)
@@ -205,9 +207,9 @@ def make_writes() -> Callable[[random.Random], str]:
             with ExitStack() as stack:
                 stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
                 if rng.random() < 0.5:
-                    producer = DirectProducer(open_session(_CONFIG, stack), "t", None)
+                    producer = DirectProducer(open_session(CONFIG, stack), "t", None)
                 else:
-                    producer = stack.enter_context(open_direct_transaction(_CONFIG, "d", "t"))
+                    producer = stack.enter_context(open_direct_transaction(CONFIG, "d", "t"))
                 producer.produce(values, values if rng.random() < 0.5 else None)
                 producer.flush()
         except KafkaSqlError as e:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from kafka_sql.embedded import EmbeddedRegistry
-from tests.fuzz import broker, options, references, registry, statements, stores
+from tests.fuzz import broker, fetched, options, references, registry, statements, stores
 from tests.fuzz.decoders import siege
 from tests.integration.test_registry_bad_records import FRAMED, besiege
 from tests.unit.formats import test_avro, test_csv_records, test_json_fuzz, test_protobuf_fuzz, test_raw
@@ -28,6 +28,7 @@ ONE_BY_ONE: Final[dict[str, Callable[[], One]]] = {
     "responses": broker.make_responses,
     "conversations": broker.make_conversations,
     "writes": broker.make_writes,
+    "reads": fetched.make_reads,
     "registry": registry.make,
 }
 

@@ -18,6 +18,7 @@ from kafka_sql.errors import DeliveryError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka import clusters, consumer, kept, producers
 from kafka_sql.kafka.clusters import kept_cluster
 from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.producers import kept_producer
 from kafka_sql.kafka.split import Split
@@ -32,7 +33,7 @@ class Made:
     """How many consumers or producers were made."""
 
     def __init__(self, kept: Kept[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count, self._make = 0, kept._make
+        self.count, self._make, self.kept = 0, kept._make, kept
         monkeypatch.setattr(kept, "_make", self)
 
     def __call__(self, config: Mapping[str, str], stack: ExitStack) -> object:
@@ -40,11 +41,15 @@ class Made:
         return self._make(config, stack)
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    consumer._KEPT.close()
-    yield Made(consumer._KEPT, monkeypatch)
-    consumer._KEPT.close()
+# what only librdkafka reads, and what is read directly
+@pytest.fixture(params=[(consumer._KEPT, {"client_rack": "r"}), (reader._KEPT, {})], ids=["librdkafka", "direct"])
+def made(request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    kept, settings = request.param
+    kept.close()
+    own = topics.client
+    monkeypatch.setattr(topics, "client", lambda **more: own(**settings, **more))
+    yield Made(kept, monkeypatch)
+    kept.close()
 
 
 @pytest.fixture
@@ -88,7 +93,7 @@ def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics,
     read(config, topic, 0, 0, 10)
     with pytest.raises(OffsetError):
         list(fetch(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
-    assert consumer._KEPT._idle == []
+    assert made.kept._idle == []
     read(config, topic, 1, 0, 10)
     left = fetch(config, Split(topic, 0, 0, _RECORDS))
     next(left)
@@ -112,7 +117,7 @@ def test_a_long_idle_one_is_not_taken(topics: Topics, topic: str, made: Made, mo
     read(topics.client(), topic, 0, 0, 10)
     read(topics.client(), topic, 0, 0, 10)
     assert made.count == 2
-    assert len(consumer._KEPT._idle) == 1
+    assert len(made.kept._idle) == 1
 
 
 def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> None:

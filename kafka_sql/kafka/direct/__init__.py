@@ -1,4 +1,4 @@
-"""Writing without librdkafka: rows become record batches here, and go to the brokers over connections of this package's
-own. A third of the CPU time of a row written is librdkafka's, which makes a message of each; what it alone can do
-(compression, headers, times of a row's own) still goes through it.
+"""Writing and reading without librdkafka, which makes a message of each row: rows become record batches here, and
+batches rows, over connections of this package's own. What librdkafka alone can do (headers, a record's own time, to
+compress, followers of a rack, patience with brokers that are away) still goes through it.
 """

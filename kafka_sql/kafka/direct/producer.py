@@ -168,7 +168,7 @@ def kept_direct_producer(config: Mapping[str, str], topic: str, table: str | Non
     """A producer whose id and connections the process keeps.
 
     Args:
-        config: librdkafka's, one that ``settings.served`` takes.
+        config: librdkafka's, one that ``settings.writes`` takes.
         table: its name, for errors.
     """
     with _KEPT.use(config) as session:

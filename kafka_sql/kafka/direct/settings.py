@@ -10,14 +10,18 @@ from kafka_sql.kafka.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOU
 from kafka_sql.kafka.protocol.sasl import mechanism
 from kafka_sql.kafka.protocol.transactions import check_security
 
-# what is honoured here whatever it is, and what concerns readers alone
+# what is honoured here whatever it is
 _ANY: Final = frozenset(
     {
         "batch.size",
         "bootstrap.servers",
         "client.id",
         "delivery.timeout.ms",
+        "fetch.max.bytes",
+        "isolation.level",
         "linger.ms",  # a batch is sent when it is full, or at the end of a task
+        "check.crcs",
+        "max.partition.fetch.bytes",
         "message.max.bytes",
         "receive.message.max.bytes",
         "security.protocol",
@@ -25,8 +29,12 @@ _ANY: Final = frozenset(
         "socket.timeout.ms",
         API_TIMEOUT,
         TRANSACTION_TIMEOUT,
+    }
+)
+# what concerns the others alone; and of readers, librdkafka's queue, which there is none of here
+_OF_READERS: Final = frozenset(
+    {
         "auto.offset.reset",
-        "check.crcs",
         "client.rack",
         "enable.auto.commit",
         "fetch.message.max.bytes",
@@ -35,22 +43,45 @@ _ANY: Final = frozenset(
         "fetch.wait.max.ms",
         "group.id",
         "group.instance.id",
-        "isolation.level",
-        "max.partition.fetch.bytes",
         "queued.max.messages.kbytes",
         "queued.min.messages",
         "session.timeout.ms",
     }
 )
+_OF_WRITERS: Final = frozenset(
+    {
+        "acks",
+        "compression.codec",
+        "compression.level",
+        "compression.type",
+        "enable.idempotence",
+        "message.send.max.retries",
+        "partitioner",
+        "queue.buffering.max.kbytes",
+        "queue.buffering.max.messages",
+    }
+)
+_RACK: Final = "client.rack"  # whose followers only librdkafka finds
 _SECURITY: Final = ("ssl.", "sasl.")
 _KERBEROS: Final = "GSSAPI"  # needs a package beyond those that every installation has
 
 
-def served(config: Mapping[str, str]) -> bool:
+def writes(config: Mapping[str, str]) -> bool:
     """Whether a producer with this configuration (librdkafka's) can be a direct one."""
-    for key, value in config.items():
-        if key not in _ANY and not key.startswith(_SECURITY) and DEFAULTS.get(key) != value:
-            return False
+    return _known(config, _ANY | _OF_READERS) and _let_in(config)
+
+
+def reads(config: Mapping[str, str]) -> bool:
+    """Whether records can be read directly with this configuration (librdkafka's)."""
+    return _known(config, _ANY | _OF_READERS | _OF_WRITERS) and not config.get(_RACK) and _let_in(config)
+
+
+def _known(config: Mapping[str, str], names: frozenset[str]) -> bool:
+    return all(key in names or key.startswith(_SECURITY) or DEFAULTS.get(key) == value for key, value in config.items())
+
+
+def _let_in(config: Mapping[str, str]) -> bool:
+    """Whether the brokers would let a client of this package in."""
     try:
         check_security(config)
     except InvalidOptionError:

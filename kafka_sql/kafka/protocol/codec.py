@@ -62,8 +62,8 @@ class Reader:
         BrokenAnswer: by every method, where the body ends early or is no text where one should be.
     """
 
-    def __init__(self, body: bytes) -> None:
-        self._body, self._at = body, 0
+    def __init__(self, body: bytes | bytearray) -> None:
+        self._body, self._at = memoryview(body), 0
 
     def number(self, layout: str) -> Any:
         """One number: b, h, i or q, or ? for a boolean."""
@@ -78,6 +78,10 @@ class Reader:
     def data(self) -> bytes:
         """BYTES, empty for null."""
         return self._bytes(max(0, self.number("i")))
+
+    def view(self) -> memoryview:
+        """BYTES where they are, empty for null."""
+        return self._part(max(0, self.number("i")))
 
     def array(self, item: Callable[[], T]) -> list[T]:
         """ARRAY."""
@@ -115,6 +119,9 @@ class Reader:
             raise BrokenAnswer("the response has a text that is none") from None
 
     def _bytes(self, length: int) -> bytes:
+        return bytes(self._part(length))
+
+    def _part(self, length: int) -> memoryview:
         found = self._body[self._at : self._at + length]
         if len(found) < length:
             raise BrokenAnswer("the response ends early")

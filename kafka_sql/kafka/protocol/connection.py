@@ -21,7 +21,7 @@ Address = tuple[str, int]
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 _CLIENT: Final = "kafka_sql"
-_PART: Final = 1 << 16  # bytes that are asked for at once
+_PART: Final = 1 << 16  # bytes that are sent for themselves
 _LARGEST: Final = "receive.message.max.bytes"
 
 
@@ -143,19 +143,20 @@ class Connection:
             answer.tags()
         return answer
 
-    def _read(self, size: int, deadline: float | None) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
+    def _read(self, size: int, deadline: float | None) -> bytearray:
+        content, at = bytearray(size), 0  # of the memory that is not written to, none is taken
+        view = memoryview(content)
+        while at < size:
             if deadline is not None:  # for the whole answer: a byte now and then must not hold it up
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError("timed out")
                 self._socket.settimeout(left)
-            part = self._socket.recv(min(size - len(parts), _PART))
-            if not part:
+            count = self._socket.recv_into(view[at:])
+            if not count:
                 raise ConnectionError("closed by the broker")
-            parts += part
-        return bytes(parts)
+            at += count
+        return content
 
     def _secured(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
         try:

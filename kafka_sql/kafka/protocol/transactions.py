@@ -162,8 +162,8 @@ class Transactions:
             leaders = requests.read_leaders(self._brokers.any().ask(requests.leaders([topic])))
             if (topic, partition) not in leaders:
                 raise Passing(5)
-            answer = self._brokers.at(leaders[topic, partition]).ask(witness.fetch(*place))
-            code, found = witness.read_fetch(answer, offset, producer)
+            answer = self._brokers.at(leaders[topic, partition]).ask(witness.look(*place))
+            code, found = witness.seen(answer, partition, offset, producer)
             if code == _OUT_OF_RANGE:
                 return Outcome.GONE
             if code in PASSING:

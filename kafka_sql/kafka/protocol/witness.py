@@ -1,7 +1,7 @@
 """What became of a transaction, as the log of a partition tells it: by one of its records and the list of aborted
 transactions that a fetch of committed records brings.
 
-Layouts: Fetch version 4, and the header of a record batch (https://kafka.apache.org/documentation/#recordbatch).
+Layout: the header of a record batch (https://kafka.apache.org/documentation/#recordbatch).
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import struct
 from enum import Enum
 from typing import Final
 
-from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Request
+from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
 
-FETCH: Final = 1
-_READ_COMMITTED: Final = 1
 _ENOUGH: Final = 1 << 20  # bytes; the first batch comes whole, however large it is
 # base offset; length, leader epoch, magic, checksum, attributes; last offset delta; two timestamps; producer id
 _BATCH: Final = struct.Struct(">q4x4x1x4x2xi8x8xq")
@@ -30,25 +28,15 @@ class Outcome(Enum):
     GONE = "gone"  # its record is not there any more, so it cannot be told
 
 
-def fetch(topic: str, partition: int, offset: int) -> Request:
+def look(topic: str, partition: int, offset: int) -> Request:
     """The first batch of committed records at an offset; asked of the partition's leader."""
-    body = codec.pack("iiiibi", -1, 0, 0, _ENOUGH, _READ_COMMITTED, 1) + codec.string(topic)
-    return Request(FETCH, 4, body + codec.pack("iiqi", 1, partition, offset, _ENOUGH))
+    return fetch(topic, partition, offset, _ENOUGH, wait=0, committed=True)
 
 
-def read_fetch(answer: Reader, offset: int, producer: int) -> tuple[int, Outcome]:
+def seen(answer: Reader, partition: int, offset: int, producer: int) -> tuple[int, Outcome]:
     """The error code, and what became of the producer's transaction whose first record in the partition is at "
     "``offset``."""
-    answer.number("i")
-    answer.number("i")
-    answer.string()
-    answer.number("i")
-    answer.number("i")
-    code = answer.number("h")
-    answer.number("q")
-    stable = answer.number("q")
-    aborted = answer.array(lambda: (answer.number("q"), answer.number("q")))
-    records = answer.data()
+    code, stable, aborted, records = read_fetch(answer, partition)
     if 0 <= stable <= offset:
         return code, Outcome.OPEN
     if len(records) < _BATCH.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.kafka.direct.settings import served
+from kafka_sql.kafka.direct.settings import writes
 from kafka_sql.kafka.properties import to_librdkafka
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
@@ -22,7 +22,7 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
     ],
 )
 def test_is(properties: dict[str, str]) -> None:
-    assert served(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert writes(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_is(properties: dict[str, str]) -> None:
     ],
 )
 def test_is_not(properties: dict[str, str]) -> None:
-    assert not served(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert not writes(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))

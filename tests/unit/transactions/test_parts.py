@@ -134,7 +134,7 @@ def answer(stable: int, aborted: list[tuple[int, int]], base: int, delta: int, p
     ],
 )
 def test_what_became_of_a_transaction(reader: Reader, expected: Outcome) -> None:
-    assert witness.read_fetch(reader, 10, 7) == (0, expected)
+    assert witness.seen(reader, 0, 10, 7) == (0, expected)
 
 
 def test_scram_as_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_a_list_is_asked_for_again_while_a_coordinator_loads(
 def test_an_outcome_is_asked_for_again_while_a_leader_moves(
     client: Transactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness, "read_fetch", one_after_another((NO_LEADER, None), (0, Outcome.COMMITTED)))
+    monkeypatch.setattr(witness, "seen", one_after_another((NO_LEADER, None), (0, Outcome.COMMITTED)))
     assert client.outcome(PLACE, 7) is Outcome.COMMITTED
 
 

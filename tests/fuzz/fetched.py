@@ -1,0 +1,111 @@
+"""Record batches of a hostile or broken broker: damaged, cut off, compressed, behind checksums that are right."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Callable
+
+import google_crc32c
+import pyarrow as pa
+
+from kafka_sql.kafka.direct import reader
+from kafka_sql.kafka.direct.batch import HEADER, Sender, small
+from kafka_sql.kafka.direct.compression import CODECS
+from kafka_sql.kafka.direct.reader import _Content, read_plain
+from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
+from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
+from kafka_sql.kafka.record import Wanted
+from kafka_sql.kafka.split import Split
+from tests.fuzz.broker import CONFIG, hostile, mutant, real
+
+_TALKS = 0.03  # of the inputs are whole conversations, each of which takes as long as many responses
+_STOP = 20
+_MOST = 100_000
+_WANTED = Wanted(keys=True, timestamps=True, leader_epochs=True)
+
+
+def make_reads() -> Callable[[random.Random], str]:
+    """A response, or a split that is read from a broker that answers anything."""
+    bodies = real()
+
+    def one(rng: random.Random) -> str:
+        if rng.random() > _TALKS:
+            return _response(rng)
+        own = {**bodies, f"{FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
+        isolation = {"isolation.level": rng.choice(("read_committed", "read_uncommitted"))}
+        with hostile(rng, own, rng.choice((0.5, 0.9))):
+            return _split({**CONFIG, **isolation})
+
+    return one
+
+
+def _response(rng: random.Random) -> str:
+    body = _fetched(rng, rng.randrange(_STOP))
+    body = mutant(rng, [body]) if rng.random() < 0.2 else body
+    try:
+        found = read_fetch(Reader(body), 0)
+        content = _Content(found.records)
+        content.check()
+        rows = 0
+        for columns, _ in content.located(0, _STOP, found.aborted, _MOST):
+            records = reader._records(columns, _WANTED)
+            assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
+            assert records.values.nbytes <= 5 * _MOST
+            rows += len(records.values)
+    except BrokenAnswer:
+        return "broken"
+    return "records" if rows else "empty"
+
+
+def _split(config: dict[str, str]) -> str:
+    reading, rows = read_plain(config, Split("t", 0, 0, _STOP), _WANTED, 5, 1_000), 0
+    while True:
+        try:
+            records = next(reading)
+        except StopIteration as e:
+            reader._KEPT.close()
+            return "split" if e.value >= _STOP else "part of a split" if rows else "none of a split"
+        rows += len(records.values)
+        assert records.keys is not None
+        assert len(records.keys) == len(records.offsets) == len(records.values) <= 5
+        assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
+
+
+def _fetched(rng: random.Random, offset: int) -> bytes:
+    """A response to a fetch."""
+    records = b""
+    for _ in range(rng.randint(0, 3)):
+        rows = {"k" * rng.randint(0, 3): rng.choice((None, b"", b"value")) for _ in range(rng.randint(1, 4))}
+        batch = bytearray(b"".join(small(0, rows, Sender(1, 0, rng.choice((None, "t"))), 0)[1:3]))
+        batch[:8] = offset.to_bytes(8, "big")
+        offset += len(rows)
+        if rng.random() < 0.3:
+            _compress(rng, batch)
+        if rng.random() < 0.3:
+            at = rng.randrange(21, len(batch))
+            batch[at:] = mutant(rng, [bytes(batch[at:])])[: len(batch) - at].ljust(len(batch) - at, b"\x80")
+        batch[17:21] = google_crc32c.value(bytes(batch[21:])).to_bytes(4, "big")
+        records += batch
+    aborted = [(1, rng.randrange(_STOP)) for _ in range(rng.randint(0, 2))]
+    ended = codec.pack("i", len(aborted)) + b"".join(codec.pack("qq", *pair) for pair in aborted)
+    start = codec.pack("ii", 0, 1) + codec.string("t") + codec.pack("iihqq", 1, 0, 0, _STOP, _STOP)
+    return start + ended + codec.data(records)
+
+
+def _compress(rng: random.Random, batch: bytearray) -> None:
+    number = rng.randrange(1, len(CODECS))
+    name, content = CODECS[number], bytes(batch[HEADER:])
+    if name == "gzip":
+        found = gzip.compress(content, 1)
+    elif name == "snappy":
+        found = pa.Codec(name).compress(content, asbytes=True)
+    else:
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, name) as stream:
+            stream.write(content)
+        found = sink.getvalue().to_pybytes()
+    batch[HEADER:] = found
+    batch[22] |= number
+    batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
