@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AdminClient, NewTopic
 
 from kafka_sql.kafka.properties import to_librdkafka
+from tests.chaos.clusters import until
 
 _NAMES = count(1)
 
@@ -53,7 +54,12 @@ class Topics:
         # tests write records with times long past, which the broker would otherwise remove at its next look
         settings = {"retention.ms": "-1"} | {key.replace("_", "."): value for key, value in config.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(30)
+        until(lambda: self._count(name) == partitions, f"the broker has '{name}'")  # and not the one before it
         return name
+
+    def _count(self, name: str) -> int:
+        found = self.admin.list_topics(timeout=30).topics.get(name)
+        return len(found.partitions) if found is not None else 0
 
     def with_options(self, topic: str, **more: str) -> str:
         """The WITH clause of a JSON table that reads from the start; ``more`` adds or replaces options."""
