@@ -46,9 +46,14 @@ class Topics:
 
     def create_named(self, name: str, partitions: int = 1, **config: str) -> str:
         """The same under a given name, instead of what another test has left there."""
+        self.delete(name)
+        return self._create(name, partitions, config)
+
+    def delete(self, name: str) -> None:
+        """Without what another test may have left under the name."""
         if name in self.admin.list_topics(timeout=30).topics:
             self.admin.delete_topics([name])[name].result(30)
-        return self._create(name, partitions, config)
+            until(lambda: self._count(name) == 0, f"the broker has no '{name}'")
 
     def _create(self, name: str, partitions: int, config: dict[str, str]) -> str:
         # tests write records with times long past, which the broker would otherwise remove at its next look

@@ -12,6 +12,7 @@ import pytest
 
 from kafka_sql import embedded
 from tests.broker import Broker
+from tests.support import Topics
 
 pytestmark = pytest.mark.integration
 NOTEBOOK = Path(__file__).parents[2] / "ddl_examples" / "quickstart.ipynb"
@@ -38,6 +39,8 @@ def test_its_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(embedded, "EmbeddedKafka", Started)
     monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    for topic in ("orders", "large-orders"):
+        Topics(kafka.bootstrap_servers).delete(topic)
     names: dict[str, Any] = {}
     kept = spark.conf.get("spark.sql.shuffle.partitions")
     for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
