@@ -64,7 +64,7 @@ def _steps(topic: Topic, runs: int) -> dict[str, list[float]]:
 
     steps: dict[str, Callable[[], object]] = {
         "librdkafka": lambda: nothing(mine, split),
-        "librdkafka and gather": gather,
+        "the reader": gather,
     }
     if topic.format != "raw":
         format = FORMATS[topic.format]
