@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import google_crc32c
 
 HEADER: Final = 61  # bytes before the first record
-_CHECKED: Final = 21  # of them are before what the checksum is of
+CHECKED: Final = 21  # of them are before what the checksum is of
 _COUNTED: Final = 12  # and before what the batch's length is of
 _MAGIC: Final = 2
 _TRANSACTIONAL: Final = 0x10
@@ -64,8 +64,8 @@ def closed(partition: int, content: memoryview, records: int, sender: Sender, se
     """
     now, transactional = int(time.time() * 1000), _TRANSACTIONAL if sender.transaction is not None else 0
     middle = (transactional, records - 1, now, now, sender.id, sender.epoch, sequence, records)
-    struct.pack_into(">hiqqqhii", content, _CHECKED, *middle)
-    body = bytes(content[_CHECKED:])
+    struct.pack_into(">hiqqqhii", content, CHECKED, *middle)
+    body = bytes(content[CHECKED:])
     head = struct.pack(">qiibI", 0, len(content) - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
     return Batch(partition, head, body, records, time.monotonic())
 

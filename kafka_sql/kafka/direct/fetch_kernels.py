@@ -13,10 +13,11 @@ import numpy as np
 from numba import types
 
 from kafka_sql.compiled import compiled, load, part
+from kafka_sql.kafka.direct.batch import HEADER
 
 # of a batch, where its fields are
 _LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST = 8, 12, 16, 21, 23
-_FIRST_TIME, _LAST_TIME, _PRODUCER, _COUNT, HEADER = 27, 35, 43, 57, 61
+_FIRST_TIME, _LAST_TIME, _PRODUCER, _COUNT = 27, 35, 43, 57
 _UNCOUNTED: Final = 12  # bytes that its length does not count
 _COMPRESSED, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _CODECS: Final = 4

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.binary import binary
 from kafka_sql.kafka.direct import fetch_kernels as kernels
+from kafka_sql.kafka.direct.batch import CHECKED, HEADER
 from kafka_sql.kafka.direct.compression import decompressed
 from kafka_sql.kafka.direct.settings import reads
 from kafka_sql.kafka.kept import Kept
@@ -37,7 +38,7 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 _SILENCE_MS: Final = 10_000  # then librdkafka tries, with patience
 _AT_ONCE: Final = 4 << 20  # bytes of a response; the next one is on its way meanwhile
 _WAIT_MS: Final = 10  # of a leader for records: those of a split are there already
-_CHECKED, _CHECKSUM = 21, 17  # of a batch: from where on its checksum is, and where it stands
+_CHECKSUM: Final = 17  # where it stands in a batch
 _NO_LEADER: Final = 5
 _DECOMPRESSED: Final = 8 << 20  # bytes, about so many at once
 _LARGEST: Final = 100_000_000  # bytes of a batch that is decompressed, where 'receive.message.max.bytes' says nothing
@@ -177,7 +178,7 @@ class _Content:
         self._bytes = np.frombuffer(records, np.uint8)
         self._bytes.setflags(write=False)
         start = self._bytes.ctypes.data
-        places = np.empty((len(records) // kernels.HEADER, 4), np.int64)
+        places = np.empty((len(records) // HEADER, 4), np.int64)
         count, what = kernels.batches(start, start + len(records), places)
         self._places = places[:count]
         self.plain = what == kernels.DONE
@@ -191,8 +192,8 @@ class _Content:
         """
         for address, size, *_ in self._places.tolist():
             at = address - self._bytes.ctypes.data
-            stored = int.from_bytes(self._bytes[at + _CHECKSUM : at + _CHECKED].tobytes(), "big")
-            if google_crc32c.value(self._bytes[at + _CHECKED : at + size]) != stored:
+            stored = int.from_bytes(self._bytes[at + _CHECKSUM : at + CHECKED].tobytes(), "big")
+            if google_crc32c.value(self._bytes[at + CHECKED : at + size]) != stored:
                 raise BrokenAnswer("the checksum of a record batch is wrong")
 
     def located(
@@ -231,10 +232,10 @@ class _Content:
         """A batch's header and what was compressed behind it, in memory of its own, which is its place then."""
         address, size, records, codec = self._places[i].tolist()
         at = address - self._bytes.ctypes.data
-        content = decompressed(codec, self._bytes.data[at + kernels.HEADER : at + size], most)
+        content = decompressed(codec, self._bytes.data[at + HEADER : at + size], most)
         if records > len(content) // kernels.LEAST:
             raise BrokenAnswer("a record batch is damaged")
-        whole = np.concatenate((self._bytes[at : at + kernels.HEADER], np.frombuffer(content, np.uint8)))
+        whole = np.concatenate((self._bytes[at : at + HEADER], np.frombuffer(content, np.uint8)))
         self._places[i, : kernels.RECORDS] = whole.ctypes.data, len(whole)
         return whole
 
