@@ -74,6 +74,10 @@ def fetch(
     """
     if split.start >= split.stop:
         return
+    position = yield from read_plain(config, split, wanted, size.rows, size.bytes)
+    if position >= split.stop:
+        return
+    split, stall = replace(split, start=position), patience_at_work(config)
     waiting = {} if split.waits else {"fetch.wait.max.ms": _FETCH_WAIT_MS}
     mine = {
         **waiting,
@@ -83,10 +87,6 @@ def fetch(
         "enable.partition.eof": "true",
         "auto.offset.reset": "error",  # a reader never jumps silently
     }
-    position = yield from read_plain(config, split, wanted, size.rows, size.bytes)
-    if position >= split.stop:
-        return
-    split, stall = replace(split, start=position), patience_at_work(config)
     with _KEPT.use(mine) as consumer:
         _assign(consumer.handle, split, split.start)
         yield from _drain(consumer.handle, consumer.queue, split, stall, wanted, size, lost or _refuse)

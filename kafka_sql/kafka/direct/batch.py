@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 import google_crc32c
 
+from kafka_sql.kafka.protocol.codec import uvarint
+
 HEADER: Final = 61  # bytes before the first record
 CHECKED: Final = 21  # of them are before what the checksum is of
 _COUNTED: Final = 12  # and before what the batch's length is of
@@ -86,8 +88,4 @@ def _sized(data: bytes | None) -> bytes:
 
 def _varint(value: int) -> bytes:
     """As Protocol Buffers' sint32."""
-    rest, found = value << 1 if value >= 0 else ~(value << 1), bytearray()
-    while rest > 0x7F:
-        found.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes(found) + bytes([rest])
+    return uvarint(value << 1 if value >= 0 else ~(value << 1))
