@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -20,10 +22,16 @@ def binary(addresses: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> pa
     data = np.empty(int(np.maximum(sizes, 0).sum()), np.uint8)
     _copy(addresses, sizes, positions, data)
     valid = addresses != 0
-    nulls = len(valid) - int(np.count_nonzero(valid))
+    return assembled(positions, data, valid, len(valid) - int(np.count_nonzero(valid)))
+
+
+def assembled(
+    positions: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], valid: npt.NDArray[Any], nulls: int
+) -> pa.BinaryArray:
+    """The column of these parts, which are Arrow's but for ``valid``: 0 or False for each of the nulls."""
     mask = pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None
     buffers = [mask, pa.py_buffer(positions), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary(), len(addresses), buffers, null_count=nulls)
+    return pa.Array.from_buffers(pa.binary(), len(valid), buffers, null_count=nulls)
 
 
 @compiled

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import AuthorizationError, DataLossError, FetchError, OffsetError
 from kafka_sql.kafka import kernels, library
+from kafka_sql.kafka.binary import assembled
 from kafka_sql.kafka.client import Handle, open_handle, patience_at_work
 from kafka_sql.kafka.direct.reader import read_plain
 from kafka_sql.kafka.headers import gather_headers
@@ -255,6 +256,4 @@ def _bytes(
     positions, valid = np.empty(count + 1, np.int32), np.empty(count, np.uint8)
     data = np.empty(size, np.uint8)
     nulls = kernels.gather_bytes(messages, start, end, pointer_at, length_at, positions, data, valid)
-    mask = pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None
-    buffers = [mask, pa.py_buffer(positions), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary(), count, buffers, null_count=nulls)
+    return assembled(positions, data, valid, nulls)
