@@ -63,6 +63,17 @@ class LogWriter:
             self._transaction.sender()
             self._delivery, self._sequence = None, 0
 
+    def ahead(self) -> None:
+        """Tell the coordinator that something is going to be written, and do not wait for its answer.
+
+        Raises:
+            BrokerError: it cannot be asked.
+        """
+        assert self._transaction is not None
+        with self._named("could not be written"):
+            self._renew()
+            self._transaction.announce(LOG_TOPIC, [0])
+
     def write(self, records: Mapping[str, bytes | None]) -> None:
         """All of the records or none, durably; None deletes a key.
 
@@ -72,12 +83,15 @@ class LogWriter:
         """
         if not records:
             return
+        with self._named("could not be written"):
+            self._renew()
+            self._written(records)
+            self._commit()
+
+    def _renew(self) -> None:
         for brokers in (self._leaders, self._coordinators):
             if brokers.login_changed():
                 brokers.close()
-        with self._named("could not be written"):
-            self._written(records)
-            self._commit()
 
     def _written(self, records: Mapping[str, bytes | None]) -> None:
         assert self._transaction is not None

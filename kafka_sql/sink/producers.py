@@ -23,7 +23,7 @@ AnyProducer = DirectProducer | Producer
 def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer]:
     """A producer for a task."""
     topic = single_topic(definition)
-    if topic is not None and _direct(definition):
+    if topic is not None and direct(definition):
         return kept_direct_producer(definition.client, topic, definition.name)
     return kept_producer(definition.client, topic, definition.name)
 
@@ -31,17 +31,18 @@ def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer
 def table_transaction(
     definition: Definition, config: Mapping[str, str], transactional_id: str
 ) -> AbstractContextManager[AnyProducer]:
-    """The same inside a transaction, which it leaves open.
+    """The same inside a transaction, which it leaves open. Enter a direct one before there are rows, others after.
 
     Args:
         config: the table's, with ``transaction.timeout.ms``.
     """
     topic = single_topic(definition)
-    if topic is not None and _direct(definition):
+    if topic is not None and direct(definition):
         return open_direct_transaction(config, transactional_id, topic, definition.name)
     return open_transaction(config, transactional_id, topic, definition.name)
 
 
-def _direct(definition: Definition) -> bool:
+def direct(definition: Definition) -> bool:
+    """Whether librdkafka is not needed."""
     said = {column.metadata for column in definition.table.persisted}
     return not said & _OF_A_ROW and writes(definition.client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Thread
@@ -37,7 +37,7 @@ from kafka_sql.kafka.direct.transactional import open_direct_transaction
 from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.produce import ADD_PARTITIONS
+from kafka_sql.kafka.protocol.produce import ADD_PARTITIONS, PRODUCE
 from kafka_sql.kafka.protocol.requests import INIT
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from tests.chaos.clusters import behind_a_network, leader, until
@@ -332,8 +332,9 @@ def test_a_transaction_is_left_open_and_a_later_producer_ends_it(topics: Topics)
         producer.produce(numbers(0, 3))
         producer.flush()
         assert len(topics.take(topic, 3, 2, **{"isolation.level": "read_uncommitted"})) == 3
-        with open_direct_transaction(mine, f"{topic}-id", topic):  # aborts what is open
-            pass
+        with open_direct_transaction(mine, f"{topic}-id", topic) as later:  # aborts what is open
+            later.produce(numbers(3, 4))
+            later.flush()
         producer.produce(numbers(3, 4))
         with pytest.raises(WriterFencedError, match="Another producer with the same transactional id"):
             producer.flush()
@@ -370,12 +371,45 @@ def test_an_answer_of_the_coordinator_is_lost(topics: Topics, monkeypatch: pytes
             producer.produce(numbers(start, start + 2_000))
         producer.flush()
     assert lost
-    with closing(Transactions(mine)) as transactions:
-        described = transactions.describe([f"{topic}-id"])[f"{topic}-id"]
-        assert described is not None
-        ending = Ending(f"{topic}-id", described.producer, described.epoch)
-        assert transactions.commit([ending]) == {ending.id: 0}
+    commit(mine, f"{topic}-id")
     assert once_and_in_order(seen(topics, topic, 20_000, 3), 20_000)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_first_batch_of_a_partition_is_refused(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    """A leader that does not know the producer yet would take the second one in its place."""
+    topic, send, refused = topics.create(), Connection.send, list[int]()
+
+    def elsewhere(connection: Connection, request: Request, parts: Sequence[bytes] = ()) -> int:
+        if request.key == PRODUCE and not refused:
+            refused.append(1)
+            body = request.body.replace(topic.encode(), b"?" * len(topic))  # a topic that there is not
+            request = request._replace(body=body)
+        return send(connection, request, parts)
+
+    monkeypatch.setattr(Connection, "send", elsewhere)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="2000")
+    with ExitStack() as stack:
+        if inside:
+            producer = stack.enter_context(open_direct_transaction(mine, f"{topic}-id", topic))
+        else:
+            producer = DirectProducer(open_session(mine, stack), topic, "t")
+        producer.produce(numbers(0, 3_000))
+        producer.flush()
+        assert (refused, producer.errors) == ([1], 1)
+    if inside:
+        commit(mine, f"{topic}-id")
+    assert seen(topics, topic, 3_000) == {0: list(range(3_000))}
+
+
+def commit(mine: dict[str, str], transaction: str) -> None:
+    with closing(Transactions(mine)) as transactions:
+        described = transactions.describe([transaction])[transaction]
+        assert described is not None
+        ending = Ending(transaction, described.producer, described.epoch)
+        assert transactions.commit([ending]) == {ending.id: 0}
 
 
 def test_records_of_ten_megabytes(topics: Topics) -> None:

@@ -20,7 +20,11 @@ Codes = tuple[int, ...]  # an error code first
 
 
 class Coordinator:
-    """Whichever broker it is now."""
+    """Whichever broker it is now.
+
+    Attributes:
+        address: the broker's; None where it is to be looked for.
+    """
 
     def __init__(self, config: Mapping[str, str], brokers: Brokers, transactional_id: str) -> None:
         """
@@ -30,7 +34,7 @@ class Coordinator:
         self._config, self._brokers, self._id = config, brokers, transactional_id
         self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
         self._whom = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
-        self._address: Address | None = None
+        self.address: Address | None = None
         self._unread: Callable[[], Reader] | None = None
 
     def begin(self, request: Request, read: Callable[[Reader], Codes]) -> Callable[[], Codes]:
@@ -51,7 +55,7 @@ class Coordinator:
                     found = read(unread())
                     if found[0] not in PASSING:
                         return found
-                    self._address = None
+                    self.address = None
                 except (OSError, EOFError):
                     self._forget()
             return self.ask(request, read)
@@ -69,7 +73,7 @@ class Coordinator:
         def once() -> Codes:
             found = self.ask_once(request, read)
             if found[0] in PASSING:
-                self._address = None
+                self.address = None
                 raise Passing(found[0])
             return found
 
@@ -88,7 +92,7 @@ class Coordinator:
         return read(self._connection().ask(request))
 
     def _connection(self) -> Connection:
-        return self._brokers.at(self._address or self._found())
+        return self._brokers.at(self.address or self._found())
 
     def _found(self) -> Address:
         answers = requests.read_coordinators(self._brokers.any().ask(requests.coordinators([self._id])))
@@ -98,9 +102,9 @@ class Coordinator:
             raise Passing(code)
         if code:
             raise not_begun(self._id, code, library.reason(code), self._config)
-        self._address = address
+        self.address = address
         return address
 
     def _forget(self) -> None:
-        self._address = None
+        self.address = None
         self._brokers.close()

@@ -40,7 +40,13 @@ class _Sent(NamedTuple):
 
 
 class Deliverer:
-    """One topic's."""
+    """One topic's.
+
+    Attributes:
+        leaders: each partition's, when that was last asked; None where nobody was.
+        errors: how often brokers were away or could not take a batch.
+        first: topic, partition and offset of the first record in one of the partitions; None before one is known.
+    """
 
     def __init__(self, session: Session, topic: str, label: str) -> None:
         """Ask for the topic's leaders.
@@ -59,6 +65,8 @@ class Deliverer:
         self._pending: dict[int, deque[Batch]] = {}
         self._flight: dict[Connection, deque[_Sent]] = {}
         self.errors = 0
+        self.first: tuple[str, int, int] | None = None
+        self._begun = set[int]()  # partitions of which something is acknowledged
         self.leaders: list[Address | None] = []
         self._deliver_again()
 
@@ -102,7 +110,7 @@ class Deliverer:
 
     def _send(self, connection: Connection, batches: Sequence[Batch]) -> None:
         flight = self._flight.setdefault(connection, deque())
-        while len(flight) >= _IN_FLIGHT:
+        while len(flight) >= _IN_FLIGHT or (flight and self._too_early(batches)):
             self._receive(connection)
         request, heads = produce.write(
             self._session.sender().transaction,
@@ -113,24 +121,37 @@ class Deliverer:
         parts = [part for head, batch in zip(heads, batches, strict=True) for part in (head, batch.head, batch.body)]
         flight.append(_Sent(request, connection.send(request, parts), batches))
 
+    def _too_early(self, batches: Sequence[Batch]) -> bool:
+        """Whether a batch is the second of its partition while the first is on its way.
+
+        A leader that does not know a producer takes any sequence of it: it would take the second where it has just
+        refused the first, and never the first again.
+        """
+        return any(b.partition not in self._begun and b is not self._pending[b.partition][0] for b in batches)
+
     def _receive(self, connection: Connection) -> None:
         """Take the oldest answer of a connection."""
         sent = self._flight[connection].popleft()
-        codes = produce.read_write(connection.receive(sent.request, sent.number))
-        complete(codes, [batch.partition for batch in sent.batches])
+        answers = produce.read_write(connection.receive(sent.request, sent.number))
+        complete(answers, [batch.partition for batch in sent.batches])
         for batch in sent.batches:
-            self._acknowledged(batch, codes[batch.partition])
+            self._answered(batch, *answers[batch.partition])
 
-    def _acknowledged(self, batch: Batch, code: int) -> None:
+    def _answered(self, batch: Batch, code: int, offset: int) -> None:
         """
         Raises:
             Passing: it was not, and is to be sent again.
             BrokerError: it never will be.
         """
-        if code in _PASSING or (code == _OUT_OF_ORDER and batch is not self._pending[batch.partition][-1]):
+        behind = batch.partition in self._begun and batch is not self._pending[batch.partition][-1]
+        if code in _PASSING or (code == _OUT_OF_ORDER and behind):
             raise Passing(code)
         if code and code != _THERE_ALREADY:
             raise self._error(code, f"{self._topic}[{batch.partition}]", "")
+        begins = batch.partition not in self._begun and batch is self._pending[batch.partition][0]
+        if begins and self.first is None and not code and offset >= 0:
+            self.first = self._topic, batch.partition, offset
+        self._begun.add(batch.partition)
         while self._pending[batch.partition].popleft() is not batch:
             self._session.pending -= 1
         self._session.pending -= 1

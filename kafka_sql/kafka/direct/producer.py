@@ -22,6 +22,7 @@ from kafka_sql.kafka.direct.session import Session, open_session
 from kafka_sql.kafka.kept import Kept
 from kafka_sql.kafka.produce_columns import column, nothing
 from kafka_sql.kafka.produce_kernels import Column
+from kafka_sql.kafka.protocol.transactions import Hint
 
 _MEMORY: Final = 1 << 25  # bytes of all open batches of a topic with many partitions
 _LEAST: Final = 1 << 14  # and of each of them
@@ -64,6 +65,11 @@ class DirectProducer:
         """How often brokers were away or could not take a batch, most of which passed."""
         return self._delivery.errors
 
+    @property
+    def hint(self) -> Hint:
+        """For whoever ends its transaction."""
+        return Hint(self._session.coordinator(), self._delivery.first)
+
     def partitions(self, topic: str) -> int:
         """How many partitions the topic has."""
         assert topic == self.topic
@@ -99,7 +105,7 @@ class DirectProducer:
             row = pack(self._batches.places, *rows, chosen, row)
             if row == count:
                 break
-            self._make_room(int(chosen[row]), rows, row)
+            self._make_room(int(chosen[row]), rows, row, bool(free[row]))
         self._session.announce(self.topic, self._batches.filled())
         self.sent += count
         self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
@@ -111,7 +117,8 @@ class DirectProducer:
             BrokerError: one was not.
         """
         began = time.monotonic()
-        self._send(self._batches.filled())
+        if filled := self._batches.filled():  # without one, nothing needs to begin
+            self._send(filled)
         self._delivery.flush()
         self.send_time = (time.monotonic() - began) * 1000
 
@@ -134,8 +141,11 @@ class DirectProducer:
                 return partition
         return self._next % self._count
 
-    def _make_room(self, partition: int, rows: tuple[Column, Column], row: int) -> None:
+    def _make_room(self, partition: int, rows: tuple[Column, Column], row: int, free: bool) -> None:
         """Send a partition's batch, which is full, if it has one, and open the next.
+
+        Args:
+            free: whether the row may go elsewhere.
 
         Raises:
             RecordTooLargeError: the row alone is larger than a record may be.
@@ -145,6 +155,8 @@ class DirectProducer:
             raise self._refused(_TOO_LARGE, row)
         if self._batches.places[partition].any():
             self._next = partition + 1
+            where = self._sticky() if free else partition  # the row, for which there is no room here
+            self._session.announce(self.topic, {*self._batches.filled(), where})
             self._send([partition])
         self._batches.begin(partition, room(keys, values))
 

@@ -15,6 +15,7 @@ from kafka_sql.kafka.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
 from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.answers import PASSING, Passing
 from kafka_sql.kafka.protocol.brokers import Brokers, patiently
+from kafka_sql.kafka.protocol.connection import Address
 
 _WRITES: Final = 7  # the version of the request: brokers from 2.1 on know it
 _UNUSED_MS: Final = 60_000  # the protocol wants a transaction's timeout, with or without one
@@ -28,6 +29,7 @@ class Session:
         sender: who writes; may wait for a transaction's coordinator.
         announce: is told of a topic and partitions that are going to be written to, and does not wait.
         enlist: the same before they are written to, and waits.
+        coordinator: tells the transaction's, as far as it is known.
         sequences: the next one of each partition that was written to, by topic and partition.
         pending: how many batches are not acknowledged.
     """
@@ -37,6 +39,7 @@ class Session:
     sender: Callable[[], Sender]
     announce: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
     enlist: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
+    coordinator: Callable[[], Address | None] = lambda: None
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
     pending: int = 0
 

@@ -15,25 +15,34 @@ from kafka_sql.kafka.protocol import produce, requests
 from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
 from kafka_sql.kafka.protocol.brokers import Brokers
 from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.connection import Address
 
 
 class Transaction:
     """One after another under an id. Answers are waited for when they are needed: rows are made meanwhile."""
 
     def __init__(self, config: Mapping[str, str], brokers: Brokers, id_: str, table: str | None = None) -> None:
-        """Ask for a producer's id: what is open under this one's is aborted."""
+        """Keep how to ask; ``begin``, or whatever needs the producer first, begins."""
         self._config, self._id = config, id_
         self._label = f"Table '{table}': " if table else ""
         self._coordinator = Coordinator(config, brokers, id_)
         self._sender: Sender | None = None
         self._told: set[tuple[str, int]] = set()
-        initialize = produce.initialize(id_, int(config[TRANSACTION_TIMEOUT]))
-        self._awaited: Callable[[], None] | None = self._begun(
-            self._coordinator.begin(initialize, produce.read_initialize)
-        )
+        self._awaited: Callable[[], None] | None = None
+
+    def begin(self) -> None:
+        """Ask for a producer's id: what is open under the transaction's is aborted."""
+        request = produce.initialize(self._id, int(self._config[TRANSACTION_TIMEOUT]))
+        self._awaited = self._begun(self._coordinator.begin(request, produce.read_initialize))
+
+    def silent(self) -> bool:
+        """Whether no answer is on its way."""
+        return self._awaited is None
 
     def sender(self) -> Sender:
         """The producer; when it is known, and all partitions that were announced are."""
+        if self._sender is None and self._awaited is None:
+            self.begin()
         if self._awaited is not None:
             self._awaited()
             self._awaited = None
@@ -61,6 +70,10 @@ class Transaction:
         """Return when partitions may be written to."""
         self.announce(topic, partitions)
         self.sender()
+
+    def coordinator(self) -> Address | None:
+        """Who answered last."""
+        return self._coordinator.address
 
     def commit(self) -> None:
         """End it; what is announced next is another one's.

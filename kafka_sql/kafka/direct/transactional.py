@@ -22,6 +22,8 @@ def open_direct_transaction(
 ) -> Iterator[DirectProducer]:
     """A producer inside a transaction that is its own; see ``kafka_sql.kafka.transaction.open_transaction``.
 
+    Enter it before there are rows: the brokers are asked while they are made.
+
     Raises:
         TransactionError: the brokers refuse the transaction.
         AuthorizationError: the user may not write under the transactional id.
@@ -33,12 +35,24 @@ def open_direct_transaction(
     with _KEPT.use(mine) as lines:
         transaction = Transaction(config, lines.coordinators, transactional_id, table)
         try:
-            session = Session(mine, lines.leaders, transaction.sender, transaction.announce, transaction.enlist)
-            yield DirectProducer(session, topic, table)
-            transaction.sender()  # without rows nobody has waited for it, and older producers may be at work still
+            if lines.had_rows:
+                transaction.begin()
+            session = Session(
+                mine,
+                lines.leaders,
+                transaction.sender,
+                transaction.announce,
+                transaction.enlist,
+                transaction.coordinator,
+            )
+            producer = DirectProducer(session, topic, table)
+            yield producer
         except BaseException:
             transaction.abort()
             raise
+        if not transaction.silent():
+            lines.coordinators.close()
+        lines.had_rows = producer.sent > 0
         lines.silent = session.rested()
 
 
@@ -50,11 +64,14 @@ class _Lines:
         leaders: of partitions.
         coordinators: whose answers must not wait behind those of a leader that is the same broker.
         silent: whether no answer is on its way.
+        had_rows: whether the last task had; then this one probably has, too, and need not wait for them to begin.
+            Brokers remember what has begun for a week, so many tasks without rows must not all begin.
     """
 
     leaders: Brokers
     coordinators: Brokers
     silent: bool = False
+    had_rows: bool = True
 
     def rested(self) -> bool:
         """Whether another transaction can use them."""

@@ -7,7 +7,7 @@ that has what is needed here and that brokers from 2.1 to 4.x know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import Reader
@@ -17,6 +17,8 @@ from kafka_sql.kafka.protocol.requests import END, INIT, METADATA
 PRODUCE, ADD_PARTITIONS = 0, 24
 _ALL: Final = -1  # acks
 _NOT_MADE: Final = False  # a topic that there is not
+
+T = TypeVar("T")
 
 
 class Topic(NamedTuple):
@@ -29,6 +31,18 @@ class Topic(NamedTuple):
 
     code: int
     leaders: list[Address | None]
+
+
+class Written(NamedTuple):
+    """What became of a batch.
+
+    Attributes:
+        code: the error code.
+        offset: of its first record; -1 where that is not known.
+    """
+
+    code: int
+    offset: int
 
 
 def describe(topic: str) -> Request:
@@ -96,7 +110,7 @@ def add_partitions(transaction: str, producer: int, epoch: int, topic: str, part
 def read_partition_codes(answer: Reader) -> dict[int, int]:
     """The response to ``add_partitions``: each partition's error code."""
     answer.number("i")
-    return _codes(answer, lambda: None)
+    return _by_partition(answer, lambda: answer.number("h"))
 
 
 def end(transaction: str, producer: int, epoch: int, *, committed: bool) -> Request:
@@ -122,30 +136,23 @@ def write(
     return Request(PRODUCE, 7, start + codec.pack("i", len(sizes))), heads
 
 
-def read_write(answer: Reader) -> dict[int, int]:
-    """The response to ``write``: each partition's error code."""
+def read_write(answer: Reader) -> dict[int, Written]:
+    """The response to ``write``, by partition."""
 
-    def rest() -> None:
-        for _ in range(3):  # offset, time, and the log's start
+    def written() -> Written:
+        found = Written(answer.number("h"), answer.number("q"))
+        for _ in range(2):  # time, and the log's start
             answer.number("q")
+        return found
 
-    return _codes(answer, rest)
+    return _by_partition(answer, written)
 
 
-def _codes(answer: Reader, rest: Callable[[], None]) -> dict[int, int]:
-    """Of each partition of one topic.
+def _by_partition(answer: Reader, read: Callable[[], T]) -> dict[int, T]:
+    """What is said of each partition of one topic."""
 
-    Args:
-        rest: reads what follows a code.
-    """
-
-    def partition() -> tuple[int, int]:
-        number, code = answer.number("i"), answer.number("h")
-        rest()
-        return number, code
-
-    def topic() -> list[tuple[int, int]]:
+    def topic() -> list[tuple[int, T]]:
         answer.string()
-        return answer.array(partition)
+        return answer.array(lambda: (answer.number("i"), read()))
 
-    return {number: code for codes in answer.array(topic) for number, code in codes}
+    return {number: found for some in answer.array(topic) for number, found in some}

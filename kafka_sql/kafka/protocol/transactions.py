@@ -45,6 +45,18 @@ def check_security(config: Mapping[str, str]) -> None:
         check_sasl(config)
 
 
+class Hint(NamedTuple):
+    """What whoever ends a transaction need not ask the brokers for.
+
+    Attributes:
+        coordinator: its coordinator's address.
+        first: topic, partition and offset of a record of it.
+    """
+
+    coordinator: Address | None = None
+    first: tuple[str, int, int] | None = None
+
+
 class Transactions:
     """A cluster's transactions."""
 
@@ -67,6 +79,10 @@ class Transactions:
         """Close all connections; they are opened again when they are needed."""
         self._brokers.close()
         self._coordinators.clear()
+
+    def expect(self, coordinators: Mapping[str, Address]) -> None:
+        """Take the coordinators of ids as they are given, and forget all others'."""
+        self._coordinators = dict(coordinators)
 
     def ongoing(self, prefix: str) -> list[str]:
         """The ids of open transactions that begin with ``prefix``, of all coordinators.

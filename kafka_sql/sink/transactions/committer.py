@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from kafka_sql.errors import BrokerError
@@ -44,12 +45,14 @@ class Committer:
         self.writer = writer
         # brokers that are away may come back: wait as long as for a record
         self._config = {**config, API_TIMEOUT: config[DELIVERY_TIMEOUT]}
-        self._transactions = Transactions(config)
+        self._transactions, self._sweeping = Transactions(config), Transactions(config)
         self._owned: Owned | None = None
+        self._asked = False  # for a transaction's first offsets
 
     def close(self) -> None:
         """Close the connections."""
-        self._transactions.close()
+        for transactions in (self._transactions, self._sweeping):
+            transactions.close()
         self._disown()
 
     def commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
@@ -87,10 +90,12 @@ class Committer:
             if earlier is not None:
                 settled, missing = earlier
                 todo = [m for m in todo if m.partition in missing]
-            self._sweep(keep={str(m.transaction) for m in todo})
-            if not todo:
+            with ThreadPoolExecutor(1) as meanwhile:
+                swept = meanwhile.submit(self._sweep, {str(m.transaction) for m in todo})
+                decided = self._decided(batch, todo)
+            swept.result()
+            if not decided:
                 return  # all of it is there, however the replay was cut; or there are no rows
-            decided = self._decided(batch, todo)
         except BrokerError:
             self._abort(messages)
             raise
@@ -160,30 +165,39 @@ class Committer:
     def _sweep(self, keep: set[str]) -> None:
         """End what dead runs and lost attempts left open: commit what was decided, abort the rest."""
         assert self._owned is not None
+        client = self._sweeping
         decided = {d.id: d for decision in self._owned.known for d in decision.transactions}
         for prefix in self._owned.prefixes:
-            ids = [t for t in self._transactions.ongoing(task_prefix(prefix)) if run_of(prefix, t) and t not in keep]
-            open_ = self._transactions.describe(ids)
+            ids = [t for t in client.ongoing(task_prefix(prefix)) if run_of(prefix, t) and t not in keep]
+            open_ = client.describe(ids)
             late = [decided[t] for t in ids if t in decided and _is_of(decided[t], open_[t])]
             if late:
-                commit_all(self._transactions, late)
+                commit_all(client, late)
             committed = {d.id for d in late}
-            aborted = abort_all(self._transactions, [t for t in ids if t not in committed])
+            aborted = abort_all(client, [t for t in ids if t not in committed])
             if aborted:
                 _LOG.info("aborted what was left open: %s", ", ".join(aborted))
 
     def _decided(self, batch: int | None, todo: Sequence[Prepared]) -> tuple[Decided, ...]:
         """What is to be decided, after a look at the brokers that all of it is still there."""
+        assert self._owned is not None
+        if not todo:
+            return ()
+        self._owned.log.ahead()
+        self._transactions.expect({str(m.transaction): m.hint.coordinator for m in todo if m.hint.coordinator})
         known = self._transactions.describe([str(m.transaction) for m in todo])
         gone = [m for m in todo if (found := known[str(m.transaction)]) is None or found.state != ONGOING]
         if gone:
             states = [(str(m.transaction), _state(known[str(m.transaction)])) for m in gone]
-            assert self._owned is not None
             raise fenced(self._config, self.writer, batch) or prepared_lost(
                 self.writer, len(todo), states, self._owned.before
             )
         open_ = {key: found for key, found in known.items() if found is not None}
-        witnesses = self._transactions.first_offsets(open_)
+        hinted = {str(m.transaction): m.hint.first for m in todo if m.hint.first is not None}
+        # the first time the brokers are asked: a right that a recovery will need is missed then
+        witnesses = hinted if self._asked else {}
+        witnesses |= self._transactions.first_offsets({k: found for k, found in open_.items() if k not in witnesses})
+        self._asked = True
         return tuple(
             Decided(
                 m.partition,

@@ -11,9 +11,11 @@ from pyspark import TaskContext
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TransactionError
+from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.properties import SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.protocol.transactions import Hint
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.producers import table_transaction
+from kafka_sql.sink.producers import direct, table_transaction
 from kafka_sql.sink.rows import write_with
 from kafka_sql.sink.transactions import names
 from kafka_sql.sink.transactions.digest import digest
@@ -73,17 +75,24 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
         DeliveryError: a record was not acknowledged; the transaction is aborted.
         TransactionError: the brokers refuse the transaction.
     """
-    rows = (batch for batch in batches if batch.num_rows)
-    first = next(rows, None)
-    if first is None:
-        return Prepared(task.partition, 0, None, 0, task.run, task.query, task.batch)
     seen = _Digest()
+    rows = seen.through(batch for batch in batches if batch.num_rows)
+    nothing = Prepared(task.partition, 0, None, 0, task.run, task.query, task.batch)
+    if not direct(definition):
+        first = next(rows, None)
+        if first is None:
+            return nothing
+        rows = itertools.chain([first], rows)
     transaction = _name(definition, task)
     silence = min(int(definition.client[SOCKET_TIMEOUT]), timeout)  # librdkafka takes no longer one
     config = {**definition.client, TRANSACTION_TIMEOUT: str(timeout), SOCKET_TIMEOUT: str(silence)}
     with table_transaction(definition, config, transaction) as producer:
-        figures = write_with(producer, definition, seen.through(itertools.chain([first], rows)))
-    return Prepared(task.partition, figures.rows, transaction, seen.value, task.run, task.query, task.batch, figures)
+        figures = write_with(producer, definition, rows)
+        hint = producer.hint if isinstance(producer, DirectProducer) else Hint()
+    if not figures.rows:
+        return nothing
+    place = task.run, task.query, task.batch
+    return Prepared(task.partition, figures.rows, transaction, seen.value, *place, figures, hint)
 
 
 def _name(definition: Definition, task: Task) -> str:

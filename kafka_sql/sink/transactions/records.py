@@ -11,6 +11,7 @@ from typing import TypeVar
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kafka_sql.errors import TransactionError
+from kafka_sql.kafka.protocol.transactions import Hint
 from kafka_sql.sink.figures import Figures
 
 A = TypeVar("A")
@@ -31,6 +32,7 @@ class Prepared(WriterCommitMessage):
         query: the continuous query's id; None for a statement.
         batch: the micro-batch's number; None for a statement.
         figures: what the client says of the writing.
+        hint: what the driver need not ask for.
     """
 
     partition: int
@@ -41,6 +43,7 @@ class Prepared(WriterCommitMessage):
     query: str | None
     batch: int | None
     figures: Figures = field(default_factory=Figures)
+    hint: Hint = field(default_factory=Hint)
 
 
 @dataclass(frozen=True)

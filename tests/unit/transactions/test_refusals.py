@@ -281,7 +281,7 @@ def test_what_was_decided_and_is_still_open_is_committed_and_the_rest_aborted() 
 
     one = committer.Committer(table().client, writer)
     one._owned = Owned(writer, cast(Any, None), ("p",), None, [decision])
-    one._transactions = cast(
+    one._sweeping = cast(
         Any,
         SimpleNamespace(
             ongoing=lambda _: [decided, undecided, "p-t-of nobody"],
