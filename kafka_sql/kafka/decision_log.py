@@ -9,21 +9,25 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError
+from kafka_sql.errors import AuthorizationError, BrokerError
+from kafka_sql.kafka import library
 from kafka_sql.kafka.admin import admin_config
 from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.properties import API_TIMEOUT, resolved
+from kafka_sql.kafka.properties import API_TIMEOUT, SOCKET_TIMEOUT, resolved
+from kafka_sql.kafka.protocol import offsets, produce
+from kafka_sql.kafka.protocol.answers import PASSING, Passing
+from kafka_sql.kafka.protocol.brokers import Brokers, patiently
 from kafka_sql.options.references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
+_WHAT: Final = f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions"
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _QUIET = SimpleNamespace(log=lambda level, *words: _LOG.debug(*words))
@@ -33,8 +37,13 @@ _IGNORED: Final = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,  # the consumer has no group: librdkafka asks for one's coordinator
 )
 _VISIBLE_SECONDS: Final = 90.0  # the brokers look for transactions that have timed out every 10 s
-_UNKNOWN_SECONDS: Final = 0.05
+_NO_TOPIC: Final = 3
+_NO_LEADER: Final = 5
 _there: Final[set[str]] = set()  # clusters that have the log: a broker that knows of none is behind, and not believed
+_RIGHTS: Final = (
+    "Grant the user READ, WRITE and DESCRIBE on it; and where it does not exist, CREATE, or create it once: one "
+    "partition, 'cleanup.policy' = 'compact'."
+)
 # small segments, cleaned early: the log is read as a whole
 _SETTINGS: Final = {
     "cleanup.policy": "compact",
@@ -53,7 +62,7 @@ def read_log(config: Mapping[str, str]) -> dict[str, bytes]:
     Raises:
         BrokerError: it cannot be read, or a transaction stays open.
     """
-    return _read_up_to(config, _end(config, "read_uncommitted"))
+    return _read_up_to(config, _end(config, committed=False))
 
 
 def glance_at_log(config: Mapping[str, str]) -> dict[str, bytes]:
@@ -61,23 +70,42 @@ def glance_at_log(config: Mapping[str, str]) -> dict[str, bytes]:
 
     A driver that died while it wrote has left one open; who fences it need not wait for its timeout.
     """
-    return _read_up_to(config, _end(config, "read_committed"))
+    return _read_up_to(config, _end(config, committed=True))
 
 
-def _end(config: Mapping[str, str], level: str) -> int:
-    """The log's end for readers of a level; 0 where there is no log."""
-    cluster, deadline = Cluster({**config, "isolation.level": level}), time.monotonic() + _VISIBLE_SECONDS
-    while True:
-        try:
-            return cluster.latest([(LOG_TOPIC, 0)])[LOG_TOPIC, 0]
-        except TopicNotFoundError:
-            if config["bootstrap.servers"] not in _there:
-                return 0
-            with suppress(TopicNotFoundError):
-                cluster.partitions((LOG_TOPIC,))  # or the user may not see it
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(_UNKNOWN_SECONDS)  # a broker learns of a new topic by and by, and tells of no moment
+def _end(config: Mapping[str, str], *, committed: bool) -> int:
+    """The log's end, of what is committed or of all; 0 where there is no log.
+
+    Not asked by librdkafka: a new client of it has the answer after a second, or three, each twentieth time.
+    """
+    servers, seconds = config["bootstrap.servers"], patience(config)
+    silence = min(int(config[SOCKET_TIMEOUT]), int(seconds * 1000))
+
+    def ask() -> int:
+        code, leaders = produce.read_describe(brokers.any().ask(produce.describe(LOG_TOPIC)))
+        if code == _NO_TOPIC and servers not in _there:
+            return 0
+        if code in _FORBIDDEN:
+            raise AuthorizationError(f"{_WHAT}, does not exist, or the user may not see it. {_RIGHTS}")
+        leader = leaders[0] if leaders else None
+        if leader is None:  # a broker learns of a new topic by and by
+            raise Passing(code or _NO_LEADER)
+        code, end = offsets.read_end(brokers.at(leader).ask(offsets.end(LOG_TOPIC, 0, committed=committed)), 0)
+        if code in PASSING:
+            raise Passing(code)
+        if code:
+            raise _unreadable(code, library.reason(code))
+        _there.add(servers)
+        return end
+
+    with closing(Brokers({**config, SOCKET_TIMEOUT: str(silence)})) as brokers:
+        return patiently(ask, brokers.close, seconds, f"'{servers}': topic '{LOG_TOPIC}'")
+
+
+def _unreadable(code: int, words: str) -> BrokerError:
+    if code in _FORBIDDEN:
+        return AuthorizationError(f"{_WHAT}, cannot be read: {words}. Grant the user READ, WRITE and DESCRIBE on it.")
+    return BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {words}.")
 
 
 def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
@@ -92,7 +120,7 @@ def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
-            "fetch.wait.max.ms": 50,
+            "fetch.wait.max.ms": 2,  # behind the last record lies its transaction's end, after which nothing comes
         },
     )
     try:
@@ -115,13 +143,8 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
                     found.pop(key, None)
                 else:
                     found[key] = message.value()
-            elif error.code() in _FORBIDDEN:
-                raise AuthorizationError(
-                    f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, cannot be read: {error.str()}. "
-                    "Grant the user READ, WRITE and DESCRIBE on it."
-                )
             elif error.code() not in _IGNORED:
-                raise BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {error.str()}.")
+                raise _unreadable(error.code(), error.str())
             at = consumer.position([place])[0].offset
         if time.monotonic() > deadline:
             raise BrokerError(
@@ -152,15 +175,12 @@ def make_log(config: Mapping[str, str]) -> None:
         error: KafkaError = e.args[0]
         if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
             raise AuthorizationError(
-                f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, does not exist, or the user may "
-                f"not see it, and may not create it: {error.str()} Grant the user READ, WRITE and DESCRIBE on it; and "
-                "where it does not exist, CREATE, or create it once: one partition, 'cleanup.policy' = 'compact'."
+                f"{_WHAT}, does not exist, or the user may not see it, and may not create it: {error.str()} {_RIGHTS}"
             ) from e
         if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise BrokerError(
-                f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions, could not be created: "
-                f"{error.str()} ({error.name()}). Let the user create it, or create it once: one partition, "
-                "'cleanup.policy' = 'compact'."
+                f"{_WHAT}, could not be created: {error.str()} ({error.name()}). Let the user create it, or create it "
+                "once: one partition, 'cleanup.policy' = 'compact'."
             ) from e
         _there.add(config["bootstrap.servers"])
 

@@ -139,7 +139,7 @@ def test_the_rights_that_are_named_suffice(with_log: Guarded, tmp_path: Path) ->
         ),
         (
             ("log, READ", "log, WRITE"),
-            rf"^\[AUTHORIZATION\] Topic '{LOG_TOPIC}', .* may not see it, and may not create",
+            rf"^\[AUTHORIZATION\] Topic '{LOG_TOPIC}', .* may not see it. .* DESCRIBE on it; .* CREATE",
         ),
     ],
 )

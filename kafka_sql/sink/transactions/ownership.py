@@ -62,8 +62,9 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
         Fenced: a newer writer came in between.
         BrokerError: the brokers do not answer or refuse.
     """
-    make_log(config)
     found = glance_at_log(config)
+    if not found:
+        make_log(config)
     _refuse_superseded(found, writer, batch)
     with ExitStack() as stack:
         log = stack.enter_context(closing(LogWriter(config, driver_id(writer.prefix))))

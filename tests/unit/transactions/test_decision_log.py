@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, TransactionError
+from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import decision_log
-from kafka_sql.kafka.decision_log import LOG_TOPIC, make_log, read_log
+from kafka_sql.kafka.decision_log import _NO_TOPIC, LOG_TOPIC, make_log, read_log
 from kafka_sql.kafka.log_writer import LogWriter
 from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.brokers import Brokers
+from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.connection import Request
 
 AWAY = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
 CONFIG = to_librdkafka(AWAY)
@@ -75,7 +79,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
     message = SimpleNamespace(error=lambda: KafkaError(code, "said so")) if code is not None else None
     place = TopicPartition(LOG_TOPIC, 0, 0)
     monkeypatch.setattr(decision_log, "_client", answers(poll=lambda _: message, position=lambda _: [place]))
-    monkeypatch.setattr(decision_log, "_end", lambda *_: 1)
+    monkeypatch.setattr(decision_log, "_end", lambda *_, **__: 1)
     monkeypatch.setattr(decision_log, "_VISIBLE_SECONDS", 0.1)
 
 
@@ -96,26 +100,29 @@ def test_a_log_that_cannot_be_read(
         read_log(CONFIG)
 
 
-def test_a_log_that_a_broker_does_not_know_yet_is_not_taken_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+@pytest.fixture
+def behind(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """Brokers of which none has heard of the topic; what they are asked."""
+    asked = list[Request]()
+    unknown = codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("iih", -1, 1, _NO_TOPIC)
+    answer = unknown + codec.string(LOG_TOPIC) + codec.pack("?i", True, 0)
 
-    class Behind:
-        """A cluster whose broker has not heard of the topic."""
+    def ask(request: Request) -> Reader:
+        asked.append(request)
+        return Reader(answer)
 
-        def __init__(self, _: object) -> None:
-            """As Cluster."""
-
-        def latest(self, _: object) -> Any:
-            asked.append(1)
-            raise TopicNotFoundError("not here")
-
-        partitions = latest
-
-    monkeypatch.setattr(decision_log, "Cluster", Behind)
     monkeypatch.setattr(decision_log, "_there", set())
+    monkeypatch.setattr(Brokers, "any", lambda _: SimpleNamespace(ask=ask))
+    return asked
+
+
+def test_there_may_be_no_log(behind: list[Request]) -> None:
     assert read_log(CONFIG) == {}
+    assert len(behind) == 1
+
+
+def test_a_log_that_a_broker_does_not_know_yet_is_not_taken_for_none(behind: list[Request]) -> None:
     decision_log._there.add(CONFIG["bootstrap.servers"])
-    monkeypatch.setattr(decision_log, "_VISIBLE_SECONDS", 0.2)
-    with pytest.raises(TopicNotFoundError):
+    with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not answer within 0.2 s: .*Unknown topic"):
         read_log(CONFIG)
-    assert len(asked) > 4
+    assert len(behind) > 2
