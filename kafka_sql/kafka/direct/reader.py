@@ -38,7 +38,7 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 _SILENCE_MS: Final = 10_000  # then librdkafka tries, with patience
 _AT_ONCE: Final = 4 << 20  # bytes of a response; the next one is on its way meanwhile
 _WAIT_MS: Final = 10  # of a leader for records: those of a split are there already
-_CHECKSUM: Final = 17  # where it stands in a batch
+_CHECKSUM: Final = np.arange(17, 21)  # where it stands in a batch
 _NO_LEADER: Final = 5
 _DECOMPRESSED: Final = 8 << 20  # bytes, about so many at once
 _LARGEST: Final = 100_000_000  # bytes of a batch that is decompressed, where 'receive.message.max.bytes' says nothing
@@ -190,10 +190,12 @@ class _Content:
         Raises:
             BrokenAnswer: one is damaged.
         """
-        for address, size, *_ in self._places.tolist():
-            at = address - self._bytes.ctypes.data
-            stored = int.from_bytes(self._bytes[at + _CHECKSUM : at + CHECKED].tobytes(), "big")
-            if google_crc32c.value(self._bytes[at + CHECKED : at + size]) != stored:
+        starts = self._places[:, kernels.AT] - self._bytes.ctypes.data
+        stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
+        ends = starts + self._places[:, kernels.SIZE]
+        # a batch may have a single record
+        for start, end, checksum in zip((starts + CHECKED).tolist(), ends.tolist(), stored.tolist(), strict=True):
+            if google_crc32c.value(self._bytes[start:end]) != checksum:
                 raise BrokenAnswer("the checksum of a record batch is wrong")
 
     def located(
