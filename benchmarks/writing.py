@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -10,6 +9,7 @@ from itertools import count
 from benchmarks.cluster import Cluster
 from benchmarks.contest import Answer, Result, Run, compete
 from benchmarks.orders import Topic, avro_schema, definition, rows
+from benchmarks.pages import touch
 from benchmarks.peers.launch import FLINK, OURS, SPARK
 from benchmarks.station import Station
 
@@ -20,7 +20,7 @@ EXACTLY_ONCE: Mapping[str, str] = {
     "properties.transaction.timeout.ms": "600000",
 }
 _NAMES = count(1)
-_TOUCHED = 512  # MiB, more than any run writes
+_MEMORY = 512  # MiB, more than any run writes
 
 
 def write(
@@ -48,7 +48,7 @@ def _insert(station: Station, like: Topic, options: Mapping[str, str], cluster: 
     def run() -> Answer:
         topic = replace(like, name=f"written_{next(_NAMES)}")
         cluster.create(topic.name, topic.partitions)
-        _touch_memory()
+        touch(_MEMORY)
         if station.name == SPARK:
             value = _payload(topic)
             query = f"SELECT {value} AS value FROM ({rows(topic, numbers)})"
@@ -67,18 +67,6 @@ def _insert(station: Station, like: Topic, options: Mapping[str, str], cluster: 
         return {"seconds": answer["seconds"], "rows": content}
 
     return run
-
-
-def _touch_memory() -> None:
-    """Fill some page cache, and free it.
-
-    A virtual machine gives memory that is free for two seconds back to its host, and whoever takes it next waits for
-    it: a broker that writes 340 MB 0.8 s of a core in place of 0.07 s, by the accident of who came before.
-    """
-    block = bytes(1 << 20)
-    with tempfile.TemporaryFile() as file:
-        for _ in range(_TOUCHED):
-            file.write(block)
 
 
 def _payload(topic: Topic) -> str:
