@@ -14,7 +14,6 @@ import pytest
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import (
     DecidedTransactionLostError,
-    PreparedTransactionLostError,
     TransactionError,
     WriterFencedError,
 )
@@ -61,7 +60,7 @@ def test_two_statements_at_once_under_one_prefix(sink: Sink) -> None:
     one, prepared = statement(sink, range(10))
     two, other = statement(sink, range(10, 20))
     two.commit(None, other)
-    with pytest.raises(PreparedTransactionLostError, match=r"the writer before .* a statement into 'numbers' on"):
+    with pytest.raises(WriterFencedError, match=r"another writer has taken over .* a statement into 'numbers' on"):
         one.commit(None, prepared)
     assert sink.numbers(10) == list(range(10, 20))
 
@@ -116,16 +115,20 @@ def test_by_hand(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sink.numbers(ROWS) == rows(1)
 
 
-def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: Sink) -> None:
+@pytest.mark.parametrize("earlier", [0, 1], ids=["has decided nothing yet", "has decided a batch"])
+def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: Sink, earlier: int) -> None:
     driver = sink.driver()
-    driver.batch(tasks=2)
-    (sink.folder / "planned" / "1").write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
-    prepared = driver.prepare(1, 2)
+    for _ in range(earlier):
+        driver.batch(tasks=2)
+    (sink.folder / "planned" / str(earlier)).write_text(
+        json.dumps({"start": earlier * ROWS, "end": (earlier + 1) * ROWS})
+    )
+    prepared = driver.prepare(earlier, 2)
     assert len(abort_transactions(sink.properties, sink.prefix)) == 2
     with pytest.raises(WriterFencedError, match=r"taken over .* a statement into 'transactions' on"):
-        driver.committer.commit(1, prepared)
+        driver.committer.commit(earlier, prepared)
     sink.driver().batch(tasks=2)
-    assert sink.numbers(2 * ROWS) == rows(2)
+    assert sink.numbers((earlier + 1) * ROWS) == rows(earlier + 1)
 
 
 def test_the_command(sink: Sink, tmp_path: Path) -> None:

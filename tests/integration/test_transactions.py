@@ -103,6 +103,32 @@ def test_a_zombie_that_wakes_up_before_it_decided(sink: Sink) -> None:
     assert sink.open() == []
 
 
+def test_a_zombie_does_not_abort_what_the_living_has_decided(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks for what others left open before it finds that it is fenced."""
+    zombie, living = sink.driver(), sink.driver()
+    zombie.batch(tasks=2)
+    (sink.folder / "planned" / "1").write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
+    prepared = zombie.prepare(1, 2)
+    crash(monkeypatch, ends_first_only, lambda: living.batch(tasks=3))
+    with pytest.raises(WriterFencedError, match="another writer has taken over"):
+        zombie.committer.commit(1, prepared)
+    sink.driver().batch(tasks=2)
+    assert sink.numbers(2 * ROWS) == rows(2)
+    assert sink.open() == []
+
+
+def test_a_run_that_was_swept_before_it_decided_is_superseded(sink: Sink) -> None:
+    """Else it might decide between the look at its transactions and their end."""
+    early, later = sink.driver(), sink.driver()
+    (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
+    prepared = early.prepare(0, 2)
+    later.batch(tasks=2)
+    assert sink.open() == []
+    with pytest.raises(WriterFencedError, match="another writer has taken over"):
+        early.committer.commit(0, prepared)
+    assert sink.numbers(ROWS) == rows(1)
+
+
 def test_a_zombie_in_a_new_process_does_not_throw_the_living_out(sink: Sink) -> None:
     zombie = sink.driver()
     zombie.batch(tasks=2)
@@ -120,12 +146,11 @@ def test_a_zombie_in_a_new_process_does_not_throw_the_living_out(sink: Sink) -> 
 
 
 def test_a_zombie_that_never_decided_does_not_throw_the_living_out(sink: Sink) -> None:
-    zombie = sink.driver()
-    (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
-    prepared = zombie.prepare(0, 2)
-    living = sink.driver()
+    zombie, living = sink.driver(), sink.driver()
     for _ in range(2):
         living.batch(tasks=2)
+    (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
+    prepared = zombie.prepare(0, 2)
     with pytest.raises(
         WriterFencedError, match=r"batch 0 is to be written, and batch 1 of query .* was written already"
     ):

@@ -21,10 +21,9 @@ from kafka_sql.sink.transactions.failures import (
     statement_lost,
     written_twice,
 )
-from kafka_sql.sink.transactions.names import run_of, task_prefix
 from kafka_sql.sink.transactions.ownership import Owned, fenced, own
 from kafka_sql.sink.transactions.records import Decided, Decision, Prepared, Writer, decisions
-from kafka_sql.sink.transactions.settle import abort_all, commit_all
+from kafka_sql.sink.transactions.settle import abort_all, commit_all, left_open
 
 _LOG = logging.getLogger("kafka_sql.sink")
 _ATTEMPTS: Final = 3  # of a driver that an outsider fences without claiming
@@ -83,7 +82,7 @@ class Committer:
 
     def _commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
         try:
-            self._owned = self._owned or own(self._config, self.writer, batch)
+            self._owned = self._owned or own(self._config, self.writer, batch, self._at_work)
             todo = [m for m in messages if m.transaction is not None]
             settled: tuple[Decided, ...] = ()
             earlier = self._finish_earlier(batch, messages)
@@ -167,8 +166,9 @@ class Committer:
         assert self._owned is not None
         client = self._sweeping
         decided = {d.id: d for decision in self._owned.known for d in decision.transactions}
+        runs = self._owned.older | {self.writer.run}
         for prefix in self._owned.prefixes:
-            ids = [t for t in client.ongoing(task_prefix(prefix)) if run_of(prefix, t) and t not in keep]
+            ids = [t for t, run in left_open(client, prefix).items() if run in runs and t not in keep]
             open_ = client.describe(ids)
             late = [decided[t] for t in ids if t in decided and _is_of(decided[t], open_[t])]
             if late:
@@ -177,6 +177,10 @@ class Committer:
             aborted = abort_all(client, [t for t in ids if t not in committed])
             if aborted:
                 _LOG.info("aborted what was left open: %s", ", ".join(aborted))
+
+    def _at_work(self) -> set[str]:
+        """The runs that have open transactions under the prefix."""
+        return set(left_open(self._sweeping, self.writer.prefix).values())
 
     def _decided(self, batch: int | None, todo: Sequence[Prepared]) -> tuple[Decided, ...]:
         """What is to be decided, after a look at the brokers that all of it is still there."""
@@ -189,9 +193,7 @@ class Committer:
         gone = [m for m in todo if (found := known[str(m.transaction)]) is None or found.state != ONGOING]
         if gone:
             states = [(str(m.transaction), _state(known[str(m.transaction)])) for m in gone]
-            raise fenced(self._config, self.writer, batch) or prepared_lost(
-                self.writer, len(todo), states, self._owned.before
-            )
+            raise fenced(self._config, self.writer, batch) or prepared_lost(self.writer, len(todo), states)
         open_ = {key: found for key, found in known.items() if found is not None}
         hinted = {str(m.transaction): m.hint.first for m in todo if m.hint.first is not None}
         # the first time the brokers are asked: a right that a recovery will need is missed then

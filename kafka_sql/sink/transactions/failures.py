@@ -50,23 +50,18 @@ def written_twice(writer: Writer, batch: int | None) -> TransactionError:
     )
 
 
-def prepared_lost(
-    writer: Writer, count: int, gone: Sequence[tuple[str, str]], before: Claim | None
-) -> PreparedTransactionLostError:
+def prepared_lost(writer: Writer, count: int, gone: Sequence[tuple[str, str]]) -> PreparedTransactionLostError:
     """Transactions are not open any more, and nothing was decided.
 
     Args:
         count: of all that were prepared.
         gone: ids and states.
-        before: whose the prefix was until now.
     """
-    who = f" (the writer before this one: {before.who})" if before is not None and before.run != writer.run else ""
     states = ", ".join(f"'{key}' is {state}" for key, state in gone[:_SHOWN])
     return PreparedTransactionLostError(
         f"Table '{writer.name}': of {count} transactions that were prepared, {len(gone)} are no longer open "
         f"({states}). Nothing of the batch is to be seen. Either it took longer than "
-        "'properties.transaction.timeout.ms', or another query or statement has the same "
-        f"'sink.transactional-id-prefix' = '{writer.prefix}'{who}."
+        "'properties.transaction.timeout.ms', or they were aborted by hand."
     )
 
 

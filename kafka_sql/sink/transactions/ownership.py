@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -27,15 +27,16 @@ class Owned:
     Attributes:
         log: by which decisions are written.
         prefixes: this one, and those under which the query wrote before.
-        before: whose the prefix was.
         known: decisions of this prefix, and of this query under others that it had before.
+        older: runs that cannot decide any more, so that what they left open may be aborted. What others have open may
+            not: a driver that was stopped for a while, and goes on, would abort what a newer one has decided.
     """
 
     writer: Writer
     log: LogWriter
     prefixes: tuple[str, ...]
-    before: Claim | None
     known: list[Decision] = field(default_factory=list)
+    older: frozenset[str] = frozenset()
 
     def record(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:
         """Write decisions down, in place of those that they replace, and delete others.
@@ -49,13 +50,15 @@ class Owned:
         self.known = [d for d in self.known if d.key not in replaced] + list(new)
 
 
-def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
+def own(config: Mapping[str, str], writer: Writer, batch: int | None, at_work: Callable[[], Collection[str]]) -> Owned:
     """Fence all older drivers of the prefix, and read what they have decided.
 
-    The log is read before, too: a driver that was superseded and wakes up must not throw the new one out.
+    The log is read before, too: a driver that was superseded and wakes up must not throw the new one out. Runs that
+    have open transactions and never claimed the prefix are superseded as well.
 
     Args:
         batch: that is to be decided.
+        at_work: gives the runs that have open transactions under the prefix.
 
     Raises:
         WriterFencedError: a newer run writes under this prefix, or is further.
@@ -76,18 +79,25 @@ def own(config: Mapping[str, str], writer: Writer, batch: int | None) -> Owned:
         found = read_log(config)
         _refuse_superseded(found, writer, batch)
         before = claims(found).get(writer.prefix)
-        if before is None or before.run != writer.run:
-            mine = next_claim(found, writer)
+        mine = next_claim(found, writer, at_work())
+        if before is None or (before.run, before.superseded) != (mine.run, mine.superseded):
             log.write({mine.key: mine.encoded()})
         known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
+        once = [claims(found)[other] for other in others]
+        ended = {*mine.superseded, *(d.run for d in known), *(r for c in once for r in (c.run, *c.superseded))}
         stack.pop_all()
-    return Owned(writer, log, (writer.prefix, *others), before, known)
+    return Owned(writer, log, (writer.prefix, *others), known, frozenset(ended - {writer.run}))
 
 
-def next_claim(log: dict[str, bytes], writer: Writer) -> Claim:
-    """The claim with which a writer takes the place of the one before it."""
+def next_claim(log: dict[str, bytes], writer: Writer, at_work: Collection[str] = ()) -> Claim:
+    """The claim with which a writer takes the place of the one before it.
+
+    Args:
+        at_work: runs whose place it takes, too.
+    """
     before = claims(log).get(writer.prefix)
-    older = (*before.superseded, before.run)[-_REMEMBERED:] if before is not None else ()
+    runs = (*before.superseded, before.run) if before is not None else ()
+    older = tuple(r for r in dict.fromkeys((*runs, *sorted(at_work))) if r != writer.run)[-_REMEMBERED:]
     topics = writer.topics if writer.query is not None else None
     return Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
 

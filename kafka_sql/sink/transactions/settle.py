@@ -9,10 +9,21 @@ from kafka_sql.errors import TransactionError, TransactionInDoubtError
 from kafka_sql.kafka.protocol.requests import ONGOING
 from kafka_sql.kafka.protocol.transactions import Ending, Transactions
 from kafka_sql.kafka.protocol.witness import Outcome
+from kafka_sql.sink.transactions.names import run_of, task_prefix
 from kafka_sql.sink.transactions.records import Decided
 
 # fenced, another state, another producer: it was ended before, by the brokers or by somebody, one way or the other
 _ENDED: Final = frozenset({47, 48, 49, 90, 105})
+
+
+def left_open(transactions: Transactions, prefix: str) -> dict[str, str]:
+    """The tasks' transactions under a prefix that are open, and the run of each.
+
+    Raises:
+        BrokerError: the brokers do not answer.
+    """
+    ids = transactions.ongoing(task_prefix(prefix))
+    return {key: run for key in ids if (run := run_of(prefix, key)) is not None}
 
 
 def commit_all(transactions: Transactions, decided: Sequence[Decided]) -> tuple[list[Decided], list[Decided]]:

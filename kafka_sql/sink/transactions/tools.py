@@ -15,10 +15,10 @@ from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.protocol.requests import Described
 from kafka_sql.kafka.protocol.transactions import Transactions
 from kafka_sql.sink.transactions.failures import statement_lost
-from kafka_sql.sink.transactions.names import driver_id, run_of, short, task_prefix
+from kafka_sql.sink.transactions.names import driver_id, short
 from kafka_sql.sink.transactions.ownership import next_claim
-from kafka_sql.sink.transactions.records import Decision, Writer, decisions
-from kafka_sql.sink.transactions.settle import abort_all, commit_all
+from kafka_sql.sink.transactions.records import Claim, Decision, Writer, decisions
+from kafka_sql.sink.transactions.settle import abort_all, commit_all, left_open
 
 _HAND: Final = "transactions"
 
@@ -55,7 +55,7 @@ def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTr
     config = to_librdkafka(properties)
     with closing(Transactions(config)) as transactions:
         decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-        found = transactions.describe(_ids(transactions, prefix))
+        found = transactions.describe(list(left_open(transactions, prefix)))
     return [_shown(key, d, key in decided) for key, d in sorted(found.items()) if d is not None]
 
 
@@ -75,11 +75,11 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
     config = to_librdkafka(properties)
     with closing(Transactions(config)) as transactions:
         known = _of(config, prefix)
-        open_ = set(_ids(transactions, prefix))
+        open_ = left_open(transactions, prefix)
         late = [d for decision in known for d in decision.transactions if d.id in open_]
         committed, _ = commit_all(transactions, late)
         if accept_missing:
-            _take_over(config, prefix, lambda decision: replace(decision, accepted=True).encoded())
+            _take_over(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encoded())
             return [d.id for d in committed]
         for statement in [d for d in known if d.query is None]:
             _, lost = commit_all(transactions, statement.transactions)
@@ -103,28 +103,29 @@ def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool
     """
     config = to_librdkafka(properties)
     with closing(Transactions(config)) as transactions:
-        if not rewrite and not _ids(transactions, prefix):
+        if not rewrite and not left_open(transactions, prefix):
             return []
-        _take_over(config, prefix, (lambda _: None) if rewrite else Decision.encoded)
+        ended = _take_over(config, transactions, prefix, (lambda _: None) if rewrite else Decision.encoded).superseded
         decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-        return abort_all(transactions, [t for t in _ids(transactions, prefix) if t not in decided])
+        open_ = left_open(transactions, prefix)
+        return abort_all(transactions, [t for t, run in open_.items() if run in ended and t not in decided])
 
 
-def _take_over(config: Mapping[str, str], prefix: str, change: Callable[[Decision], bytes | None]) -> None:
+def _take_over(
+    config: Mapping[str, str], transactions: Transactions, prefix: str, change: Callable[[Decision], bytes | None]
+) -> Claim:
     """Claim the prefix, which ends whoever writes under it, and change what was decided until then."""
     with closing(LogWriter(config, driver_id(prefix))) as log:
         log.fence()
         found = read_log(config)
-        mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None))
+        at_work = set(left_open(transactions, prefix).values())
+        mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None), at_work)
         log.write({mine.key: mine.encoded(), **{d.key: change(d) for d in decisions(found) if d.prefix == prefix}})
+    return mine
 
 
 def _of(config: Mapping[str, str], prefix: str) -> list[Decision]:
     return [d for d in decisions(read_log(config)) if d.prefix == prefix]
-
-
-def _ids(transactions: Transactions, prefix: str) -> list[str]:
-    return [t for t in transactions.ongoing(task_prefix(prefix)) if run_of(prefix, t)]
 
 
 def _shown(key: str, found: Described, decided: bool) -> OpenTransaction:

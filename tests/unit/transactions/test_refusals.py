@@ -267,6 +267,7 @@ def test_what_was_decided_and_is_still_open_is_committed_and_the_rest_aborted() 
     decided, undecided = (names.incrementing("p", run, 1, task, 0) for task in (0, 1))
     writer = Writer("orders", "p", "t", names.short("now"), "q")
     decision = Decision("p", run, "q", "t", 1, (Decided(0, 1, 0, decided, 7, 2, PLACE),))
+    of_others = names.incrementing("p", names.short("later"), 1, 0, 0)
     known = ((decided, 7), (undecided, 8))
     open_ = {key: Described(requests.ONGOING, producer, 2, 60_000, 0, ()) for key, producer in known}
     ended: list[tuple[str, Any]] = []
@@ -280,11 +281,11 @@ def test_what_was_decided_and_is_still_open_is_committed_and_the_rest_aborted() 
         return list(found)
 
     one = committer.Committer(table().client, writer)
-    one._owned = Owned(writer, cast(Any, None), ("p",), None, [decision])
+    one._owned = Owned(writer, cast(Any, None), ("p",), [decision], frozenset({run}))
     one._sweeping = cast(
         Any,
         SimpleNamespace(
-            ongoing=lambda _: [decided, undecided, "p-t-of nobody"],
+            ongoing=lambda _: [decided, undecided, of_others, "p-t-of nobody"],
             describe=lambda ids: {key: open_[key] for key in ids},
             commit=commit,
             abort=abort,
