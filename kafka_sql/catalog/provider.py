@@ -16,12 +16,12 @@ from pyspark.sql.types import StructType
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
-from kafka_sql.garbage import freeze_modules
 from kafka_sql.sink.writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.changes import check_batch, check_key, check_stream
 from kafka_sql.source.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.readers import BatchReader, StreamReader
 from kafka_sql.source.triggers import check_triggers
+from kafka_sql.worker.garbage import freeze_modules
 from kafka_sql.zone import SESSION_ZONE
 
 

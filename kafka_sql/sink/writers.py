@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from kafka_sql.definition import Definition
-from kafka_sql.garbage import freeze_modules
 from kafka_sql.kafka.protocol.transactions import check_security
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.figures import Figures
@@ -24,6 +23,8 @@ from kafka_sql.sink.reports import report, streaming_task
 from kafka_sql.sink.topics import check_topics_exist
 from kafka_sql.sink.transactions import driver
 from kafka_sql.sink.transactions.timeout import transaction_timeout
+from kafka_sql.worker.connection import Prompt
+from kafka_sql.worker.garbage import freeze_modules
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Written(WriterCommitMessage):
     batch: int | None = None
 
 
-class _Writer:
+class _Writer(Prompt):
     """What both have in common."""
 
     def __init__(self, definition: Definition, statement: str | None) -> None:

@@ -10,7 +10,6 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_sql.definition import Definition
-from kafka_sql.garbage import freeze_modules
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.checkpoint import from_json, to_json
@@ -19,6 +18,8 @@ from kafka_sql.source.enumerate import snapshot
 from kafka_sql.source.splits import Task, tasks
 from kafka_sql.source.stream import Stream
 from kafka_sql.source.triggers import SupportsTriggerAvailableNow, check_triggers, default_limit, is_limited
+from kafka_sql.worker.connection import Prompt
+from kafka_sql.worker.garbage import freeze_modules
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -35,7 +36,7 @@ class TaskPartition(InputPartition):
         self.splits = splits
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(Prompt, DataSourceReader):
     """A snapshot of the table: the startup position to the end as of planning."""
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
@@ -56,7 +57,7 @@ class BatchReader(DataSourceReader):
         freeze_modules()
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(Prompt, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The table as a stream. What Spark keeps of it in its checkpoint: ``source/checkpoint.py``.
 
     One process has the reader of a query as long as the query runs; its tasks have copies.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import Final
 
-_DAEMON: Final = "pyspark.daemon"  # which workers are forked from
+from kafka_sql.worker.process import is_worker
+
 _frozen = 0  # so many modules
 
 
@@ -20,12 +20,7 @@ def freeze_modules() -> None:
     Another process is left alone: what a program has made by now may become garbage.
     """
     global _frozen
-    if len(sys.modules) != _frozen and _is_worker():
+    if len(sys.modules) != _frozen and is_worker():
         gc.collect(1)  # a whole collection takes as long as those that are to be spared
         gc.freeze()
         _frozen = len(sys.modules)
-
-
-def _is_worker() -> bool:
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec is not None and spec.name == _DAEMON

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_sql import garbage
+from kafka_sql.worker import garbage
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def test_a_program_is_left_alone() -> None:
 
 
 def test_a_worker_is_frozen_again_where_it_has_loaded_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_is_worker", lambda: True)
+    monkeypatch.setattr(garbage, "is_worker", lambda: True)
     monkeypatch.setattr(garbage, "_frozen", 0)
     garbage.freeze_modules()
     first = gc.get_freeze_count()
@@ -44,9 +44,9 @@ def test_who_is_a_worker() -> None:
         "import runpy, sys, pathlib, tempfile\n"
         "folder = pathlib.Path(tempfile.mkdtemp()); (folder / 'pyspark').mkdir()\n"
         "(folder / 'pyspark' / '__init__.py').touch()\n"
-        "(folder / 'pyspark' / 'daemon.py').write_text('from kafka_sql import garbage; print(garbage._is_worker())')\n"
-        "from kafka_sql import garbage\n"
-        "print(garbage._is_worker())\n"
+        "(folder / 'pyspark' / 'daemon.py').write_text('import kafka_sql.worker.process as p; print(p.is_worker())')\n"
+        "import kafka_sql.worker.process as p\n"
+        "print(p.is_worker())\n"
         "sys.path.insert(0, str(folder))\n"
         "runpy.run_module('pyspark.daemon', run_name='__main__', alter_sys=True)\n"
     )
