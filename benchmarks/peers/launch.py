@@ -14,6 +14,7 @@ from typing import Final
 from benchmarks.station import Station
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.embedded.java import find_java
+from kafka_sql.interpreter import installed
 
 OURS: Final = "kafka_sql"
 SPARK: Final = "Spark's own"
@@ -41,8 +42,8 @@ def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> Station:
     own.mkdir(exist_ok=True)
     settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(own), "enabled": name == OURS}
     command = [sys.executable, "-m", "benchmarks.peers.spark_station", json.dumps(settings)]
-    # compiled modules, as those of an installed package are, also where the environment says otherwise
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    # workers as docs/deployment.md has them; compiled modules, as those of an installed package are, also where the environment says otherwise
+    environment = {**os.environ, "PYSPARK_PYTHON": installed() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
     return Station(name, command, own / "log", environment)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +35,27 @@ def test_pysparks_own_places() -> None:
     zip_ = str(Path(folder, "python", "lib", "pyspark.zip"))
     assert Path(zip_).exists()
     assert interpreter.without_zip([zip_, *sys.path]) == sys.path
+
+
+@pytest.mark.parametrize(
+    ("workers", "there"), [("pyspark.worker", True), ("pyspark.sql.worker.create_data_source", False)]
+)
+def test_what_tasks_share_is_imported_before_the_fork_and_starts_no_thread(workers: str, there: bool) -> None:
+    program = (
+        "import json, os, runpy, sys\n"
+        "def look(*_, **__):\n"
+        "    tasks = '/proc/self/task'\n"
+        "    threads = len(os.listdir(tasks)) if os.path.exists(tasks) else 1\n"
+        "    names = ('pyspark.worker', 'numba', 'confluent_kafka', 'pyarrow')\n"
+        "    print(json.dumps([threads, sys.argv, *(name in sys.modules for name in names)]))\n"
+        "runpy.run_module = look\n"
+        "from kafka_sql.interpreter import main\n"
+        "main()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}  # as Spark does
+    command = [sys.executable, "-c", program, "-m", "pyspark.daemon", workers]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert json.loads(said) == [1, ["pyspark.daemon", workers], there, there, there, False]
 
 
 def test_what_is_run_and_the_end_of_its_connection(tmp_path: Path) -> None:
