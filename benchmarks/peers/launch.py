@@ -42,7 +42,7 @@ def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> Station:
     own.mkdir(exist_ok=True)
     settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(own), "enabled": name == OURS}
     command = [sys.executable, "-m", "benchmarks.peers.spark_station", json.dumps(settings)]
-    # workers as docs/deployment.md has them; compiled modules, as those of an installed package are, also where the environment says otherwise
+    # workers as docs/deployment.md has them, with compiled modules, also where the environment says otherwise
     environment = {**os.environ, "PYSPARK_PYTHON": installed() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
     return Station(name, command, own / "log", environment)
 
