@@ -9,7 +9,6 @@ that starts no thread: a fork takes none along, and Python 3.12 and later warn o
 
 from __future__ import annotations
 
-import importlib
 import os
 import runpy
 import shutil
@@ -20,7 +19,6 @@ from typing import Final
 
 COMMAND: Final = "kafka-sql-python"
 _TASKS: Final = ["pyspark.daemon", "pyspark.worker"]  # the daemon, and what its workers run
-_EVERY_TASK: Final = ("pyspark.worker", "numpy", "numba", "numba.extending", "confluent_kafka")
 
 
 def main() -> None:
@@ -30,12 +28,19 @@ def main() -> None:
     sys.path[:] = without_zip(["", *sys.path[1:]])  # the first was this command's folder
     del sys.argv[:2]
     if sys.argv == _TASKS:
-        for module in _EVERY_TASK:
-            importlib.import_module(module)
+        import_for_all()
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     except BrokenPipeError:  # a query was stopped, and Spark has closed the connection: who is to read a traceback?
         sys.exit(1)
+
+
+def import_for_all() -> None:
+    """Import what every task needs, as far as it starts no thread."""
+    import confluent_kafka  # noqa: F401
+    import numba.extending  # noqa: F401
+    import numpy  # noqa: F401
+    import pyspark.worker  # noqa: F401
 
 
 def installed() -> str | None:
