@@ -52,7 +52,7 @@ class Runner:
         def tick() -> None:
             line = bar(*self._engine.tasks(self.spark, running.tag), started) if not running.printing else None
             if line is not None:
-                self.screen.status(line)
+                self.screen.status(line, lambda: not running.printing)
 
         try:
             attend(self.spark, running.work, running.cancel, tick, self.screen.error)

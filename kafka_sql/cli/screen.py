@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 _PATIENCE = 1.0  # seconds before progress is worth a line
 _WIDTH = 24  # of the bar
@@ -38,10 +39,16 @@ class Screen:
             self._erase()
             print(text, file=sys.stderr, flush=True)
 
-    def status(self, text: str) -> None:
-        """Show a line until something else is printed; on terminals only."""
-        if self._terminal and not self.silent:
-            with self._lock:
+    def status(self, text: str, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Show a line until something else is printed; on terminals only.
+
+        Args:
+            wanted: asked while nobody else prints; what was printed since the text was made may have made it old.
+        """
+        if not self._terminal or self.silent:
+            return
+        with self._lock:
+            if wanted():
                 width = shutil.get_terminal_size().columns - 1
                 sys.stderr.write(f"\r\x1b[K{text[:width]}")
                 sys.stderr.flush()
