@@ -19,29 +19,33 @@ pytestmark = pytest.mark.integration
 
 
 class Terminal(io.StringIO):
-    """What is printed to it, and when something was."""
+    """What is printed to it, and when the row was."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.used = threading.Event()
+        self.row = threading.Event()
 
     def isatty(self) -> bool:
         return True
 
-    def flush(self) -> None:
-        self.used.set()
+    def write(self, text: str) -> int:
+        if "a row" in text:
+            self.row.set()
+        return super().write(text)
 
 
 def test_no_progress_is_told_below_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when the first rows come while Spark is asked how many tasks are done."""
-    terminal, told = Terminal(), threading.Event()
+    terminal, asked, told = Terminal(), threading.Event(), threading.Event()
     lines, status = classic.lines, screen.Screen.status
 
     def until_rows_are_printed(*_: Any) -> tuple[int, int]:
-        assert terminal.used.wait(60)
+        asked.set()
+        assert terminal.row.wait(60)
         return 1, 2
 
-    def until_progress_is_told(frame: DataFrame) -> Iterator[Lines]:
+    def between_question_and_answer(frame: DataFrame) -> Iterator[Lines]:
+        assert asked.wait(60)
         yield from lines(frame)
         assert told.wait(60)
 
@@ -50,7 +54,7 @@ def test_no_progress_is_told_below_rows(spark: SparkSession, monkeypatch: pytest
         told.set()
 
     monkeypatch.setattr(classic, "tasks", until_rows_are_printed)
-    monkeypatch.setattr(classic, "lines", until_progress_is_told)
+    monkeypatch.setattr(classic, "lines", between_question_and_answer)
     monkeypatch.setattr(screen.Screen, "status", tell)
     monkeypatch.setattr(screen, "_PATIENCE", 0)
     monkeypatch.setattr(sys, "stdout", terminal)
