@@ -29,13 +29,13 @@ def write(
     ways: Sequence[tuple[str, Station, Mapping[str, str]]],
     cluster: Cluster,
     runs: int,
-    warm_ups: int = 2,
+    warm_ups: int = 3,
 ) -> Iterator[Result]:
     """Each way writes the same rows into new topics.
 
     Args:
         ways: a name, who writes, and the table's options of delivery.
-        warm_ups: runs of each before, which do not count.
+        warm_ups: runs of each before, which do not count; so many until the JVMs compile little.
     """
     (judge,) = {station for _, station, _ in ways if station.name == OURS}
     peers = {name: _insert(station, topic, options, cluster, judge) for name, station, options in ways}
