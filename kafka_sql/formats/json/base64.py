@@ -16,10 +16,18 @@ def parts(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]
     """Offsets from 0 and bytes of a string or binary array with 32-bit offsets; a null has no bytes."""
     if array.null_count:
         array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
-    _, offset_buffer, data_buffer = array.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
-    data = np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8)
-    return offsets - offsets[0], data[offsets[0] : offsets[-1]]
+    offsets = _offsets(array)
+    return offsets - offsets[0], content(array)
+
+
+def content(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """All bytes of such an array; a null may have some."""
+    offsets, data = _offsets(array), array.buffers()[2]
+    return np.frombuffer(data if data is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
+
+
+def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
+    return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
 
 
 def encode(array: pa.Array) -> pa.Array:

@@ -43,7 +43,7 @@ class JsonEncoder:
         Raises:
             EncodeError: a date lies too far off to be written.
         """
-        return self._objects(batch.schema.names, batch.columns, batch.num_rows).cast(pa.binary())
+        return self._objects(batch.schema.names, batch.columns, batch.num_rows).view(pa.binary())
 
     def _objects(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.StringArray:
         from kafka_sql.formats.json.objects import (

@@ -11,7 +11,7 @@ from kafka_sql.compiled import compiled, copy, load, store
 
 # Columns of a part: one for each of an object's fields
 KIND: Final = 0
-NAME: Final = 1  # address and length of what stands before the value
+NAME: Final = 1  # address and length of what stands before the value, followed by zeros up to a whole word
 NAME_SIZE: Final = 2
 VALUES: Final = 3  # address of the numbers, of the bits, or of a text's int32 offsets
 DATA: Final = 4  # address of a text's bytes; the first of the bits
@@ -22,6 +22,7 @@ WIDTH: Final = 6  # how many these are
 # signed numbers of so many bytes
 TEXT, QUOTED, FLOAT, DECIMALS, BOOLEAN, INT8, INT16, INT32, INT64 = range(9)
 
+WORD: Final = 8  # bytes
 LONGEST_INTEGER: Final = 20
 LONGER: Final = 7  # at most, than Arrow's text: "Infinity" in quotes, where that has inf
 _QUOTE: Final = ord('"')
@@ -57,6 +58,27 @@ def _put_integer(target: int, value: int) -> int:
     else:
         store(at - 1, types.uint8(types.int64(rest) + 48))
     return target + digits
+
+
+@compiled
+def is_plain(data: np.ndarray) -> bool:
+    """Whether nothing in a text needs to be escaped: no control character, quote or backslash.
+
+    Args:
+        data: uint8.
+    """
+    found = False
+    for i in range(len(data)):  # to the end: so it is done many bytes at once
+        found |= (data[i] < 32) | (data[i] == 34) | (data[i] == 92)
+    return not found
+
+
+@compiled
+def _put_name(target: int, name: int, size: int) -> int:
+    """Write whole words: what is too much is written over by what comes next. A call for so few bytes takes longer."""
+    for at in range(0, size, WORD):
+        store(target + at, load(name + at, types.uint64))
+    return target + size
 
 
 @compiled
@@ -159,7 +181,7 @@ def write_objects(parts: np.ndarray, out: np.ndarray, positions: np.ndarray) -> 
 
     Args:
         parts: int64, a row for each field.
-        out: uint8, with room for all that there can be.
+        out: uint8, with room for all that there can be, and a word.
         positions: int32, a row more than there are rows: where each begins and ends.
     """
     base = types.int64(out.ctypes.data)
@@ -168,8 +190,7 @@ def write_objects(parts: np.ndarray, out: np.ndarray, positions: np.ndarray) -> 
         positions[row] = target - base
         for i in range(len(parts)):
             part = parts[i]
-            copy(target, part[NAME], part[NAME_SIZE])
-            target += part[NAME_SIZE]
+            target = _put_name(target, part[NAME], part[NAME_SIZE])
             kind = part[KIND]
             if part[VALID] != 0 and load(part[VALID] + row, types.uint8) == 0:
                 store(target, types.uint32(0x6C6C756E))  # "null"; numba's platforms are little-endian

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import EncodeError
@@ -21,6 +23,19 @@ _INTEGERS: Final = {
 }
 _FLOATS: Final = (pa.float32(), pa.float64())
 _MOST: Final = 2**31 - 1  # bytes of an Arrow array
+
+
+class _Lead(NamedTuple):
+    """What stands before a value.
+
+    Attributes:
+        text: with zeros up to a whole number of words.
+        size: without them.
+    """
+
+    text: npt.NDArray[np.uint8]
+    address: int
+    size: int
 
 
 def is_taken(kind: pa.DataType) -> bool:
@@ -52,6 +67,13 @@ def _decimals(column: pa.Array) -> pa.Array | None:
     return pa.array(found, mask=np.asarray(column.is_null()) if column.null_count else None)
 
 
+@lru_cache(maxsize=1024)
+def _lead(name: str, first: bool) -> _Lead:
+    said = f"{'{' if first else ','}{quoted(name)}:".encode()
+    text = np.frombuffer(said.ljust(-(-len(said) // kernels.WORD) * kernels.WORD, b"\0"), np.uint8)
+    return _Lead(text, text.ctypes.data, len(said))
+
+
 def objects(names: Sequence[str], columns: Sequence[Text | pa.Array], rows: int) -> pa.StringArray:
     """One object a row, with null for what is null.
 
@@ -63,16 +85,16 @@ def objects(names: Sequence[str], columns: Sequence[Text | pa.Array], rows: int)
     """
     parts = np.zeros((len(columns), kernels.WIDTH), np.int64)
     kept: list[object] = []  # what the addresses point to
-    room = rows  # the closing braces
+    room = rows + kernels.WORD  # the closing braces; the last name may be written with zeros behind it
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
         kind, array = _kind(column)
-        before = np.frombuffer(f"{',' if i else '{'}{quoted(name)}:".encode(), np.uint8)
+        lead = _lead(name, not i)
         valid = np.asarray(array.is_valid()).view(np.uint8) if array.null_count else None
-        kept += [array, before, valid]
+        kept += [array, lead, valid]
         parts[i, kernels.KIND] = kind
-        parts[i, kernels.NAME], parts[i, kernels.NAME_SIZE] = before.ctypes.data, len(before)
+        parts[i, kernels.NAME], parts[i, kernels.NAME_SIZE] = lead.address, lead.size
         parts[i, kernels.VALID] = valid.ctypes.data if valid is not None else 0
-        room += len(before) * rows + 4 * array.null_count
+        room += lead.size * rows + 4 * array.null_count
         if rows and kind in (kernels.TEXT, kernels.QUOTED, kernels.FLOAT):
             _, offsets, data = array.buffers()
             ends = np.frombuffer(offsets, np.int32)

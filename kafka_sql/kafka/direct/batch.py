@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import google_crc32c
+import numpy as np
+import numpy.typing as npt
 
 from kafka_sql.kafka.protocol.codec import uvarint
 
@@ -36,13 +38,13 @@ class Batch(NamedTuple):
     """A closed batch.
 
     Attributes:
-        head, body: its bytes, in two parts so that they are copied once.
+        head, body: its bytes, in two parts so that they need not be copied; nobody writes to them any more.
         since: when it was closed, in seconds of ``time.monotonic``.
     """
 
     partition: int
     head: bytes
-    body: bytes
+    body: memoryview
     records: int
     since: float
 
@@ -57,19 +59,19 @@ def sequence_after(sequence: int, records: int) -> int:
     return (sequence + records) % _SEQUENCES
 
 
-def closed(partition: int, content: memoryview, records: int, sender: Sender, sequence: int) -> Batch:
+def closed(partition: int, content: npt.NDArray[np.uint8], records: int, sender: Sender, sequence: int) -> Batch:
     """A batch.
 
     Args:
-        content: its records, after room for its header, which is filled in.
+        content: its records, after room for its header, which is filled in; the batch's from now on.
         sequence: of its first record.
     """
     now, transactional = int(time.time() * 1000), _TRANSACTIONAL if sender.transaction is not None else 0
     middle = (transactional, records - 1, now, now, sender.id, sender.epoch, sequence, records)
-    struct.pack_into(">hiqqqhii", content, CHECKED, *middle)
-    body = bytes(content[CHECKED:])
+    struct.pack_into(">hiqqqhii", content.data, CHECKED, *middle)
+    body = content[CHECKED:]
     head = struct.pack(">qiibI", 0, len(content) - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
-    return Batch(partition, head, body, records, time.monotonic())
+    return Batch(partition, head, body.data, records, time.monotonic())
 
 
 def small(partition: int, records: Mapping[str, bytes | None], sender: Sender, sequence: int) -> Batch:
@@ -79,7 +81,7 @@ def small(partition: int, records: Mapping[str, bytes | None], sender: Sender, s
         # attributes and the time's distance are 0, there are no headers
         record = b"\0\0" + _varint(offset) + _sized(key.encode()) + _sized(value) + b"\0"
         content += _sized(record)
-    return closed(partition, memoryview(content), len(records), sender, sequence)
+    return closed(partition, np.frombuffer(content, np.uint8), len(records), sender, sequence)
 
 
 def _sized(data: bytes | None) -> bytes:

@@ -24,17 +24,15 @@ class OpenBatches:
     def begin(self, partition: int, least: int) -> None:
         """Open a partition's next batch, with room for a record of ``least`` bytes."""
         size = max(self._size, HEADER + least)
-        memory = self._memory.get(partition)
-        if memory is None or len(memory) < size:
-            memory = self._memory[partition] = np.empty(size, np.uint8)
+        memory = self._memory[partition] = np.empty(size, np.uint8)
         start = memory.ctypes.data
         self.places[partition] = start + HEADER, start + size, 0
 
     def close(self, partition: int, sender: Sender, sequence: int) -> Batch:
         """The open batch of a partition, which must have records."""
-        memory, (at, _, records) = self._memory[partition], self.places[partition].tolist()
+        memory, (at, _, records) = self._memory.pop(partition), self.places[partition].tolist()
         self.places[partition] = 0
-        return closed(partition, memory.data[: at - memory.ctypes.data], records, sender, sequence)
+        return closed(partition, memory[: at - memory.ctypes.data], records, sender, sequence)
 
     def filled(self) -> list[int]:
         """The partitions whose open batch has records."""

@@ -90,7 +90,7 @@ class Connection:
         self._socket.sendall(b"".join(self._framed(request) for request in requests))
         return [self.receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
 
-    def send(self, request: Request, parts: Sequence[bytes] = ()) -> int:
+    def send(self, request: Request, parts: Sequence[bytes | memoryview] = ()) -> int:
         """Send a request and what follows its body; the number that ``receive`` takes.
 
         Raises:
