@@ -13,6 +13,7 @@ from benchmarks.peers.launch import OURS
 from kafka_sql.kafka import kernels, library
 from kafka_sql.kafka.client import open_handle
 from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.properties import to_librdkafka
 from kafka_sql.kafka.split import Split
 
 FLOOR = "librdkafka into nothing"
@@ -28,7 +29,7 @@ def floor(topic: Topic, runs: int) -> Iterator[Result]:
 
 def config(bootstrap: str) -> dict[str, str]:
     """Of both: what a table's reader sets, so that the client does not rest while its queue is short."""
-    return {"bootstrap.servers": bootstrap, "queued.min.messages": "100000", "fetch.queue.backoff.ms": "5"}
+    return to_librdkafka({"bootstrap.servers": bootstrap})
 
 
 def columns(config: dict[str, str], split: Split) -> Answer:
