@@ -1,21 +1,27 @@
-"""``spark.read.format("kafka_sql")``: the same connector for who writes no DDL. Options are those of WITH."""
+"""``spark.read.format("kafka_sql")``: the same connector for who writes no DDL. Options are those of WITH.
+
+Imports little: Spark's search for data sources imports this module in a process of its own, and a session's first query
+waits for it.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from kafka_sql.catalog.provider import KafkaTable
-from kafka_sql.definition import Definition, define
 from kafka_sql.errors import SchemaError
-from kafka_sql.options.connector import CONNECTOR
-from kafka_sql.sink.writers import BatchWriter, StreamWriter
-from kafka_sql.source.readers import BatchReader, StreamReader
-from kafka_sql.table import Column, Table
+
+if TYPE_CHECKING:
+    from kafka_sql.catalog.provider import KafkaTable
+    from kafka_sql.sink.writers import BatchWriter, StreamWriter
+    from kafka_sql.source.readers import BatchReader, StreamReader
 
 _SPARKS_OWN = ("path", "checkpointlocation")  # Spark hands its own options over, too
 
 
-class KafkaFormat(KafkaTable):
+class KafkaFormat(DataSource):
     """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the
     DataFrame.
     """
@@ -37,32 +43,28 @@ class KafkaFormat(KafkaTable):
 
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
-        self._define(schema)
-        return super().reader(schema)
+        return self._table(schema).reader(schema)
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
-        self._define(schema)
-        return super().streamReader(schema)
+        return self._table(schema).streamReader(schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """A batch write."""
-        self._define(schema)
-        return super().writer(schema, overwrite)
+        return self._table(schema).writer(schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         """A streaming write."""
-        self._define(schema)
-        return super().streamWriter(schema, overwrite)
+        return self._table(schema).streamWriter(schema, overwrite)
 
-    def _define(self, schema: StructType) -> None:
+    def _table(self, schema: StructType) -> KafkaTable:
+        from kafka_sql.catalog.provider import table_class
+        from kafka_sql.definition import define
+        from kafka_sql.options.connector import CONNECTOR
+        from kafka_sql.table import Column, Table
+
         given = {key: text for key, text in self.options.items() if key.lower() not in _SPARKS_OWN}
-        self.stored = schema
         kinds = ((f, f.dataType.simpleString()) for f in schema)
         columns = tuple(Column(f.name, kind, kind, nullable=f.nullable) for f, kind in kinds)
-        self._definition: Definition = define(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
-
-    @property
-    def definition(self) -> Definition:  # type: ignore[override]
-        """What the options and the schema say."""
-        return self._definition
+        definition = define(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
+        return table_class(self.name(), definition, schema)(dict(self.options))

@@ -115,6 +115,11 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
         check_key(schema, key)
     if any(c.zoned for c in metadata):
         _hand_zone_over()
+    return table_class(name, definition, stored)
+
+
+def table_class(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+    """The same without a look at whether the columns can be read and written."""
     return type(
         "KafkaTable",
         (KafkaTable,),

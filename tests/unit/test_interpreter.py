@@ -12,12 +12,14 @@ from kafka_sql import interpreter
 
 INSTALLED = "/opt/env/lib/python3.12/site-packages"
 ZIP = f"{INSTALLED}/pyspark/python/lib/pyspark.zip"
+PY4J = f"{INSTALLED}/pyspark/python/lib/py4j-0.10.9.9-src.zip"
 
 
 @pytest.mark.parametrize(
     ("path", "left"),
     [
         ([ZIP, "/py4j.zip", INSTALLED, "/mine"], ["/py4j.zip", INSTALLED, "/mine"]),
+        ([ZIP, PY4J, INSTALLED], [PY4J, INSTALLED]),  # py4j is not installed
         ([ZIP, "/mine"], [ZIP, "/mine"]),  # no other pyspark is to be found
         (["/opt/spark/python/lib/pyspark.zip", INSTALLED], ["/opt/spark/python/lib/pyspark.zip", INSTALLED]),
         (["pyspark.zip", INSTALLED], ["pyspark.zip", INSTALLED]),
@@ -25,16 +27,16 @@ ZIP = f"{INSTALLED}/pyspark/python/lib/pyspark.zip"
     ],
 )
 def test_the_zip_gives_way_to_the_same_installation_only(path: list[str], left: list[str]) -> None:
-    assert interpreter.without_zip(path) == left
+    assert interpreter.without_zips(path) == left
 
 
 def test_pysparks_own_places() -> None:
     import pyspark
 
     (folder,) = pyspark.__path__
-    zip_ = str(Path(folder, "python", "lib", "pyspark.zip"))
-    assert Path(zip_).exists()
-    assert interpreter.without_zip([zip_, *sys.path]) == sys.path
+    zips = [str(path) for path in Path(folder, "python", "lib").glob("*.zip")]
+    assert sorted(Path(path).name.partition("-")[0] for path in zips) == ["py4j", "pyspark.zip"]
+    assert interpreter.without_zips([*zips, *sys.path]) == sys.path
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,18 @@
+"""Parts of the benchmark that ``make bench-quick`` leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.floor import floor
+from benchmarks.orders import Topic
+from tests.support import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def test_the_floor(topics: Topics) -> None:
+    name = topics.create()
+    topics.put(name, *(b"%d" % n for n in range(1000)))
+    measured = list(floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1))  # which compares what both have read
+    assert [(result.records, len(result.values)) for result in measured] == [(1000, 1)] * 2
