@@ -51,7 +51,7 @@ test-integration: java $(INSTALLED) $(ARCHIVE) ## The tests on a real Kafka, sta
 chaos: java $(INSTALLED) ## All scenarios of docs/reliability.md, and a table of what readers saw: two to three hours
 	$(PY) -m tests.chaos
 
-bench: java $(INSTALLED) ## This project beside Spark's own Kafka source and sink and Flink SQL; some 40 minutes
+bench: java $(INSTALLED) ## This project beside Spark's own Kafka source and sink and Flink SQL; some 35 minutes
 	$(PY) -m benchmarks
 
 bench-quick: java $(INSTALLED) ## A sample of the same, with a tenth of the records
