@@ -35,3 +35,15 @@ print([name for name in {HEAVY} if name in sys.modules])
 def test_a_declared_table_loads_no_compiler() -> None:
     done = subprocess.run([sys.executable, "-c", DECLARED], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+FOUND = f"""
+import sys
+import pyspark_kafka_sql
+print([name for name in {(*HEAVY, "pyarrow", "confluent_kafka", "kafka_sql.definition")} if name in sys.modules])
+"""
+
+
+def test_what_sparks_search_for_data_sources_finds_loads_nearly_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", FOUND], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
