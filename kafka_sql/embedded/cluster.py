@@ -27,6 +27,8 @@ from kafka_sql.errors import EmbeddedKafkaError
 
 ATTEMPTS = 5  # a port that was free may be taken when the broker, a second later, wants it
 
+# by another process, or by a listener of the given properties
+_TAKEN = ("Address already in use", "two listeners on the same port")
 _JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a quick start and little memory
 
 
@@ -93,7 +95,7 @@ class EmbeddedKafka:
             except BaseException as error:
                 self.stop()
                 attempts -= 1
-                if not attempts or "Address already in use" not in str(error):
+                if not attempts or not any(words in str(error) for words in _TAKEN):
                     raise
 
     def stop(self) -> None:

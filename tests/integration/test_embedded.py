@@ -176,6 +176,17 @@ def test_a_port_that_is_taken_in_between(monkeypatch: pytest.MonkeyPatch, positi
     assert draws == []
 
 
+def test_a_drawn_port_that_a_listener_of_the_properties_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, draws = free_ports(1)[0], [free_ports(2), free_ports(2)]
+    draws[0][0] = port
+    expected = f"127.0.0.1:{draws[1][0]}"
+    monkeypatch.setattr(cluster, "free_ports", lambda count: draws.pop(0))
+    properties = {"listeners": f"OTHER://127.0.0.1:{port}", "listener.security.protocol.map": "OTHER:PLAINTEXT"}
+    with EmbeddedKafka(properties=properties) as kafka:
+        assert kafka.bootstrap_servers == expected
+    assert draws == []
+
+
 PARENT = """
 import time
 from kafka_sql.embedded import EmbeddedKafka
