@@ -31,7 +31,7 @@ proofs: java $(INSTALLED) ## The tests that take minutes each
 test-kerberos: java $(INSTALLED) ## Build a Kafka client with Kerberos, once, and test it with a real KDC
 	@tools/kerberos.sh build $(PY)
 	PATH="$$PATH:/usr/sbin:/sbin" PYTHONPATH="$$(tools/kerberos.sh site $(PY))" $(PY) -m pytest \
-	  tests/integration/test_kerberos.py tests/integration/test_transactions_kerberos.py
+	  tests/integration/kafka/config/test_kerberos.py tests/integration/sink/exactly_once/test_kerberos.py
 
 fuzz: java $(INSTALLED) ## A million mutated inputs for all that reads what others wrote: hours. FUZZ='--only jaas --count 1000'
 	$(PY) -m tests.fuzz $(FUZZ)

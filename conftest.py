@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.broker import Broker, broker, chosen
-from tests.examples import profiles
-from tests.support import Topics
+from tests.hypothesis_examples import profiles
+from tests.topics import Topics
 from tools import quick_java
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.kafka.direct.transactional import open_direct_transaction
-from kafka_sql.kafka.properties import to_librdkafka
-from kafka_sql.sink.transactions import names
-from kafka_sql.sink.transactions.committer import Committer
-from kafka_sql.sink.transactions.records import Prepared, Writer
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.sink.exactly_once import transactional_ids
+from kafka_sql.sink.exactly_once.committer import Committer
+from kafka_sql.sink.exactly_once.records import Prepared, Writer
 
 WARM_UP = 3  # batches of each query that do not count
 _BEFORE = 4000  # transactions before the first query: a new broker compiles what they ask of it for that long
@@ -93,10 +93,10 @@ def declare(spark: SparkSession, bootstrap: str) -> None:
 def warm(bootstrap: str) -> None:
     """Bring a broker to where it is after some minutes' work."""
     config = to_librdkafka({"bootstrap.servers": bootstrap, "transaction.timeout.ms": "60000"})
-    run, topic = names.short("warm"), _TABLES[0]
+    run, topic = transactional_ids.short("warm"), _TABLES[0]
     with closing(Committer(config, Writer("warm", "warm", topic, run, "warm"))) as committer:
         for batch in range(_BEFORE):
-            transaction = names.incrementing("warm", run, batch, 0, batch)
+            transaction = transactional_ids.incrementing("warm", run, batch, 0, batch)
             with open_direct_transaction(config, transaction, topic) as producer:
                 producer.produce(pa.array([b"1"] * 1000, pa.binary()))
                 producer.flush()

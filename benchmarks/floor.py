@@ -10,10 +10,10 @@ import numpy as np
 from benchmarks.contest import Answer, Result, compete
 from benchmarks.orders import Topic
 from benchmarks.peers.launch import OURS
-from kafka_sql.kafka import kernels, library
-from kafka_sql.kafka.client import open_handle
-from kafka_sql.kafka.consumer import fetch
-from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.librdkafka import bindings, fetch_kernels
+from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.split import Split
 
 FLOOR = "librdkafka into nothing"
@@ -44,26 +44,26 @@ def columns(config: dict[str, str], split: Split) -> Answer:
 
 def nothing(config: dict[str, str], split: Split) -> Answer:
     """Messages in batches, given back at once."""
-    messages, destroy, records = np.zeros(_BATCH, np.int64), library.address(library.message_destroy), 0
+    messages, destroy, records = np.zeros(_BATCH, np.int64), bindings.address(bindings.message_destroy), 0
     began = time.perf_counter()
     mine = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
-    with open_handle(library.CONSUMER, mine) as handle:
-        library.poll_set_consumer(handle.pointer)
-        queue = library.consumer_queue(handle.pointer)
-        partitions = library.partitions_new(1)
-        library.partitions_add(partitions, split.topic.encode(), split.partition)
-        library.partitions_set_offset(partitions, split.topic.encode(), split.partition, split.start)
-        library.assign(handle.pointer, partitions)
-        library.partitions_destroy(partitions)
+    with open_handle(bindings.CONSUMER, mine) as handle:
+        bindings.poll_set_consumer(handle.pointer)
+        queue = bindings.consumer_queue(handle.pointer)
+        partitions = bindings.partitions_new(1)
+        bindings.partitions_add(partitions, split.topic.encode(), split.partition)
+        bindings.partitions_set_offset(partitions, split.topic.encode(), split.partition, split.start)
+        bindings.assign(handle.pointer, partitions)
+        bindings.partitions_destroy(partitions)
         while records < split.stop:
-            count = library.consume_batch(queue, 100, messages.ctypes.data, len(messages))
+            count = bindings.consume_batch(queue, 100, messages.ctypes.data, len(messages))
             for message in messages[:1] if count > 0 else ():
-                code = library.Message.from_address(int(message)).err
+                code = bindings.Message.from_address(int(message)).err
                 if code:
-                    raise RuntimeError(library.reason(code))
-            kernels.release(messages, 0, max(count, 0), destroy)
+                    raise RuntimeError(bindings.reason(code))
+            fetch_kernels.release(messages, 0, max(count, 0), destroy)
             records += max(count, 0)
         seconds = time.perf_counter() - began
-        library.queue_destroy(queue)
-        library.consumer_close(handle.pointer)
+        bindings.queue_destroy(queue)
+        bindings.consumer_close(handle.pointer)
     return {"seconds": seconds, "rows": records}

@@ -26,7 +26,7 @@ from benchmarks.formats import SCHEMA, of, rows
 from benchmarks.orders import COLUMNS
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.formats.avro.derive import derive
+from kafka_sql.formats.avro.schema_from_table import derive
 
 FUNCTIONS = {
     "json": (f"from_json(CAST(payload AS STRING), '{COLUMNS}')", "to_json(struct(*))"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.contest import Result
 from benchmarks.peers.launch import OURS
-from kafka_sql.embedded.lock import VERSION
+from kafka_sql.embedded.jar_lockfile import VERSION
 
 
 def machine() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from benchmarks.orders import Topic, every_field, prepared
 from benchmarks.peers.launch import OURS
 from benchmarks.station import Station
 from kafka_sql.formats.registry import FORMATS
-from kafka_sql.kafka.consumer import fetch
+from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.split import Split
 from kafka_sql.options import Options
 

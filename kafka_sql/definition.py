@@ -16,15 +16,15 @@ from kafka_sql.errors import (
 )
 from kafka_sql.formats.format import Inferred
 from kafka_sql.formats.payload import Payload, payload
-from kafka_sql.kafka.metadata import ERROR
-from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
-from kafka_sql.options.check import refuse_unknown
-from kafka_sql.options.fields import check_key_fields, key_fields, value_fields
-from kafka_sql.options.rules import check_kafka, check_topic_config, check_upsert
-from kafka_sql.options.uncarried import refuse_uncarried
-from kafka_sql.table import Table
+from kafka_sql.options.key_value_projection import check_key_fields, key_fields, value_fields
+from kafka_sql.options.unknown_options import refuse_unknown
+from kafka_sql.options.unsupported import refuse_uncarried
+from kafka_sql.options.validation import check_kafka, check_topic_config, check_upsert
+from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
 _CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTIONS}

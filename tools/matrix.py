@@ -27,8 +27,8 @@ IMPOSSIBLE: Final = {("3.10", "4.3")}
 SAMPLE: Final = (
     "tests/unit",
     "tests/integration/test_readme.py",
-    "tests/integration/test_streaming.py",
-    "tests/integration/test_sink.py",
+    "tests/integration/sql/jobs/test_streaming.py",
+    "tests/integration/sink/test_sink.py",
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.uncarried import UNCARRIED
+from kafka_sql.options.unsupported import UNCARRIED
 from kafka_sql.sql.jobs.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_sql.kafka.java_properties import JAVA, OWN_REFUSED, Fate, Property
-from kafka_sql.kafka.properties import DEFAULTS
+from kafka_sql.kafka.config.java_properties import JAVA, OWN_REFUSED, Fate, Property
+from kafka_sql.kafka.config.properties import DEFAULTS
 
 PAGE = Path(__file__).parent.parent / "docs" / "properties.md"
 

@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks.station import Station
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.interpreter import installed
+from kafka_sql.runtime.worker_main import installed
 
 OURS: Final = "kafka_sql"
 SPARK: Final = "Spark's own"

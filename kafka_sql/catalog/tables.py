@@ -14,15 +14,15 @@ from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.entry import Entry, Name, make_entry
-from kafka_sql.catalog.folder import Folder
-from kafka_sql.catalog.kept import Kept
-from kafka_sql.catalog.lasting import Lasting
-from kafka_sql.catalog.spark_side import HIDDEN, SparkSide
+from kafka_sql.catalog.application_tables import Lasting
+from kafka_sql.catalog.catalog_sync import Kept
+from kafka_sql.catalog.catalog_table import Entry, Name, make_entry
+from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.spark_catalog import HIDDEN, SparkSide
 from kafka_sql.definition import Definition, define
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
-from kafka_sql.source.told import listener
-from kafka_sql.table import Table
+from kafka_sql.source.reader.bad_record_counters import listener
+from kafka_sql.table.declaration import Table
 
 __all__ = ["Entry", "Tables"]
 

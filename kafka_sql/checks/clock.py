@@ -8,8 +8,8 @@ from typing import Final
 from kafka_sql.checks.finding import Finding, told
 from kafka_sql.definition import Definition
 from kafka_sql.errors import BrokerError, KafkaSqlError
-from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.source.partitions import partitions
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.source.enumerator.partitions import partitions
 
 _AHEAD: Final = 60.0  # seconds
 

@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import Option
-from kafka_sql.options.references import resolve
+from kafka_sql.options.secret_references import resolve
 
 _PORTS: Final = {"http": 80, "https": 443}
 

@@ -13,15 +13,15 @@ from kafka_sql.checks.finding import Finding, connect, told
 from kafka_sql.checks.schemas import schemas
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
-from kafka_sql.kafka.cluster import Cluster
-from kafka_sql.kafka.kerberos import mechanism
-from kafka_sql.kafka.properties import resolved
-from kafka_sql.kafka.protocol.transactions import Transactions
-from kafka_sql.kafka.rights import TopicFacts, group_rights, topic_facts
+from kafka_sql.kafka.admin.acls import TopicFacts, group_rights, topic_facts
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.config.kerberos import mechanism
+from kafka_sql.kafka.config.properties import resolved
+from kafka_sql.kafka.protocol.transaction_admin import Transactions
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.transactions.names import driver_id, task_prefix
-from kafka_sql.sink.transactions.timeout import transaction_timeout
-from kafka_sql.source.partitions import partitions
+from kafka_sql.sink.exactly_once.timeout import transaction_timeout
+from kafka_sql.sink.exactly_once.transactional_ids import driver_id, task_prefix
+from kafka_sql.source.enumerator.partitions import partitions
 
 
 def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:

@@ -30,9 +30,9 @@ def main() -> int:
 
 
 def _run(arguments: Arguments) -> int:
-    from kafka_sql.cli.launch import launch
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
+    from kafka_sql.cli.spark_session import launch
     from kafka_sql.sql.message import message
 
     screen = Screen(arguments.silent)
@@ -49,7 +49,7 @@ def _run(arguments: Arguments) -> int:
 
 def _work(arguments: Arguments, runner: Runner) -> int:
     from kafka_sql.cli import script
-    from kafka_sql.cli.follow import follow
+    from kafka_sql.cli.wait_for_jobs import follow
 
     try:
         for path in arguments.init:

@@ -25,9 +25,9 @@ def run(argv: Sequence[str]) -> int:
     arguments = parse(argv[count:])
 
     from kafka_sql.cli import script
-    from kafka_sql.cli.launch import launch
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
+    from kafka_sql.cli.spark_session import launch
     from kafka_sql.sql.check import findings
     from kafka_sql.sql.message import message
 

@@ -12,12 +12,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.sql_literals import quote
+from kafka_sql.cli.keywords import KEYWORDS
 from kafka_sql.cli.options import Place, offers, place
 from kafka_sql.cli.splitter import split
-from kafka_sql.cli.words import KEYWORDS
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.text import lexer
+from kafka_sql.sql.recognize import lexer
 
 _WORD = re.compile(r"[\w.`]*$")
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "TABLE", "STREAM", "DESCRIBE", "DESC", "EXISTS"}

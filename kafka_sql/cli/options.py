@@ -9,8 +9,8 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS
 from kafka_sql.sql.jobs.settings import SETTINGS
-from kafka_sql.sql.text import lexer
-from kafka_sql.sql.text.lexer import Lexeme
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.lexer import Lexeme
 
 _FORMAT_KEYS = ("format", "value.format", "key.format")
 

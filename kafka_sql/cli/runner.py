@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.attention import Stopped, attend
 from kafka_sql.cli.engine import Lines, engine
+from kafka_sql.cli.interruptible import Stopped, attend
 from kafka_sql.cli.masking import masked
 from kafka_sql.cli.screen import Screen, bar
 from kafka_sql.cli.variables import substitute
-from kafka_sql.sql.text import statements as st
+from kafka_sql.sql.recognize import classify as st
 
 _HEADERS = ("spark.sql.cli.print.header", "hive.cli.print.header")
 _NUMBERS = itertools.count(1)

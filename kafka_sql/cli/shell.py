@@ -10,11 +10,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from kafka_sql.cli import script
-from kafka_sql.cli.follow import stop
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.splitter import split
-from kafka_sql.sql.jobs.session_jobs import FAILED, RUNNING, jobs
+from kafka_sql.cli.wait_for_jobs import stop
+from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, jobs
 from kafka_sql.sql.message import message
 
 HISTORY = Path("~/.kafka_sql_history")
@@ -77,8 +77,8 @@ def _editor(runner: Runner) -> Read:
     from prompt_toolkit.history import History, InMemoryHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-    from kafka_sql.cli.colours import STYLE, Colours
     from kafka_sql.cli.completion import SqlCompleter
+    from kafka_sql.cli.highlighting import STYLE, Colours
     from kafka_sql.cli.history import MaskedHistory
 
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kafka_sql.sql.text import lexer
-from kafka_sql.sql.text import statements as st
-from kafka_sql.sql.text.lexer import Lexeme
+from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.lexer import Lexeme
 
 # Inside BEGIN ... END, the words after which a statement starts; also the colon behind a label.
 _BEFORE_A_STATEMENT = {"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT"}

@@ -67,7 +67,7 @@ def _properties(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _lines(arguments: argparse.Namespace, properties: dict[str, str]) -> list[str]:
-    from kafka_sql.sink.transactions.tools import abort_transactions, commit_transactions, list_transactions
+    from kafka_sql.sink.exactly_once.admin import abort_transactions, commit_transactions, list_transactions
 
     prefix = arguments.prefix
     if arguments.command == "commit":

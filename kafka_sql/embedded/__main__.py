@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from kafka_sql.embedded.cluster import EmbeddedKafka
-from kafka_sql.embedded.lock import VERSION
+from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.errors import KafkaSqlError
 
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.embedded.node import STOP_SECONDS, Node, await_ready
+from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.embedded.settings import (
     Properties,
     cluster_id,
@@ -22,7 +23,6 @@ from kafka_sql.embedded.settings import (
     random_uuid,
     server_properties,
 )
-from kafka_sql.embedded.wire import free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
 ATTEMPTS = 5  # a port that was free may be taken when the broker, a second later, wants it

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from kafka_sql.embedded.lock import VERSION
+from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
 _ADVICE = (

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.lock import LOCK, VERSION, differences, is_complete, ivy_module, read_lock
+from kafka_sql.embedded.jar_lockfile import LOCK, VERSION, differences, is_complete, ivy_module, read_lock
 from kafka_sql.errors import EmbeddedKafkaError
 
 

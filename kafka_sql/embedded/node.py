@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafka_sql.embedded.lock import VERSION
+from kafka_sql.embedded.jar_lockfile import VERSION
+from kafka_sql.embedded.protocol_probe import HOST, ask
 from kafka_sql.embedded.settings import RACKS
-from kafka_sql.embedded.wire import HOST, ask
 from kafka_sql.errors import EmbeddedKafkaError
 
 START_SECONDS = 120.0

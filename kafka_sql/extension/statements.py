@@ -15,9 +15,9 @@ import kafka_sql
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.failures import unwrapped
+from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.session import tables_of
-from kafka_sql.sql.text import statements as st
+from kafka_sql.sql.spark_errors import unwrapped
 
 # Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others
 # has lost its temporary tables only.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from kafka_sql.formats.declared import KEY
+from kafka_sql.formats.declared_types import KEY
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.registry import find
 from kafka_sql.options import Options
-from kafka_sql.options.check import format_keys
+from kafka_sql.options.unknown_options import format_keys
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError
-from kafka_sql.kafka import library
-from kafka_sql.kafka.admin import admin_config
-from kafka_sql.kafka.client import patience
-from kafka_sql.kafka.properties import API_TIMEOUT, SOCKET_TIMEOUT, resolved
-from kafka_sql.kafka.protocol import offsets, produce
-from kafka_sql.kafka.protocol.answers import PASSING, Passing
-from kafka_sql.kafka.protocol.brokers import Brokers, patiently
-from kafka_sql.options.references import masked
+from kafka_sql.kafka.admin.client import admin_config
+from kafka_sql.kafka.config.properties import API_TIMEOUT, SOCKET_TIMEOUT, resolved
+from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.librdkafka.client import patience
+from kafka_sql.kafka.protocol import list_offsets, produce
+from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
+from kafka_sql.kafka.protocol.errors import PASSING, Passing
+from kafka_sql.options.secret_references import masked
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
 _WHAT: Final = f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions"
@@ -90,11 +90,13 @@ def _end(config: Mapping[str, str], *, committed: bool) -> int:
         leader = leaders[0] if leaders else None
         if leader is None:  # a broker learns of a new topic by and by
             raise Passing(code or _NO_LEADER)
-        code, end = offsets.read_end(brokers.at(leader).ask(offsets.end(LOG_TOPIC, 0, committed=committed)), 0)
+        code, end = list_offsets.read_end(
+            brokers.at(leader).ask(list_offsets.end(LOG_TOPIC, 0, committed=committed)), 0
+        )
         if code in PASSING:
             raise Passing(code)
         if code:
-            raise _unreadable(code, library.reason(code))
+            raise _unreadable(code, bindings.reason(code))
         _there.add(servers)
         return end
 

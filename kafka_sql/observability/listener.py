@@ -19,8 +19,8 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
-from kafka_sql.sink.reports import forget, last_report
-from kafka_sql.source import told
+from kafka_sql.sink.batch_reports import forget, last_report
+from kafka_sql.source.reader import bad_record_counters
 
 _LOG = logging.getLogger("kafka_sql.observability")
 _ATTRIBUTE = "_kafka_sql_observer"
@@ -43,7 +43,7 @@ class Observer(StreamingQueryListener):
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """A query begins without any figures."""
         forget(str(event.id))
-        told.forget(self._spark, str(event.id))
+        bad_record_counters.forget(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
@@ -54,7 +54,7 @@ class Observer(StreamingQueryListener):
         self._take(progress, bytes_in(query, progress["batchId"]) if query is not None else None)
         self._take_sink(progress["id"])
         with self._lock:
-            self._jobs[progress["id"]].unreadable = told.unreadable(self._spark, progress["id"])
+            self._jobs[progress["id"]].unreadable = bad_record_counters.unreadable(self._spark, progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """There was nothing to read; what became of the last commit is known by now."""
@@ -96,7 +96,7 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
         observer = Observer(spark)
         spark.streams.addListener(observer)
         spark.__dict__[_ATTRIBUTE] = observer
-        from kafka_sql.observability.telemetry import measure  # here, as below
+        from kafka_sql.observability.opentelemetry import measure  # here, as below
 
         measure(observer)
     if port is not None:

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.kafka.cluster import Position
-from kafka_sql.sink.reports import Report
-from kafka_sql.source.checkpoint import Offsets, flat, from_json
-from kafka_sql.source.told import Unreadable
+from kafka_sql.kafka.admin.cluster import Position
+from kafka_sql.sink.batch_reports import Report
+from kafka_sql.source.reader.bad_record_counters import Unreadable
+from kafka_sql.source.stream.stream_offset import Offsets, flat, from_json
 
 Json = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.observability.figures import PREFIX, figures
 from kafka_sql.observability.listener import Observer
+from kafka_sql.observability.metric_definitions import PREFIX, figures
 
 
 class _Metrics(Collector):

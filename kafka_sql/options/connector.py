@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.moments import moment
 from kafka_sql.options.offsets import partition_set
 from kafka_sql.options.option import (
     Option,
@@ -44,6 +43,7 @@ from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every
     TRANSACTION_NAMING,
     TRANSACTIONAL_ID_PREFIX,
 )
+from kafka_sql.options.timestamps import moment
 
 PROPERTIES_PREFIX: Final = "properties."
 PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of keys that are Kafka's

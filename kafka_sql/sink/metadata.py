@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError, did_you_mean
-from kafka_sql.kafka.casts import Cast, needs_zone, refusal, writing
-from kafka_sql.kafka.metadata import metadata_keys
+from kafka_sql.kafka.record_metadata import metadata_keys
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import java_pattern
+from kafka_sql.table.metadata_casts import Cast, needs_zone, refusal, writing
 
 
 @dataclass(frozen=True)

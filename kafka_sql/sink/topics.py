@@ -6,8 +6,8 @@ import logging
 from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.clusters import kept_cluster
-from kafka_sql.kafka.topics import TopicSettings, ensure_topics
+from kafka_sql.kafka.admin.cached_cluster import kept_cluster
+from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.options import connector as opt
 
 _LOG = logging.getLogger("kafka_sql.sink")

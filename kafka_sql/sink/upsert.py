@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.formats.format import Encoder
-from kafka_sql.last_rows import PLACE, last_places
 from kafka_sql.options import connector as opt
+from kafka_sql.table.last_row_per_key import PLACE, last_places
 
 
 def tombstones(encoder: Encoder, rows: pa.RecordBatch, deleted: npt.NDArray[np.bool_]) -> pa.BinaryArray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.catalog.provider import arrow_schema
+from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.checks.finding import Finding
 from kafka_sql.checks.table import check_table
 from kafka_sql.errors import StatementError, TableNotFoundError, did_you_mean

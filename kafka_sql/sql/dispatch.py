@@ -5,17 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.literals import path
+from kafka_sql.catalog.sql_literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql import definitions, explain, foreign, show
-from kafka_sql.sql.frames import frame, nothing
-from kafka_sql.sql.jobs import session_jobs as jobs
+from kafka_sql.sql import ddl, explain, show, spark_ddl
+from kafka_sql.sql.dataframes import frame, nothing
+from kafka_sql.sql.jobs import job_registry as jobs
 from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.inserts import Run, foreign_insert, insert
-from kafka_sql.sql.queries.reads import needs_look, reading
-from kafka_sql.sql.text import statements as st
-from kafka_sql.sql.text.names import declared, meant, plain_name
+from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize.names import declared, meant, plain_name
+from kafka_sql.sql.rewrite.query import needs_look, reading
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
@@ -31,7 +31,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             streaming = settings.is_streaming(spark)
             return run(reading(tables, text, streaming).text if streaming or needs_look(text) else text)
         case None if tables and needs_look(text) and not settings.is_streaming(spark):
-            return run(foreign.created(tables, text))
+            return run(spark_ddl.created(tables, text))
         case None:
             return run(text)
         case st.CreateView():
@@ -58,7 +58,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
         case st.ShowTables():
             return show.show_tables(tables, statement, text, run)
         case st.CreateTable(base) if base is None or meant(tables, base) is not None:
-            return definitions.create(spark, tables, text, run)
+            return ddl.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
         case st.AlterTable(name, True) if meant(tables, name) is None and not _exists(spark, name):
@@ -82,7 +82,7 @@ def _of_table(
         case st.Insert():
             return insert(spark, tables, entry, statement, run)
         case st.AlterTable():
-            definitions.alter(tables, entry, text)
+            ddl.alter(tables, entry, text)
             return nothing(spark)
         case st.Describe():
             return show.describe(spark, entry)
@@ -111,7 +111,7 @@ def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
     entry = declared(tables, statement.name, statement.temporary) if tables and not statement.harmless else None
     if entry is not None:
         raise refusal(entry, st.Refused("CREATE VIEW", statement.name))
-    return foreign.view(tables, text)
+    return spark_ddl.view(tables, text)
 
 
 def _empty(tables: Tables, database: tuple[str, ...]) -> None:

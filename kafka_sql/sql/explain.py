@@ -7,15 +7,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql import foreign
-from kafka_sql.sql.frames import frame
+from kafka_sql.sql import spark_ddl
+from kafka_sql.sql.dataframes import frame
+from kafka_sql.sql.declarations.create import read
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.inserts import Run, foreign_insert, prepare
-from kafka_sql.sql.queries.reads import needs_look, reading
-from kafka_sql.sql.tables.create import read
-from kafka_sql.sql.text import statements as st
-from kafka_sql.sql.text.names import meant
+from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize.names import meant
+from kafka_sql.sql.rewrite.query import needs_look, reading
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: Run) -> DataFrame:
@@ -59,7 +59,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
                 return _sparks(mode, reading(tables, text, streaming).text, run)
             return None
         case None if tables and needs_look(text) and not settings.is_streaming(spark):
-            changed = foreign.created(tables, text)
+            changed = spark_ddl.created(tables, text)
             return _sparks(mode, changed, run) if changed != text else None
         case None:
             return None

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.jobs.bounded import stop_queries_at_end
-from kafka_sql.sql.queries.reads import stream
-from kafka_sql.sql.text import lexer
-from kafka_sql.sql.text.head import Head
-from kafka_sql.sql.text.names import meant
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.names import meant
+from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.rewrite.query import stream
 
 _MARK = "_kafka_sql"
 

@@ -13,18 +13,18 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.folder import Folder
-from kafka_sql.catalog.lasting import lasting_of
+from kafka_sql.catalog.application_tables import lasting_of
+from kafka_sql.catalog.file_store import Folder
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.catalog.warming import warm
-from kafka_sql.context import spark_context
-from kafka_sql.sql import interpreter
+from kafka_sql.catalog.warmup import warm
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.sql import worker_python
+from kafka_sql.sql.connect_patch import without_accumulators
+from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.declarations.render import create_statement
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.failures import unwrapped
 from kafka_sql.sql.read_stream import teach
-from kafka_sql.sql.responses import without_accumulators
-from kafka_sql.sql.tables.create import parse_create
-from kafka_sql.sql.tables.render import create_statement
+from kafka_sql.sql.spark_errors import unwrapped
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
 PLAIN = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
@@ -48,7 +48,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     """
     tables = tables_of(spark)
     if tables is None:
-        interpreter.share(spark)
+        worker_python.share(spark)
         plain = _plain(spark)
         tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, create_statement)
         spark.__dict__[_ATTRIBUTE] = tables

@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.literals import path
+from kafka_sql.catalog.sql_literals import path
 from kafka_sql.catalog.tables import Entry, Tables
-from kafka_sql.sql.frames import frame
-from kafka_sql.sql.tables.render import show_create
-from kafka_sql.sql.text.kinds import ShowColumns, ShowTables
-from kafka_sql.table import Column
+from kafka_sql.sql.dataframes import frame
+from kafka_sql.sql.declarations.render import show_create
+from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
+from kafka_sql.table.declaration import Column
 
 _TEXT = ("name", "type", "null", "key", "extras", "watermark", "comment")
 

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_sql.stores.unreadable import Part, UnreadableStore
+from kafka_sql.stores.errors import Part, UnreadableStore
 
 MAGIC: Final = b"\xfe\xed\xfe\xed"
 JCEKS: Final = b"\xce\xce\xce\xce"

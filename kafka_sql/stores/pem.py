@@ -7,8 +7,8 @@ import re
 import textwrap
 from typing import Final
 
-from kafka_sql.stores.rounds import check_rounds
-from kafka_sql.stores.unreadable import Part, UnreadableStore, unless_it_panics
+from kafka_sql.stores.errors import Part, UnreadableStore, unless_it_panics
+from kafka_sql.stores.kdf_limits import check_rounds
 
 _EDGE: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
 _CERTIFICATES: Final = ("CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE")

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Final
 
 from kafka_sql.stores import jks
+from kafka_sql.stores.errors import Part, UnreadableStore, unless_it_panics
+from kafka_sql.stores.kdf_limits import check_rounds
 from kafka_sql.stores.pem import certificates, check, pem, private_key
-from kafka_sql.stores.rounds import check_rounds
-from kafka_sql.stores.unreadable import Part, UnreadableStore, unless_it_panics
 
 _JCEKS: Final = (
     "it is a JCEKS store; convert it: keytool -importkeystore -srckeystore FILE -srcstoretype JCEKS -destkeystore "

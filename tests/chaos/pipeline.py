@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.errors import WriterFencedError
-from kafka_sql.source.checkpoint import from_json, to_json
-from kafka_sql.source.rows import read_split
-from kafka_sql.source.stream import Stream
-from kafka_sql.table import Column, Table
+from kafka_sql.source.reader.split_reader import read_split
+from kafka_sql.source.stream.micro_batch import Stream
+from kafka_sql.source.stream.stream_offset import from_json, to_json
+from kafka_sql.table.declaration import Column, Table
 from tests.kills import engine
 from tests.kills.engine import SCHEMA, Engine
 from tests.kills.points import Doom, die, stop

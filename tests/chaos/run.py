@@ -17,9 +17,9 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from kafka_sql.kafka.properties import to_librdkafka
-from kafka_sql.kafka.protocol.transactions import Transactions
-from kafka_sql.sink.transactions.names import task_prefix
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
 from tests.chaos.clusters import PATIENCE, until
 from tests.chaos.outcome import Outcome
 from tests.chaos.pipeline import FAILED, FENCED, End, Query, live

@@ -13,41 +13,41 @@ from unittest import mock
 import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.session import open_session
-from kafka_sql.kafka.direct.transactional import open_direct_transaction
-from kafka_sql.kafka.properties import DEFAULTS
-from kafka_sql.kafka.protocol import connection, produce, requests
+from kafka_sql.kafka.direct.producer_state import open_session
+from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.protocol import connection, produce, transaction_requests
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
-from kafka_sql.kafka.protocol.requests import Described
-from kafka_sql.kafka.protocol.transactions import Ending, Transactions
+from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
+from kafka_sql.kafka.protocol.transaction_requests import Described
 from tests.fuzz.mutation import mutate
 
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
 _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
-    f"{requests.METADATA}.1": requests.read_leaders,
-    f"{requests.METADATA}.4": produce.read_describe,
-    f"{requests.FIND_COORDINATOR}.4": requests.read_coordinators,
-    f"{requests.INIT}.1": produce.read_initialize,
-    f"{requests.INIT}.3": requests.read_code,
-    f"{requests.END}.4": requests.read_code,
-    f"{requests.DESCRIBE_PRODUCERS}.0": requests.read_describe_producers,
-    f"{requests.DESCRIBE}.0": requests.read_describe,
-    f"{requests.LIST}.0": requests.read_list,
+    f"{transaction_requests.METADATA}.1": transaction_requests.read_leaders,
+    f"{transaction_requests.METADATA}.4": produce.read_describe,
+    f"{transaction_requests.FIND_COORDINATOR}.4": transaction_requests.read_coordinators,
+    f"{transaction_requests.INIT}.1": produce.read_initialize,
+    f"{transaction_requests.INIT}.3": transaction_requests.read_code,
+    f"{transaction_requests.END}.4": transaction_requests.read_code,
+    f"{transaction_requests.DESCRIBE_PRODUCERS}.0": transaction_requests.read_describe_producers,
+    f"{transaction_requests.DESCRIBE}.0": transaction_requests.read_describe,
+    f"{transaction_requests.LIST}.0": transaction_requests.read_list,
     f"{FETCH}.4": lambda answer: read_fetch(answer, 0),
     f"{produce.ADD_PARTITIONS}.1": produce.read_partition_codes,
     f"{produce.PRODUCE}.7": produce.read_write,
     f"{connection.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
-    "brokers": requests.read_brokers,
+    "brokers": transaction_requests.read_brokers,
 }
 _FLEXIBLE: Final = {
-    f"{requests.FIND_COORDINATOR}.4",
-    f"{requests.INIT}.3",
-    f"{requests.END}.4",
-    f"{requests.DESCRIBE_PRODUCERS}.0",
-    f"{requests.DESCRIBE}.0",
-    f"{requests.LIST}.0",
+    f"{transaction_requests.FIND_COORDINATOR}.4",
+    f"{transaction_requests.INIT}.3",
+    f"{transaction_requests.END}.4",
+    f"{transaction_requests.DESCRIBE_PRODUCERS}.0",
+    f"{transaction_requests.DESCRIBE}.0",
+    f"{transaction_requests.LIST}.0",
 }
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SAID: Final = (
@@ -80,7 +80,7 @@ def real() -> dict[str, list[bytes]]:
 def make_responses() -> Callable[[random.Random], str]:
     """The decoding alone."""
     bodies = real()
-    bodies["brokers"] = bodies[f"{requests.METADATA}.1"]
+    bodies["brokers"] = bodies[f"{transaction_requests.METADATA}.1"]
     names = sorted(bodies.keys() & _READERS.keys())
 
     def one(rng: random.Random) -> str:

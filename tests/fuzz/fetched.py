@@ -16,7 +16,7 @@ from kafka_sql.kafka.direct.reader import _Content, read_plain
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
-from kafka_sql.kafka.record import Wanted
+from kafka_sql.kafka.records import Wanted
 from kafka_sql.kafka.split import Split
 from tests.fuzz.broker import CONFIG, hostile, mutant, real
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 from kafka_sql.definition import define
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, OptionError
 from kafka_sql.formats.registry import FORMATS
-from kafka_sql.kafka.jaas import parse, to_librdkafka
-from kafka_sql.kafka.java_properties import JAVA
-from kafka_sql.kafka.properties import resolved
+from kafka_sql.kafka.config.jaas import parse, to_librdkafka
+from kafka_sql.kafka.config.java_properties import JAVA
+from kafka_sql.kafka.config.properties import resolved
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import of_topics, specific_offsets
 from kafka_sql.options.secrets import is_secret
-from kafka_sql.table import Column, Table
+from kafka_sql.table.declaration import Column, Table
 from tests.fuzz.harness import must
 from tests.fuzz.mutation import lengthened, mutate_text
 
@@ -31,7 +31,16 @@ _GOOD: Final = (
     *("true", "false", "1", "10", "20000", "5 min", "10 s", "-1 hour", "64 mb", "32 kb", "id", "s", "t", "t;u", "ALL"),
     *("EXCEPT_KEY", "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets", "fail"),
     *("partition:0,offset:42;partition:1,offset:300", "topic:t,partition:0,offset:42", "t:0,1;u:3", "at-least-once"),
-    *("exactly-once", "POOLING", "round-robin", "tests.writers:First", "env:HOME", "file:/etc/hostname", "raw", "json"),
+    *(
+        "exactly-once",
+        "POOLING",
+        "round-robin",
+        "tests.transaction_writers:First",
+        "env:HOME",
+        "file:/etc/hostname",
+        "raw",
+        "json",
+    ),
     *("2026-03-01T12:00:00Z", "1589355606100", "h:9092,i:9093", "${env:HOME}", "${file:/tmp/x:k}", "topic-(a|b)+", ","),
     *("SASL_SSL", "PLAIN", "SCRAM-SHA-512", "OAUTHBEARER", "read_committed", "zstd", "/dev/zero", "/etc", "ISO-8859-1"),
     *("a:1,b:2", "k1:v1,k2:v2", "http://localhost:8081", "user:password", "ISO-8601", "SQL", "UTF-16", "little-endian"),

@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.serialization import PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.producer import kept_direct_producer
-from kafka_sql.kafka.direct.transactional import open_direct_transaction
-from kafka_sql.kafka.properties import to_librdkafka
+from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.transactions import Ending, Transactions
+from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
 from tests.certificates import STORE, authority, jks, signed, trust_store
 from tests.fuzz.broker import CORPUS
 

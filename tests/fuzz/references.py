@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.errors import SecretReferenceError
-from kafka_sql.options.allowed import VARIABLE
-from kafka_sql.options.references import has_reference, only_reference, resolve
+from kafka_sql.options.allowed_paths import VARIABLE
+from kafka_sql.options.secret_references import has_reference, only_reference, resolve
 from tests.fuzz.mutation import lengthened, mutate, mutate_text
 
 OUTSIDE: Final = "outside-4711"

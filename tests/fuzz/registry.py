@@ -18,7 +18,7 @@ from kafka_sql.formats.avro.plan import Mismatch, plan
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import Settings
-from kafka_sql.formats.confluent.registered import Registered
+from kafka_sql.formats.confluent.registry_schema import Registered
 from tests.fuzz.mutation import mutate, mutate_text
 
 _RECORD: Final = json.dumps(

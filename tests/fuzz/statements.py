@@ -12,16 +12,16 @@ from typing import Any, Final, cast
 
 from kafka_sql.cli.splitter import split
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
+from kafka_sql.sql.declarations.alter import altered
+from kafka_sql.sql.declarations.create import declaration_of, parse_create, read, table_of
+from kafka_sql.sql.declarations.render import create_statement, show_create
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.grammar.declaration import RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration
-from kafka_sql.sql.queries.hints import check_placed, has_options, hint_behind
-from kafka_sql.sql.queries.references import references
-from kafka_sql.sql.tables.alter import altered
-from kafka_sql.sql.tables.create import declaration_of, parse_create, read, table_of
-from kafka_sql.sql.tables.render import create_statement, show_create
-from kafka_sql.sql.text import statements as st
-from kafka_sql.sql.text.statements import is_query, kind
+from kafka_sql.sql.recognize import classify as st
+from kafka_sql.sql.recognize.classify import is_query, kind
+from kafka_sql.sql.rewrite.hints import check_placed, has_options, hint_behind
+from kafka_sql.sql.rewrite.table_references import references
 from tests.fuzz.harness import must
 from tests.fuzz.mutation import lengthened, mutate_text
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.stores import jks
+from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import Identity, identity, trusted
-from kafka_sql.stores.unreadable import UnreadableStore
 from tests.fuzz.harness import must
 from tests.fuzz.mutation import mutate, mutate_text
 

@@ -10,9 +10,13 @@ from typing import Any, Final
 from kafka_sql.embedded import EmbeddedRegistry
 from tests.fuzz import broker, fetched, options, references, registry, statements, stores
 from tests.fuzz.decoders import siege
-from tests.integration.test_registry_bad_records import FRAMED, besiege
-from tests.unit.formats import test_avro, test_csv_records, test_json_fuzz, test_protobuf_fuzz, test_raw
-from tests.unit.formats.test_told_errors import FORMATS_UNDER_SIEGE
+from tests.integration.formats.confluent.test_bad_records import FRAMED, besiege
+from tests.unit.formats.avro import test_decoder as test_avro
+from tests.unit.formats.csv import test_decoder as test_csv
+from tests.unit.formats.json import test_mutated as test_json
+from tests.unit.formats.protobuf import test_mutated as test_protobuf
+from tests.unit.formats.raw import test_raw
+from tests.unit.formats.test_reported_errors import FORMATS_UNDER_SIEGE
 
 One = Callable[[Random], str]
 Batch = Callable[[int, int], Any]
@@ -34,10 +38,10 @@ ONE_BY_ONE: Final[dict[str, Callable[[], One]]] = {
 
 # decoders, which take whole buffers: how many records, and a seed
 DECODERS: Final[dict[str, Batch]] = {
-    "decoder-csv": test_csv_records.fuzz,
-    "decoder-json": test_json_fuzz.fuzz,
-    "decoder-debezium": test_json_fuzz.fuzz_changes,
-    "decoder-protobuf": test_protobuf_fuzz.fuzz,
+    "decoder-csv": test_csv.fuzz,
+    "decoder-json": test_json.fuzz,
+    "decoder-debezium": test_json.fuzz_changes,
+    "decoder-protobuf": test_protobuf.fuzz,
     "decoder-raw": test_raw.fuzz,
     "decoder-avro": test_avro.fuzz,
     "decoder-avro-json": lambda records, seed: test_avro.fuzz(records, seed, "json"),

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.brokers import finalize_features, use_version
+from tests.broker_versions import finalize_features, use_version
 from tests.kdc import Kerberized, kerberized
-from tests.secured import Secured, secured_broker
-from tests.support import Topics
-from tests.writers import Sink
+from tests.secured_broker import Secured, secured_broker
+from tests.topics import Topics
+from tests.transaction_writers import Sink
 
 
 @pytest.fixture(scope="module")

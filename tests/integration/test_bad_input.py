@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kafka_sql.errors import SqlSyntaxError, TopicNotFoundError
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.floor import floor
 from benchmarks.orders import Topic
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]  # a Spark with Hive's metastore for each command
 

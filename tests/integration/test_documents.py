@@ -15,7 +15,7 @@ from confluent_kafka.admin import NewTopic
 
 from kafka_sql.cli.splitter import statements
 from tests.documents import ROOT, Block, blocks, pages, renamed, topics_of
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.peers import launch
 from benchmarks.station import Station
 from kafka_sql.embedded import EmbeddedRegistry
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]  # Flink's libraries are 312 MB
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 

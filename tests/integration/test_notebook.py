@@ -12,7 +12,7 @@ import pytest
 
 from kafka_sql import embedded
 from tests.broker import Broker
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 NOTEBOOK = Path(__file__).parents[2] / "ddl_examples" / "quickstart.ipynb"

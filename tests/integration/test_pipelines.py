@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # a Spark Connect server for each run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a Spark of its own that logs everything
 

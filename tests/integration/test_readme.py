@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Topics
+from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 README = Path(__file__).parents[2] / "README.md"

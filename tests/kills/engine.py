@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.transactions import names
-from kafka_sql.sink.transactions.committer import Committer
-from kafka_sql.sink.transactions.prepare import Task, prepare
-from kafka_sql.sink.transactions.records import Prepared, Writer
-from kafka_sql.table import Column, Table
+from kafka_sql.sink.exactly_once import transactional_ids
+from kafka_sql.sink.exactly_once.committer import Committer
+from kafka_sql.sink.exactly_once.prepare import Task, prepare
+from kafka_sql.sink.exactly_once.records import Prepared, Writer
+from kafka_sql.table.declaration import Column, Table
 
 ROWS, KEYS = 40, 7
 
@@ -59,7 +59,7 @@ class Engine:
             size: rows of a batch.
         """
         self.sink, self.folder, self.query, self.timeout, self.size = sink, folder, query, timeout, size
-        self.run = names.short(run)
+        self.run = transactional_ids.short(run)
         self.random = random.Random(run)
         prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
         self.committer = Committer(sink.client, Writer("numbers", prefix, "t", self.run, query))

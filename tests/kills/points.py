@@ -7,10 +7,10 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from kafka_sql.kafka.log_writer import LogWriter
-from kafka_sql.kafka.protocol.transactions import Transactions
-from kafka_sql.sink.transactions import committer
-from kafka_sql.sink.transactions.ownership import Owned
+from kafka_sql.kafka.decision_log_writer import LogWriter
+from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.sink.exactly_once import committer
+from kafka_sql.sink.exactly_once.ownership import Owned
 
 # in the order in which a batch passes them
 POINTS = (

@@ -16,9 +16,9 @@ import yaml
 from kafka_sql import errors
 from kafka_sql.cli.splitter import statements
 from kafka_sql.definition import define
+from kafka_sql.sql.declarations.create import parse_create, read
 from kafka_sql.sql.grammar.dialect import parse_declaration
-from kafka_sql.sql.tables.create import parse_create, read
-from kafka_sql.sql.text.statements import CreateTable, Refused, kind
+from kafka_sql.sql.recognize.classify import CreateTable, Refused, kind
 from tests.documents import ROOT, Block, blocks, pages
 from tools import options_page, properties_page
 from tools.docs_site import PROJECT, example_pages, linked

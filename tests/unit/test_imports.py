@@ -7,7 +7,7 @@ HEAVY = ("numba", "llvmlite", "pandas", "httpx", "sqlglot", "fastavro", "google.
 
 PLANNER = f"""
 import sys
-import kafka_sql.catalog.provider
+import kafka_sql.catalog.data_source
 from kafka_sql.formats.registry import FORMATS
 for identifier in FORMATS:
     FORMATS[identifier]

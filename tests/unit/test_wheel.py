@@ -67,7 +67,7 @@ def test_commands(wheel: zipfile.ZipFile) -> None:
         "kafka-sql": "kafka_sql.cli.__main__:main",
         "kafka-sql-broker": "kafka_sql.embedded.__main__:main",
         "kafka-sql-extension": "kafka_sql.extension.__main__:main",
-        "kafka-sql-python": "kafka_sql.interpreter:main",
+        "kafka-sql-python": "kafka_sql.runtime.worker_main:main",
     }
 
 

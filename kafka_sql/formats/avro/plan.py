@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kafka_sql.formats.avro import instructions as i
+from kafka_sql.formats.avro import opcodes as i
 from kafka_sql.formats.avro.schema import MISSING, Field, Type
-from kafka_sql.formats.slots import Node, nodes
+from kafka_sql.formats.columnar.column_buffers import Node, nodes
 
 _MICROS: Final = {"millis": 1000, "micros": 1, "nanos": -1000}  # what makes microseconds of a unit
 _NANOS: Final = {"millis": 1_000_000, "micros": 1000}

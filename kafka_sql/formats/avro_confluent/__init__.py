@@ -12,7 +12,7 @@ from kafka_sql.formats.avro_confluent.columns import columns
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.avro_confluent.tables import table_schema
 from kafka_sql.formats.confluent.columns import inferring
-from kafka_sql.formats.confluent.registered import METADATA
+from kafka_sql.formats.confluent.registry_schema import METADATA
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 

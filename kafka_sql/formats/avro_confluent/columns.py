@@ -10,7 +10,7 @@ from typing import Final
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import Type, parse
 from kafka_sql.formats.confluent.columns import Columns, quoted
-from kafka_sql.formats.confluent.registered import Registered
+from kafka_sql.formats.confluent.registry_schema import Registered
 
 _SIMPLE: Final = {
     "boolean": "BOOLEAN",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.avro.schema_from_table import derive
 from kafka_sql.formats.confluent.options import RegistryOptions
 from kafka_sql.options import Options
 

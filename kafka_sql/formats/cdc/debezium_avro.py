@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.avro.derive import derive
 from kafka_sql.formats.avro.schema import Type, parse
+from kafka_sql.formats.avro.schema_from_table import derive
 from kafka_sql.formats.avro_confluent.columns import record_columns
 from kafka_sql.formats.avro_confluent.tables import table_schema
 from kafka_sql.formats.cdc.debezium import DEBEZIUM
@@ -22,11 +22,11 @@ from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.confluent.columns import Columns, inferring
 from kafka_sql.formats.confluent.options import registry_options
-from kafka_sql.formats.confluent.registered import Registered
-from kafka_sql.formats.declared import KEY
+from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.declared_types import KEY
 from kafka_sql.formats.format import Bad, Decoded, Decoder, Encoder, Format
 from kafka_sql.options import Options
-from kafka_sql.row_kind import ROW_KIND
+from kafka_sql.table.row_kind import ROW_KIND
 
 OPTIONS: Final = registry_options(
     "debezium-avro-confluent",

@@ -15,7 +15,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merged
 from kafka_sql.formats.cdc.partial import completed
 from kafka_sql.formats.format import Bad, Decoded, Decoder, tell
-from kafka_sql.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
+from kafka_sql.table.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 

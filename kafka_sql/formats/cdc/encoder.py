@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Encoder
-from kafka_sql.row_kind import taken_back
+from kafka_sql.table.row_kind import taken_back
 
 
 class Documents(Protocol):

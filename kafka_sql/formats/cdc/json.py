@@ -13,7 +13,7 @@ from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS, of_json, renamed
 from kafka_sql.options import Option, Options
-from kafka_sql.row_kind import ROW_KIND
+from kafka_sql.table.row_kind import ROW_KIND
 
 Keep: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 

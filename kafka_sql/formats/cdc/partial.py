@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.formats.json.document import parse
+from kafka_sql.formats.java.jackson import parse
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 

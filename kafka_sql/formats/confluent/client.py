@@ -12,9 +12,9 @@ import httpx
 
 from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
 from kafka_sql.formats.confluent.options import NAMES, Settings
-from kafka_sql.formats.confluent.registered import Registered
+from kafka_sql.formats.confluent.registry_schema import Registered
 from kafka_sql.formats.confluent.tls import context
-from kafka_sql.options import allowed
+from kafka_sql.options import allowed_paths
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def registry(settings: Settings) -> SchemaRegistry:
     """The registry of these settings: one in a process, so that a schema is fetched once; and another where a store's
     file has been replaced.
     """
-    return _registry(settings, tuple(map(allowed.state, (settings.truststore, settings.keystore))))
+    return _registry(settings, tuple(map(allowed_paths.state, (settings.truststore, settings.keystore))))
 
 
 def forget() -> None:

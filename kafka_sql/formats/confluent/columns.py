@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from kafka_sql.errors import MissingOptionError, SchemaError
 from kafka_sql.formats.confluent.options import RegistryOptions, settings
-from kafka_sql.formats.confluent.registered import Registered
+from kafka_sql.formats.confluent.registry_schema import Registered
 from kafka_sql.formats.format import Inferred
 from kafka_sql.options import Options
 

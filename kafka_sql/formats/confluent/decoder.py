@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, IncompatibleSchemaError, SchemaNotFoundError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.framing import HEADER, framed, ids, no_header, spread
-from kafka_sql.formats.confluent.registered import SCHEMA_ID, SUBJECT_NAME, Registered
+from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME, Registered
+from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header, spread
 from kafka_sql.formats.format import Bad, Decoded, tell
-from kafka_sql.formats.memory import bytes_and_offsets
 
 
 class Reader(Protocol):

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.formats.confluent.client import registry
-from kafka_sql.formats.confluent.framing import header
 from kafka_sql.formats.confluent.options import RegistryOptions, settings
+from kafka_sql.formats.confluent.wire_format import header
 from kafka_sql.options import Options
 
 

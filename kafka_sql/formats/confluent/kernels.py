@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_sql.compiled import compiled, copy
+from kafka_sql.runtime.numba_support import compiled, copy
 
 
 @compiled

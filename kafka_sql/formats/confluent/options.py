@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
 from kafka_sql.options import Option, Options, string
-from kafka_sql.options.references import resolve
+from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
 
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from kafka_sql.errors import KeyStoreError
 from kafka_sql.formats.confluent.options import Settings
-from kafka_sql.options import allowed
+from kafka_sql.options import allowed_paths
+from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import identity, trusted
-from kafka_sql.stores.unreadable import UnreadableStore
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ def context(settings: Settings) -> ssl.SSLContext:
 def _read(settings: Settings, store: str, location: str, read: Callable[[bytes], T]) -> T:
     where = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
     try:
-        return read(allowed.read(location))
+        return read(allowed_paths.read(location))
     except OSError as e:
         raise KeyStoreError(f"{where} cannot be read on this machine: {e.strerror}.") from None
     except UnreadableStore as e:

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merged
+from kafka_sql.formats.columnar.decode_plan import Program
+from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, Reader
+from kafka_sql.formats.csv.decode_kernels import run
+from kafka_sql.formats.csv.fallback import row_reader
 from kafka_sql.formats.csv.options import Dialect, dialect
-from kafka_sql.formats.csv.reading import run
-from kafka_sql.formats.csv.record import row_reader
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.formats.format import Bad, Decoded, tell
-from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
-from kafka_sql.formats.memory import bytes_and_offsets, merged
-from kafka_sql.formats.program import Program
 from kafka_sql.options import Options
 
 

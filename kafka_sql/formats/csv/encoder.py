@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.formats.csv import kernels
+from kafka_sql.formats.csv import encode_kernels
 from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, dialect
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.json import base64
-from kafka_sql.formats.json.texts import scalar_text
+from kafka_sql.formats.java import base64
+from kafka_sql.formats.java.scalar_text import scalar_text
 from kafka_sql.options import Options
 
 _LONG: Final = 24  # UTF-16 units beyond which Jackson puts a text in quotes without looking at it
@@ -91,15 +91,15 @@ def quoted(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
     positions, data = base64.parts(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)
-    kernels.measure_quoted(data, positions, safe, quote, ord(dialect.escape or _BACKSLASH), _LONG, sizes)
+    encode_kernels.measure_quoted(data, positions, safe, quote, ord(dialect.escape or _BACKSLASH), _LONG, sizes)
     if (sizes == np.diff(positions)).all():
         return texts
     if escape not in (-1, quote):
-        kernels.measure_escapes(data, positions, escape, sizes)
+        encode_kernels.measure_escapes(data, positions, escape, sizes)
     targets = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(sizes, out=targets[1:])
     out = np.empty(targets[-1], np.uint8)
-    kernels.write_quoted(data, positions, quote, escape, targets, out)
+    encode_kernels.write_quoted(data, positions, quote, escape, targets, out)
     validity = pa.array(texts.is_valid().to_numpy(zero_copy_only=False)).buffers()[1] if texts.null_count else None
     return pa.Array.from_buffers(pa.string(), len(texts), [validity, pa.py_buffer(targets), pa.py_buffer(out)])
 

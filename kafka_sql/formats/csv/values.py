@@ -6,10 +6,10 @@ from typing import Final
 
 from numba import types
 
-from kafka_sql.compiled import copy, inlined, load, part, store
-from kafka_sql.formats import program as p
-from kafka_sql.formats import texts
-from kafka_sql.formats.filling import NOT, UNSURE, put_number
+from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import scalar_kernels
+from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
+from kafka_sql.runtime.numba_support import copy, inlined, load, part, store
 
 _CR: Final = 13
 _LF: Final = 10
@@ -85,22 +85,22 @@ def scalar(at: int, stop: int, limit: int, row: int, values: int, n: int, text: 
         store(values + n, types.uint8(true))
         return True, text
     if kind <= p.DECIMAL:
-        end, mantissa, exponent, flags = texts.number(at, stop)
+        end, mantissa, exponent, flags = scalar_kernels.number(at, stop)
         if end != stop:
             return False, text
         written = put_number(row, values, n, mantissa, exponent, flags)
         return written != NOT, -1 if written == UNSURE else text
     if kind == p.TIMESTAMP:
-        micros, end = texts.moment(at, stop, _SPACE, load(row + 8 * p.SCALE, types.int64) == 1)
+        micros, end = scalar_kernels.moment(at, stop, _SPACE, load(row + 8 * p.SCALE, types.int64) == 1)
         store(values + 8 * n, micros)
-        return micros != texts.BAD and end == stop, text
+        return micros != scalar_kernels.BAD and end == stop, text
     if kind == p.DATE:
-        days = texts.day(at, stop)
+        days = scalar_kernels.day(at, stop)
         store(values + 4 * n, types.int32(days))
         return days >= _GREGORIAN and stop - at == 10, text
     if kind == p.TIME:
-        nanos, end = texts.clock(at, stop)
+        nanos, end = scalar_kernels.clock(at, stop)
         store(values + 8 * n, nanos // 1_000_000 * 1_000_000)
-        return nanos != texts.BAD and end == stop, text
-    end, text = texts.base64(at, stop, text)
+        return nanos != scalar_kernels.BAD and end == stop, text
+    end, text = scalar_kernels.base64(at, stop, text)
     return end == stop, text

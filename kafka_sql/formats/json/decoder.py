@@ -12,7 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merged
+from kafka_sql.formats.columnar.decode_plan import Program
 from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.json.fallback import Row, Rules, row_reader
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
     IGNORE_PARSE_ERRORS,
@@ -20,14 +23,11 @@ from kafka_sql.formats.json.options import (
     TIMESTAMP_FORMAT,
     check_decoding,
 )
-from kafka_sql.formats.json.record import Row, Rules, row_reader
 from kafka_sql.formats.json.schema import check_schema
-from kafka_sql.formats.memory import bytes_and_offsets, merged
-from kafka_sql.formats.program import Program
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
-    from kafka_sql.formats.json.reader import Bytes, Indices, Offsets, Reader
+    from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, Reader
 
 
 class JsonDecoder:
@@ -54,8 +54,8 @@ class JsonDecoder:
 
     @cached_property
     def _reader(self) -> Reader:
-        from kafka_sql.formats.json.reader import Reader  # here: a DDL, which only checks, loads no compiler
-        from kafka_sql.formats.json.reading import run
+        from kafka_sql.formats.columnar.text_reader import Reader  # here: a DDL, which only checks, loads no compiler
+        from kafka_sql.formats.json.decode_kernels import run
 
         p = Program(self._schema)
         own = p.rows, p.names, p.texts, p.depth, self._rules.iso, self._rules.fail_on_missing

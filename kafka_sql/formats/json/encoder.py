@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.formats.json.java import quoted
+from kafka_sql.formats.java.scalar_text import Text, escaped, scalar_text
+from kafka_sql.formats.java.text import quoted
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
@@ -18,7 +19,6 @@ from kafka_sql.formats.json.options import (
     TIMESTAMP_FORMAT,
 )
 from kafka_sql.formats.json.schema import check_schema
-from kafka_sql.formats.json.texts import Text, escaped, scalar_text
 from kafka_sql.options import Options
 
 Offsets: TypeAlias = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kafka_sql.compiled import compiled
+from kafka_sql.runtime.numba_support import compiled
 
 _QUOTE, _BACKSLASH, _OPEN, _CLOSE = 34, 92, 123, 125
 

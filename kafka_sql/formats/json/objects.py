@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import EncodeError
-from kafka_sql.formats.json import object_kernels as kernels
-from kafka_sql.formats.json.java import quoted
-from kafka_sql.formats.json.texts import Text
+from kafka_sql.formats.java.scalar_text import Text
+from kafka_sql.formats.java.text import quoted
+from kafka_sql.formats.json import encode_kernels as kernels
 
 _INTEGERS: Final = {
     pa.int8(): kernels.INT8,

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import load, part, store, trailing_zeros
+from kafka_sql.runtime.numba_support import load, part, store, trailing_zeros
 
 _QUOTE: Final = 34
 _BACKSLASH: Final = 92

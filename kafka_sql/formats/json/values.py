@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import copy, load, part, store
-from kafka_sql.formats import program as p
-from kafka_sql.formats import texts
-from kafka_sql.formats.filling import NOT, UNSURE, put_number
+from kafka_sql.formats.columnar import decode_plan as p
+from kafka_sql.formats.columnar import scalar_kernels
+from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
 from kafka_sql.formats.json import strings
+from kafka_sql.runtime.numba_support import copy, load, part, store
 
 QUOTE, COMMA, COLON, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST = 34, 44, 58, 123, 125, 91, 93
 _TRUE, _NULL, _ALSE = 0x65757274, 0x6C6C756E, 0x65736C61  # four bytes as a little-endian word
@@ -85,7 +85,7 @@ def skip(at: int, end: int, limit: int) -> int:
             at += 1  # an empty one
         else:
             length = literal(at, end)
-            at = at + length if length > 0 else texts.number(at, end)[0]
+            at = at + length if length > 0 else scalar_kernels.number(at, end)[0]
         while True:
             if at < 0 or depth == 0:
                 return at
@@ -164,7 +164,7 @@ def scalar(
         if byte == QUOTE:
             return strings.take(at + 1, end, limit, text)
         begin, length = at, literal(at, end)
-        at = at + length if length > 0 else texts.number(at, end)[0]
+        at = at + length if length > 0 else scalar_kernels.number(at, end)[0]
         if at >= 0:
             copy(text, begin, at - begin)
             text += at - begin
@@ -177,7 +177,7 @@ def scalar(
     at += quoted
     if kind <= p.DECIMAL:
         begin = at
-        at, mantissa, exponent, flags = texts.number(at, end)
+        at, mantissa, exponent, flags = scalar_kernels.number(at, end)
         if at < 0:
             return -1, text
         written = put_number(row, values, n, mantissa, exponent, flags)
@@ -191,23 +191,23 @@ def scalar(
     if not quoted:
         return -1, text
     if kind == p.TIMESTAMP:
-        micros, at = texts.moment(at, end, 84 if iso else 32, load(row + 8 * p.SCALE, types.int64) == 1)
+        micros, at = scalar_kernels.moment(at, end, 84 if iso else 32, load(row + 8 * p.SCALE, types.int64) == 1)
         store(values + 8 * n, micros)
-        if micros == texts.BAD:
+        if micros == scalar_kernels.BAD:
             return -1, text
     elif kind == p.DATE:
-        days = texts.day(at, end)
+        days = scalar_kernels.day(at, end)
         store(values + 4 * n, types.int32(days))
-        if days == texts.BAD:
+        if days == scalar_kernels.BAD:
             return -1, text
         at += 10
     elif kind == p.TIME:
-        nanos, at = texts.clock(at, end)
+        nanos, at = scalar_kernels.clock(at, end)
         store(values + 8 * n, nanos // 1_000_000 * 1_000_000)
-        if nanos == texts.BAD:
+        if nanos == scalar_kernels.BAD:
             return -1, text
     else:
-        at, text = texts.base64(at, end, text)
+        at, text = scalar_kernels.base64(at, end, text)
     if at >= end or load(at, types.uint8) != QUOTE:
         return -1, text
     return at + 1, text

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from kafka_sql.formats.confluent.columns import inferring
 from kafka_sql.formats.confluent.options import settings
-from kafka_sql.formats.confluent.registered import METADATA
+from kafka_sql.formats.confluent.registry_schema import METADATA
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.json_confluent.columns import columns
-from kafka_sql.formats.json_confluent.derive import table_schema
 from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
+from kafka_sql.formats.json_confluent.schema_from_table import table_schema
 from kafka_sql.options import Options
 
 

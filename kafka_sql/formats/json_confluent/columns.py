@@ -6,8 +6,8 @@ import json
 from typing import Any, Final, TypeAlias
 
 from kafka_sql.formats.confluent.columns import Columns, quoted
-from kafka_sql.formats.confluent.registered import Registered
-from kafka_sql.formats.json_confluent.derive import DECIMAL, PRECISION
+from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import framed, ids, no_header, without_header
+from kafka_sql.formats.confluent.wire_format import framed, ids, no_header, without_header
 from kafka_sql.formats.format import Bad, Decoded, tell
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
 from kafka_sql.formats.json_confluent.options import OF_JSON, REGISTRY
-from kafka_sql.formats.memory import bytes_and_offsets
 from kafka_sql.options import Options
 
 

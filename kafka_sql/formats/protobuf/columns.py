@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf import instructions as i
+from kafka_sql.formats.protobuf import opcodes as i
 
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 WRAPPERS: Final = frozenset(

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from kafka_sql.formats.protobuf import instructions as i
+from kafka_sql.formats.columnar.column_buffers import Node, nodes
+from kafka_sql.formats.protobuf import opcodes as i
 from kafka_sql.formats.protobuf.columns import Column, columns
-from kafka_sql.formats.protobuf.finishing import finishers
-from kafka_sql.formats.slots import Node, nodes
+from kafka_sql.formats.protobuf.from_wire_columns import finishers
 
 _INT64: Final = 2**63
 Table: TypeAlias = npt.NDArray[Any]

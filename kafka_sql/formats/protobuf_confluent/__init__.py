@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.confluent.columns import Columns, inferring
-from kafka_sql.formats.confluent.registered import METADATA, Registered
+from kafka_sql.formats.confluent.registry_schema import METADATA, Registered
 from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
 from kafka_sql.options import Options
@@ -17,9 +17,9 @@ from kafka_sql.options import Options
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
     from kafka_sql.formats.confluent.encoder import FramedEncoder
-    from kafka_sql.formats.protobuf_confluent.compiling import chosen
-    from kafka_sql.formats.protobuf_confluent.derive import derive
+    from kafka_sql.formats.protobuf_confluent.protoc import chosen
     from kafka_sql.formats.protobuf_confluent.records import MessageWriter
+    from kafka_sql.formats.protobuf_confluent.schema_from_table import derive
 
     given = options.get(REGISTRY.schema)
     text = derive(schema) if given is None else given
@@ -38,8 +38,8 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
 
 
 def _infer(options: Options) -> Inferred:
-    from kafka_sql.formats.protobuf.inferred import message_columns
-    from kafka_sql.formats.protobuf_confluent.compiling import chosen
+    from kafka_sql.formats.protobuf.schema_inference import message_columns
+    from kafka_sql.formats.protobuf_confluent.protoc import chosen
 
     def columns(found: Registered) -> Columns:
         return message_columns(chosen(found, options.get(MESSAGE)))

@@ -10,16 +10,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.framing import HEADER, framed, ids, no_header
 from kafka_sql.formats.confluent.options import settings
+from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header
 from kafka_sql.formats.format import Bad, Decoded, tell
-from kafka_sql.formats.memory import bytes_and_offsets
-from kafka_sql.formats.protobuf.decoder import Reader
-from kafka_sql.formats.protobuf.encoder import Writer
-from kafka_sql.formats.protobuf_confluent.compiling import compiled, indexes_of, message_at
+from kafka_sql.formats.protobuf.reader import Reader
+from kafka_sql.formats.protobuf.writer import Writer
 from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
+from kafka_sql.formats.protobuf_confluent.protoc import compiled, indexes_of, message_at
 from kafka_sql.options import Options
 
 Indices: TypeAlias = npt.NDArray[np.int64]

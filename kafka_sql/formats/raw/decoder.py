@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.format import Bad, Decoded, tell
-from kafka_sql.formats.memory import bytes_and_offsets
-from kafka_sql.formats.raw.charset import Charset
+from kafka_sql.formats.java.charset import Charset
 from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field, sql_name
 from kafka_sql.options import Options
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.raw.charset import Charset
+from kafka_sql.formats.java.charset import Charset
 from kafka_sql.options import Option, enum
 
 BIG_ENDIAN: Final = "big-endian"

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kafka_sql.kafka import library
-from kafka_sql.kafka.delivery import not_begun
-from kafka_sql.kafka.properties import DELIVERY_TIMEOUT
-from kafka_sql.kafka.protocol import requests
-from kafka_sql.kafka.protocol.answers import PASSING, Passing, complete
-from kafka_sql.kafka.protocol.brokers import Brokers, patiently
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
+from kafka_sql.kafka.delivery_errors import not_begun
+from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.protocol import transaction_requests
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
+from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
+from kafka_sql.kafka.protocol.errors import PASSING, Passing, complete
 
 T = TypeVar("T")
 Codes = tuple[int, ...]  # an error code first
@@ -95,13 +95,15 @@ class Coordinator:
         return self._brokers.at(self.address or self._found())
 
     def _found(self) -> Address:
-        answers = requests.read_coordinators(self._brokers.any().ask(requests.coordinators([self._id])))
+        answers = transaction_requests.read_coordinators(
+            self._brokers.any().ask(transaction_requests.coordinators([self._id]))
+        )
         complete(answers, [self._id])
         code, address = answers[self._id]
         if code in PASSING:
             raise Passing(code)
         if code:
-            raise not_begun(self._id, code, library.reason(code), self._config)
+            raise not_begun(self._id, code, bindings.reason(code), self._config)
         self.address = address
         return address
 

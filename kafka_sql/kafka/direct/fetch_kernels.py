@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.compiled import compiled, load, part
 from kafka_sql.kafka.direct.batch import HEADER
+from kafka_sql.runtime.numba_support import compiled, load, part
 
 # of a batch, where its fields are
 _LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST = 8, 12, 16, 21, 23

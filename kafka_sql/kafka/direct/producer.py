@@ -13,16 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.delivery import delivery_error
+from kafka_sql.kafka.client_cache import Kept
+from kafka_sql.kafka.delivery_errors import delivery_error
+from kafka_sql.kafka.direct.accumulator import OpenBatches
 from kafka_sql.kafka.direct.batch import sequence_after
-from kafka_sql.kafka.direct.deliver import Deliverer
-from kafka_sql.kafka.direct.kernels import pack, partition_by_key, room
-from kafka_sql.kafka.direct.open_batches import OpenBatches
-from kafka_sql.kafka.direct.session import Session, open_session
-from kafka_sql.kafka.kept import Kept
-from kafka_sql.kafka.produce_columns import column, nothing
-from kafka_sql.kafka.produce_kernels import Column
-from kafka_sql.kafka.protocol.transactions import Hint
+from kafka_sql.kafka.direct.produce_kernels import pack, partition_by_key, room
+from kafka_sql.kafka.direct.producer_state import Session, open_session
+from kafka_sql.kafka.direct.sender import Deliverer
+from kafka_sql.kafka.librdkafka.produce_columns import column, nothing
+from kafka_sql.kafka.librdkafka.produce_kernels import Column
+from kafka_sql.kafka.protocol.transaction_admin import Hint
 
 _MEMORY: Final = 1 << 25  # bytes of all open batches of a topic with many partitions
 _LEAST: Final = 1 << 14  # and of each of them

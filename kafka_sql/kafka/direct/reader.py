@@ -17,20 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.kafka.binary import binary
+from kafka_sql.kafka.client_cache import Kept
+from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT
 from kafka_sql.kafka.direct import fetch_kernels as kernels
 from kafka_sql.kafka.direct.batch import CHECKED, HEADER
 from kafka_sql.kafka.direct.compression import decompressed
-from kafka_sql.kafka.direct.settings import reads
-from kafka_sql.kafka.kept import Kept
-from kafka_sql.kafka.properties import SOCKET_TIMEOUT
+from kafka_sql.kafka.direct.eligibility import reads
+from kafka_sql.kafka.librdkafka.binary_columns import binary
 from kafka_sql.kafka.protocol import produce
-from kafka_sql.kafka.protocol.answers import Passing
-from kafka_sql.kafka.protocol.brokers import Brokers
 from kafka_sql.kafka.protocol.codec import BrokenAnswer
 from kafka_sql.kafka.protocol.connection import Address, Request
+from kafka_sql.kafka.protocol.connection_pool import Brokers
+from kafka_sql.kafka.protocol.errors import Passing
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
-from kafka_sql.kafka.record import Records, Wanted
+from kafka_sql.kafka.records import Records, Wanted
 from kafka_sql.kafka.split import Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka import library
-from kafka_sql.kafka.properties import CONNECT_TIMEOUT
+from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
+from kafka_sql.kafka.librdkafka import bindings
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.sasl import conversation, mechanism
@@ -180,7 +180,7 @@ class Connection:
                 code, words, said = answer.number("h"), answer.string(), answer.data()
                 if code:
                     raise BrokerError(
-                        f"{address[0]}:{address[1]}: SASL authentication failed: {words or library.reason(code)}. "
+                        f"{address[0]}:{address[1]}: SASL authentication failed: {words or bindings.reason(code)}. "
                         "Check 'properties.sasl.*'."
                     )
                 message = talk.send(said)
@@ -193,7 +193,7 @@ class Connection:
         answer = self.ask(Request(API_VERSIONS, 0, b""))
         code = answer.number("h")
         if code:
-            raise BrokerError(f"The broker does not tell its versions: {library.reason(code)}.")
+            raise BrokerError(f"The broker does not tell its versions: {bindings.reason(code)}.")
         return {key: last for key, _, last in answer.array(lambda: [answer.number("h") for _ in range(3)])}
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Address, Request
-from kafka_sql.kafka.protocol.requests import END, INIT, METADATA
+from kafka_sql.kafka.protocol.transaction_requests import END, INIT, METADATA
 
 PRODUCE, ADD_PARTITIONS = 0, 24
 _ALL: Final = -1  # acks

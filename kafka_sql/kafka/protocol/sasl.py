@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
-from kafka_sql.kafka.protocol.gss import check_gss, talk_gss
+from kafka_sql.kafka.protocol.gssapi import check_gss, talk_gss
 from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, token
 
 _ROUNDS: Final = re.compile(r"[1-9][0-9]{3,6}")

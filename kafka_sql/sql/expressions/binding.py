@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.typed import NoCommonMeaning
 
 _ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|'[^'\\]{0,60}'|TRUE|FALSE|NULL)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.sql.expressions import text_casts, time_text
+from kafka_sql.sql.expressions import string_casts, timestamp_format
 from kafka_sql.sql.expressions.arithmetic import wrapped, wrapped_decimal
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.typed import NUMERIC, STRING, NoCommonMeaning, Typed, describe, family
@@ -38,7 +38,7 @@ def cast(value: Typed, to: FlinkType, column: str, attempt: bool) -> Typed:
 def _cast(value: Typed, source: FlinkType, to: FlinkType, target: str, attempt: bool) -> str | None:
     kinds = (family(source), family(to))
     if kinds[0] == "string":
-        return text_casts.from_text(value.sql, to, target, attempt)
+        return string_casts.from_text(value.sql, to, target, attempt)
     if kinds[1] == "string":
         return _to_text(value.sql, source)
     if kinds[0] in NUMERIC and kinds[1] in NUMERIC:
@@ -118,7 +118,7 @@ def _to_text(sql: str, source: FlinkType) -> str | None:
     if kind == "boolean":
         return f"upper(CAST({sql} AS STRING))"  # TRUE in Flink, true in Spark
     if kind in ("timestamp", "timestamp_ltz"):
-        return time_text.text(sql, source.precision)
+        return timestamp_format.text(sql, source.precision)
     if kind == "binary":
         return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_NO_UTF8})")
     return f"CAST({sql} AS STRING)" if kind in (*NUMERIC, "date") else None
@@ -141,12 +141,12 @@ def _fitted(sql: str, to: FlinkType) -> str:
 def _to_time(sql: str, source: FlinkType, to: FlinkType, target: str) -> str:
     """The time cut to a date, or the second's fraction to the target's digits, as Flink does; Spark keeps all six."""
     if source.name == "TIMESTAMP" and to.name == "DATE":
-        return bind(sql, lambda x: time_text.since_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
+        return bind(sql, lambda x: timestamp_format.since_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
     if source.name == "DATE" or to.name == "DATE" or to.precision >= 6 or source.precision <= to.precision:
         return f"CAST({sql} AS {target})"
     return bind(
         sql,
-        lambda x: time_text.since_1970(
-            x, f"CAST to {describe(to)}", time_text.cut(f"CAST({x} AS {target})", to.precision)
+        lambda x: timestamp_format.since_1970(
+            x, f"CAST to {describe(to)}", timestamp_format.cut(f"CAST({x} AS {target})", to.precision)
         ),
     )

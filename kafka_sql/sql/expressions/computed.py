@@ -12,16 +12,16 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sql.expressions.arithmetic import arithmetic, negative
 from kafka_sql.sql.expressions.casts import cast
 from kafka_sql.sql.expressions.conditions import among, between, branches, compare, distinct, truth
 from kafka_sql.sql.expressions.constants import constant, literal, smallest, time
 from kafka_sql.sql.expressions.functions.collections import element
-from kafka_sql.sql.expressions.functions.patterns import like
+from kafka_sql.sql.expressions.functions.datetime import ceil_to, floor_to
+from kafka_sql.sql.expressions.functions.regex import like
 from kafka_sql.sql.expressions.functions.table import call
-from kafka_sql.sql.expressions.functions.times import ceil_to, floor_to
 from kafka_sql.sql.expressions.interval import DAY, Interval, span
 from kafka_sql.sql.expressions.typed import BOOLEAN, NoCommonMeaning, Typed, describe
 from kafka_sql.sql.grammar.types import FlinkType

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.typed import BIGINT, BOOLEAN, DOUBLE, INT, STRING, NoCommonMeaning, Typed
 from kafka_sql.sql.grammar.types import FlinkType
 

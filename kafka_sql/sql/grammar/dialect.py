@@ -7,8 +7,8 @@ from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.sql.grammar.alter_parser import AlterParser
 from kafka_sql.sql.grammar.declaration import Alteration, Declaration
-from kafka_sql.sql.text import lexer
-from kafka_sql.sql.text.lexer import without_semicolon
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.recognize.lexer import without_semicolon
 
 
 class Flink(Spark):

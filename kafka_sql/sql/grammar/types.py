@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kafka_sql.catalog.literals import quote, string
+from kafka_sql.catalog.sql_literals import quote, string
 from kafka_sql.errors import SchemaError, did_you_mean
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}  # and the digits that Spark's decimals give each

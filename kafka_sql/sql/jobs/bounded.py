@@ -22,11 +22,11 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.tables import Entry
-from kafka_sql.context import spark_context
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parsed
 from kafka_sql.options import connector as opt
-from kafka_sql.source.checkpoint import from_json
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.source.stream.stream_offset import from_json
 
 _ATTRIBUTE: Final = "_kafka_sql_ends"
 _LOOK: Final = 1  # second between two looks at a query's progress

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kafka_sql.context import spark_context
 from kafka_sql.errors import StatementError
-from kafka_sql.sql.text import lexer
+from kafka_sql.runtime.spark_context import spark_context
+from kafka_sql.sql.recognize import lexer
 
 _FILE = ".kafka_sql-query"  # in the checkpoint, where Spark does not look
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")

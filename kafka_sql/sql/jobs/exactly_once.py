@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.transactions.timeout import check_trigger
-from kafka_sql.sink.writers import exactly_once
-from kafka_sql.sql.jobs.session_jobs import jobs
+from kafka_sql.sink.exactly_once.timeout import check_trigger
+from kafka_sql.sink.spark_writers import exactly_once
+from kafka_sql.sql.jobs.job_registry import jobs
 
 
 def check_writer(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:

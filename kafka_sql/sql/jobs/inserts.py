@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.entry import spark_schema
-from kafka_sql.catalog.literals import quote
+from kafka_sql.catalog.catalog_table import spark_schema
+from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql.jobs import settings, streaming
-from kafka_sql.sql.jobs.assignment import assignable
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.bounded import all_bounded
-from kafka_sql.sql.jobs.distribution import distributed, distributed_text
-from kafka_sql.sql.queries.hints import check_head, hint_behind
-from kafka_sql.sql.queries.reads import Reading, needs_look, reading
-from kafka_sql.sql.text.statements import Insert
-from kafka_sql.table import Column
+from kafka_sql.sql.jobs.sink_parallelism import distributed, distributed_text
+from kafka_sql.sql.jobs.store_assignment import assignable
+from kafka_sql.sql.recognize.classify import Insert
+from kafka_sql.sql.rewrite.hints import check_head, hint_behind
+from kafka_sql.sql.rewrite.query import Reading, needs_look, reading
+from kafka_sql.table.declaration import Column
 
 Run = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
 

@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql.frames import nothing
+from kafka_sql.sql.dataframes import nothing
 from kafka_sql.sql.jobs import checkpoints, settings, streaming
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.inserts import Prepared, Run, prepare
-from kafka_sql.sql.jobs.session_jobs import Job
-from kafka_sql.sql.text.kinds import StatementSet
-from kafka_sql.sql.text.names import meant
-from kafka_sql.sql.text.statements import Insert, kind
+from kafka_sql.sql.jobs.job_registry import Job
+from kafka_sql.sql.recognize.classify import Insert, kind
+from kafka_sql.sql.recognize.names import meant
+from kafka_sql.sql.recognize.statement_types import StatementSet
 
 _LOG = logging.getLogger("kafka_sql.sql")
 

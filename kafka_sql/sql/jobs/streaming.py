@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.register import active
+from kafka_sql.catalog.registration import active
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import MissingOptionError
 from kafka_sql.observability import observe
-from kafka_sql.source.bounds import within_reach
-from kafka_sql.sql.frames import frame
+from kafka_sql.source.enumerator.stopping_offsets import within_reach
+from kafka_sql.sql.dataframes import frame
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.exactly_once import check_writer
-from kafka_sql.sql.jobs.output import begin
-from kafka_sql.sql.jobs.session_jobs import Job, remember
+from kafka_sql.sql.jobs.job_registry import Job, remember
+from kafka_sql.sql.jobs.start_query import begin
 
 
 def start(

@@ -12,7 +12,7 @@ from tests.chaos.answers import CLOSING, judge
 from tests.chaos.clusters import until
 from tests.chaos.outcome import Asked, Outcome
 from tests.kills import spark
-from tests.support import Topics
+from tests.topics import Topics
 
 _PATIENCE: Final = 400.0  # seconds
 # a watermark of two minutes: more than one partition may be ahead of another, less than these two sends

@@ -6,7 +6,7 @@ import time
 
 from kafka_sql.embedded import EmbeddedKafka, Node
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from kafka_sql.sink.transactions.names import driver_id
+from kafka_sql.sink.exactly_once.transactional_ids import driver_id
 from tests.chaos.clusters import await_replicas, coordinator, leader
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import Run, running

@@ -8,9 +8,9 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
 from tests.chaos.outcome import Asked, Outcome
-from tests.integration import test_transaction_timeouts as timeouts
-from tests.support import Topics
-from tests.writers import Sink
+from tests.integration.sink.exactly_once import test_timeouts as timeouts
+from tests.topics import Topics
+from tests.transaction_writers import Sink
 
 # each of them knows what is to be written and what is to be said
 CASES: tuple[Callable[[Sink, pytest.MonkeyPatch], None], ...] = (

@@ -9,8 +9,9 @@ from confluent_kafka import Producer
 from kafka_sql.embedded import EmbeddedKafka
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import Run, running
-from tests.integration import test_fetch, test_stream_ranges
-from tests.support import Topics
+from tests.integration.kafka import test_fetch
+from tests.integration.source.stream import test_micro_batch
+from tests.topics import Topics
 
 _NEVER = 10**12  # numbers of aborted records
 
@@ -39,7 +40,7 @@ def scenario(asked: Asked) -> Outcome:
         test_fetch.test_an_open_transaction_bounds_the_end(topics)
         if asked.long:  # the cleaner takes its time
             test_fetch.test_ends_over_compacted_gaps(topics)
-            test_stream_ranges.test_compaction_is_no_loss(topics)
+            test_micro_batch.test_compaction_is_no_loss(topics)
     return outcome
 
 

@@ -6,8 +6,8 @@ from kafka_sql.embedded import EmbeddedKafka
 from tests.chaos.clusters import until
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import PARTITIONS, Run, running
-from tests.integration import test_stream_ranges as ranges
-from tests.support import Topics
+from tests.integration.source.stream import test_micro_batch as ranges
+from tests.topics import Topics
 
 
 def scenario(asked: Asked) -> Outcome:

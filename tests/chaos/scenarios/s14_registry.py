@@ -10,8 +10,8 @@ from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
 from kafka_sql.formats.confluent import client
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import Run, running
-from tests.integration import test_registry
-from tests.registries import Gate, framed, gate_before, register
+from tests.integration.formats.avro_confluent import test_avro_confluent
+from tests.registry_helpers import Gate, framed, gate_before, register
 
 FAULTS = ("down", "401", "slow", "unknown id")
 _DOWN, _SLOW = 3.0, 2.0  # seconds
@@ -45,7 +45,7 @@ def scenario(asked: Asked) -> Outcome:
         if asked.long:
             client.forget()
             with pytest.MonkeyPatch.context() as patched:
-                test_registry.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
+                test_avro_confluent.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
     return outcome
 
 

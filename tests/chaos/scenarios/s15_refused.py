@@ -5,14 +5,14 @@ from __future__ import annotations
 from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.kafka.cluster import Cluster
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from kafka_sql.kafka.properties import to_librdkafka
 from tests.chaos.clusters import until
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import Run, running
-from tests.integration.test_security import REFUSALS, test_refused
-from tests.secured import Secured, secured_broker
+from tests.integration.kafka.config.test_security import REFUSALS, test_refused
+from tests.secured_broker import Secured, secured_broker
 
 TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE

@@ -8,8 +8,8 @@ from pathlib import Path
 from kafka_sql.embedded import EmbeddedKafka
 from tests.chaos.outcome import Asked, Outcome
 from tests.chaos.run import Run, running
-from tests.integration import test_produce
-from tests.support import Topics
+from tests.integration.kafka import test_produce
+from tests.topics import Topics
 
 _LARGE = 10_000_000
 _BOUND = 600  # megabytes; a batch's records are ten times that

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_sql.embedded.wire import HOST, free_ports
+from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from tests.proxy import Network
 
 pytestmark = pytest.mark.large  # it waits for what takes its time

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.cli.arguments import parse
-from kafka_sql.cli.launch import submit_arguments
+from kafka_sql.cli.spark_session import submit_arguments
 
 
 def test_sources_keep_their_order() -> None:

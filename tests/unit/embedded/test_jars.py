@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_sql.embedded.jar_lockfile import LOCK, differences, ivy_module, read_lock
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
-from kafka_sql.embedded.lock import LOCK, differences, ivy_module, read_lock
 from kafka_sql.errors import EmbeddedKafkaError
 
 LOCK_TEXT = "# two\n" + "".join(

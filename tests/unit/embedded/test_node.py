@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.embedded.node import Node, await_ready
-from kafka_sql.embedded.wire import free_ports
+from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
 pytestmark = pytest.mark.large  # a process for each test

@@ -7,9 +7,9 @@ import re
 import urllib.request
 from typing import Any
 
-from kafka_sql.observability.figures import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
+from kafka_sql.observability.metric_definitions import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
 from kafka_sql.observability.prometheus import serve
-from tests.unit.observability.observed import Observed
+from tests.unit.observability.fake_observer import Observed
 from tools.dashboard import PAGE, text
 
 

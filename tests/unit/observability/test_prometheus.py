@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.observability.prometheus import serve
-from tests.unit.observability.observed import Observed
+from tests.unit.observability.fake_observer import Observed
 
 
 def test_every_metric_with_its_labels() -> None:

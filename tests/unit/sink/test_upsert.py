@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, define
 from kafka_sql.errors import EncodeError
-from kafka_sql.row_kind import taken_back
 from kafka_sql.sink.upsert import reduced, tombstones
-from kafka_sql.table import Column, Table
+from kafka_sql.table.declaration import Column, Table
+from kafka_sql.table.row_kind import taken_back
 
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
 

@@ -13,7 +13,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sql import dispatch as module
 from kafka_sql.sql import read_stream
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.queries import reads
+from kafka_sql.sql.rewrite import query
 
 
 def entry(database: str, name: str) -> Any:
@@ -68,7 +68,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.settings, "is_streaming", lambda _: False)
     monkeypatch.setattr(module, "_exists", lambda spark, name: name == ("sparks",))
     monkeypatch.setattr(module, "nothing", lambda _: "nothing")
-    monkeypatch.setattr(reads, "select", lambda e: "SELECT hinted")
+    monkeypatch.setattr(query, "select", lambda e: "SELECT hinted")
 
 
 def given(text: str, tables: Tables) -> Any:

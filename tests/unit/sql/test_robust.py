@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.sql.declarations.create import parse_create, read
 from kafka_sql.sql.grammar.dialect import parse_alteration
-from kafka_sql.sql.queries.hints import hint_behind
-from kafka_sql.sql.queries.references import references
-from kafka_sql.sql.tables.create import parse_create, read
-from kafka_sql.sql.text.statements import is_query, kind
-from tests.examples import examples
+from kafka_sql.sql.recognize.classify import is_query, kind
+from kafka_sql.sql.rewrite.hints import hint_behind
+from kafka_sql.sql.rewrite.table_references import references
 from tests.fuzz.statements import passed_on
+from tests.hypothesis_examples import examples
 
 WITH = "WITH ('connector' = 'kafka')"
 SIZE = 100_000  # characters; the times grow with the length, not with its square

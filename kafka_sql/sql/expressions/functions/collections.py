@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.arithmetic import coerced
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.conditions import unified

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.literals import string
+from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.functions.signature import Function, count, number, of, takes, text
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, NoCommonMeaning, Typed

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.errors import did_you_mean
-from kafka_sql.sql.expressions.functions import choices, collections, numbers, patterns, strings, times
+from kafka_sql.sql.expressions.functions import collections, conditional, datetime, math, regex, strings
 from kafka_sql.sql.expressions.functions.signature import Function
 from kafka_sql.sql.expressions.typed import NoCommonMeaning, Typed
 
 _FUNCTIONS: Final[dict[str, Function]] = {
-    **choices.FUNCTIONS,
+    **conditional.FUNCTIONS,
     **collections.FUNCTIONS,
-    **numbers.FUNCTIONS,
-    **patterns.FUNCTIONS,
+    **math.FUNCTIONS,
+    **regex.FUNCTIONS,
     **strings.FUNCTIONS,
-    **times.FUNCTIONS,
+    **datetime.FUNCTIONS,
 }
 _LAST_DIGIT = "has no translation: the last digit may be another one in Spark. Compute it in the query"
 _JSON = (

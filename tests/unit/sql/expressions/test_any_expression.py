@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
+from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.expressions.functions.table import _FUNCTIONS, _REFUSED
-from kafka_sql.sql.tables.create import parse_create
-from tests.examples import examples
+from tests.hypothesis_examples import examples
 
 COLUMNS = {
     "i": "INT",

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
+from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.types import Field, FlinkType
-from kafka_sql.sql.tables.create import parse_create
-from kafka_sql.table import Table
-from tests.examples import examples
+from kafka_sql.table.declaration import Table
+from tests.hypothesis_examples import examples
 
 LEAVES = st.one_of(
     st.sampled_from(

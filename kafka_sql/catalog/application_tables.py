@@ -1,0 +1,93 @@
+"""The lasting tables of one Spark application, which all of its sessions share, as they share Spark's catalog."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from weakref import WeakValueDictionary
+
+from kafka_sql.catalog.catalog_table import Entry, Name
+from kafka_sql.catalog.file_store import Folder
+from kafka_sql.errors import InvalidOptionError
+
+
+class Lasting:
+    """The tables by name, the folder that keeps them, and the names of data sources that are in use.
+
+    Attributes:
+        lock: held by the session that changes them.
+        version: grows with every change, so that a session knows when to look again.
+        entries: the tables.
+        folder: where they are kept, if anywhere.
+        texts: the folder's statements as they were last read or written.
+    """
+
+    def __init__(self) -> None:
+        """No tables."""
+        self.version = 0
+        self.lock = threading.RLock()
+        self.entries: dict[Name, Entry] = {}
+        self.folder: Folder | None = None
+        self.texts: dict[Name, str] = {}
+        self._places: set[Name] = set()
+
+    def attach(self, folder: Folder) -> None:
+        """Keep the tables in a folder.
+
+        Raises:
+            InvalidOptionError: this application's tables are kept in another one.
+        """
+        if self.folder is not None and self.folder.path != folder.path:
+            raise InvalidOptionError(
+                f"Catalog folder '{folder.path}': the tables of this Spark application are kept in "
+                f"'{self.folder.path}' already. Use that one, or another application."
+            )
+        self.folder = self.folder or folder
+
+    def free_place(self, name: Name) -> Name:
+        """``name``, or one like it where a table of this application stands there."""
+        places = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
+        return next(place for place in places if place not in self._places)
+
+    def hold(self, place: Name) -> None:
+        """Take a place in Spark's catalog."""
+        self._places.add(place)
+
+    def leave(self, place: Name) -> None:
+        """Give it back."""
+        self._places.discard(place)
+
+    def hidden(self) -> set[str]:
+        """Names that stand in Spark's catalog and are no user's tables."""
+        return {place[1] for place in self._places if place not in self.entries}
+
+    def holds(self, place: Name) -> bool:
+        """Whether it is taken."""
+        return place in self._places
+
+    def put(self, entry: Entry) -> None:
+        """Add or replace a table."""
+        self.entries[entry.name] = entry
+        self.version += 1
+
+    def remove(self, name: Name) -> None:
+        """Forget a table."""
+        del self.entries[name]
+        self.texts.pop(name, None)
+        self.version += 1
+
+    def __iter__(self) -> Iterator[Entry]:
+        """The tables, oldest first."""
+        return iter(list(self.entries.values()))
+
+
+_APPLICATIONS: WeakValueDictionary[str, Lasting] = WeakValueDictionary()
+
+
+def lasting_of(application: str) -> Lasting:
+    """The tables of an application by its id; the sessions that are enabled keep them alive."""
+    found = _APPLICATIONS.get(application)
+    if found is None:
+        found = _APPLICATIONS[application] = Lasting()
+    return found

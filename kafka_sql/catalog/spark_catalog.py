@@ -1,0 +1,150 @@
+"""A session's tables in Spark: their classes registered, their names in Spark's own catalog.
+
+Nothing is dropped but what this package made: a name may have been dropped and taken by a table of the user's since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from kafka_sql.catalog.application_tables import Lasting
+from kafka_sql.catalog.catalog_table import Entry, Name, create_source, create_view, dotted
+from kafka_sql.catalog.data_source import KafkaTable
+from kafka_sql.catalog.pipeline_guard import apart
+from kafka_sql.catalog.registration import register
+from kafka_sql.catalog.spark_catalog_lookup import occupants
+from kafka_sql.catalog.sql_literals import pattern, string
+from kafka_sql.errors import StatementError, TableExistsError
+
+HIDDEN = "__kafka"  # the end of a data source's name behind a view
+
+
+class SparkSide:
+    """One session's side of Spark."""
+
+    def __init__(self, spark: SparkSession, plain: Callable[[str], DataFrame], lasting: Lasting) -> None:
+        """Nothing is registered yet."""
+        self.plain = apart(spark, plain)
+        self._spark, self._lasting = spark, lasting
+        self._registered: dict[str, type[KafkaTable]] = {}
+
+    def register(self, entry: Entry) -> None:
+        """Make an entry's class known to the session."""
+        if self._registered.get(entry.provider) is not entry.kind:  # Spark warns of what is registered again
+            register(self._spark, entry.kind)
+            self._registered[entry.provider] = entry.kind
+
+    def put(self, entry: Entry, old: Entry | None) -> None:
+        """Make Spark's catalog hold the entry instead of the old one; all or nothing.
+
+        Raises:
+            TableExistsError: a name is taken by something else.
+        """
+        self.register(entry)
+        try:
+            if old is not None:
+                self.remove(old)
+            self._place(entry)
+        except BaseException:
+            if old is not None:
+                self.register(old)
+                self._place(old)
+            raise
+
+    def remove(self, entry: Entry) -> None:
+        """Take a table out of Spark's catalog, as far as it is there and this package's."""
+        if entry.table.temporary:
+            self.plain(f"DROP VIEW IF EXISTS {dotted(entry.name)}")
+        elif entry.behind_view:
+            found = occupants(self.plain, entry.name).get(entry.name[1])
+            if found is not None and found.view and entry.source in found.text:
+                self.plain(f"DROP VIEW IF EXISTS {dotted(entry.name)}")
+        self.drop_source(entry)
+
+    def create_source(self, entry: Entry) -> None:
+        """Make an entry's data source a table of Spark's."""
+        self._create(create_source(entry, self.application()), entry.place)
+        self._lasting.hold(entry.place)
+
+    def drop_source(self, entry: Entry) -> None:
+        """Drop an entry's data source."""
+        found = occupants(self.plain, entry.place).get(entry.place[1])
+        if found is not None and found.owner is not None and found.provider == entry.provider:
+            self.plain(f"DROP TABLE IF EXISTS {entry.source}")
+        self._lasting.leave(entry.place)
+
+    def has_temporary_view(self, name: str) -> bool:
+        """Whether the session has a temporary view of a name, ours or another."""
+        session = self._spark.__dict__.get("_jsparkSession")
+        if session is not None:  # a statement that lists views takes as long as planning an INSERT
+            return bool(session.sessionState().catalog().getTempView(name).isDefined())
+        views = self.plain(f"SHOW VIEWS LIKE {string(pattern(name))}").collect()
+        return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
+
+    def database(self) -> str:
+        """The current database.
+
+        Raises:
+            StatementError: it is one of another catalog, which holds no Kafka tables.
+        """
+        catalog = self.catalog()
+        if catalog != "spark_catalog":
+            raise StatementError(
+                f"Kafka tables stand in spark_catalog, and the current catalog is '{catalog}'. Say "
+                "USE spark_catalog.default first."
+            )
+        return apart(self._spark, self._spark.catalog.currentDatabase)().lower()
+
+    def catalog(self) -> str:
+        """The current catalog."""
+        return apart(self._spark, self._spark.catalog.currentCatalog)()
+
+    def application(self) -> str:
+        """The Spark application's id."""
+        return str(self._spark.conf.get("spark.app.id", ""))
+
+    def _place(self, entry: Entry) -> None:
+        self.create_source(entry)
+        if entry.behind_view:
+            try:
+                self._create(create_view(entry), entry.name)
+            except BaseException:
+                self.drop_source(entry)
+                raise
+
+    def _create(self, statement: str, name: Name) -> None:
+        """Run a CREATE; where the name is a Kafka table's of an application that is gone, instead of that."""
+        try:
+            self.plain(statement)
+        except AnalysisException as e:
+            if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
+                raise
+            self._clear(name, e)
+            self.plain(statement)
+
+    def _clear(self, name: Name, cause: Exception) -> None:
+        """Drop what another application left under a name: its declaration was lost, the name stayed.
+
+        Raises:
+            TableExistsError: it is something else.
+        """
+        shown = ".".join(filter(None, name))
+        found = occupants(self.plain, name) if name[0] and not self._lasting.holds(name) else {}
+        there = found.get(name[1])
+        hidden = found.get(name[1] + HIDDEN)
+        behind = hidden if there is not None and there.view and f"`{name[1]}{HIDDEN}`" in there.text else None
+        owner = behind.owner if behind is not None else there.owner if there is not None else None
+        if there is None or owner is None:
+            raise TableExistsError(
+                f"'{shown}' exists already as a table or view of Spark's own. DROP it first, or choose another name."
+            ) from cause
+        stale = behind is not None and self._lasting.holds((name[0], name[1] + HIDDEN))  # ours, made a moment ago
+        if owner == self.application() and not stale:
+            raise TableExistsError(
+                f"Table '{shown}' exists already: another client of this Spark server has declared it. Choose another "
+                "name or another database."
+            ) from cause
+        self.plain(f"DROP {'VIEW' if there.view else 'TABLE'} {dotted(name)}")

@@ -1,0 +1,55 @@
+"""The Spark session that a command line asks for."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+
+from pyspark.sql import SparkSession
+
+import kafka_sql
+from kafka_sql.catalog.sql_literals import path
+from kafka_sql.cli.arguments import Arguments
+
+# A statement's error is printed by the shell, in one line; Spark's log would print the traces of its tasks, too.
+_QUIET = {"spark.log.level": "FATAL"}
+# PySpark's own loggers, which print each error as JSON with its trace.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+_DEFAULTS = {
+    "spark.ui.showConsoleProgress": "false",  # the shell has its own, which knows when a prompt is shown
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # of a streaming SELECT that was stopped
+}
+
+
+def launch(arguments: Arguments) -> SparkSession:
+    """Start Spark, or connect to a server, and teach it Flink's statements."""
+    for name in _LOGGERS:
+        logging.getLogger(name).disabled = True
+    if arguments.remote is not None:
+        spark = _connect(arguments)
+    else:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(submit_arguments(arguments))
+        spark = SparkSession.builder.getOrCreate()
+    kafka_sql.enable(spark, catalog=arguments.catalog)
+    for key, value in {**arguments.hiveconf, **arguments.variables}.items():
+        spark.conf.set(key, value)
+    if arguments.database is not None:
+        spark.sql(f"USE {path(arguments.database.split('.'))}")
+    return spark
+
+
+def _connect(arguments: Arguments) -> SparkSession:
+    builder = SparkSession.builder.remote(arguments.remote or "")
+    for key, value in arguments.conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def submit_arguments(arguments: Arguments) -> list[str]:
+    """spark-submit's arguments, by which PySpark starts its JVM; what the user gave comes last and wins."""
+    hadoop = {f"spark.hadoop.{key}": value for key, value in arguments.hiveconf.items()}
+    conf = {**_QUIET, **_DEFAULTS, **hadoop, **arguments.conf}
+    name = [] if "--name" in arguments.submit else ["--name", "kafka-sql"]
+    pairs = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    return [*name, *arguments.submit, *pairs, "pyspark-shell"]

@@ -1,0 +1,79 @@
+"""The jobs that statements started, while the process lives for them."""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.util import InheritableThread
+
+from kafka_sql.cli.interruptible import signals
+from kafka_sql.cli.screen import Screen
+from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, jobs
+from kafka_sql.sql.message import message
+
+_TICK = 1.0  # seconds between two looks at the progress
+
+
+def follow(spark: SparkSession, screen: Screen) -> int:
+    """Stay until all jobs have ended; the process's exit code.
+
+    SIGINT and SIGTERM stop the jobs, and that is no error. Where a job fails the others are stopped, too: who
+    supervises the process is to see it, and all of them go on from their checkpoints when it is started again.
+    """
+    running = [job for job in jobs(spark) if job.status == RUNNING]
+    if not running:
+        return 1 if _report([job for job in jobs(spark) if job.status == FAILED], screen) else 0
+    names = ", ".join(f"{job.name} ({job.id})" for job in running)
+    screen.info(f"Running until they end or are stopped by Ctrl-C: {names}")
+    events: SimpleQueue[int] = SimpleQueue()
+    with signals(events.put):
+        for job in running:
+            thread: Any = InheritableThread(target=_wait, args=(job, events), session=spark, daemon=True)
+            thread.start()
+        while any(job.status == RUNNING for job in running):
+            if _next(events, running, screen) or any(job.status == FAILED for job in jobs(spark)):
+                stop(running)
+    screen.clear()
+    return 1 if _report([job for job in jobs(spark) if job.status == FAILED], screen) else 0
+
+
+def stop(running: list[Job]) -> None:
+    """Stop jobs and wait for their ends."""
+    for job in running:
+        if job.status == RUNNING:
+            job.stop()
+
+
+def _wait(job: Job, events: SimpleQueue[int]) -> None:
+    try:
+        job.query.awaitTermination()
+    except StreamingQueryException:
+        pass  # job.failure has it
+    finally:
+        events.put(0)
+
+
+def _next(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
+    """The signal that came, or 0."""
+    try:
+        return events.get(timeout=_TICK)
+    except Empty:
+        screen.status(" | ".join(progress(job) for job in running if job.status == RUNNING))
+        return 0
+
+
+def progress(job: Job) -> str:
+    """A few words about a running job."""
+    last = job.query.lastProgress
+    if last is None:
+        return f"{job.name}: starting"
+    return f"{job.name}: batch {last.batchId}, {last.processedRowsPerSecond or 0:,.0f} rows/s"
+
+
+def _report(failed: list[Job], screen: Screen) -> bool:
+    for job in failed:
+        screen.error(f"Job {job.name} ({job.id}) failed: {message(job.failure or Exception())}")
+    return bool(failed)

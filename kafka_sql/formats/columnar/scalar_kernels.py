@@ -1,0 +1,254 @@
+"""Compiled loops that read texts of values by address: numbers, dates, times and base64 in their plainest forms.
+
+Each says where it ends, or that it does not know the form, which is then left to an exact and slower way.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import types
+
+from kafka_sql.runtime.numba_support import high_product, inlined, load, part, store
+
+BAD: Final = -(1 << 62)  # no date and no time is this
+
+# Flags of a number
+NEGATIVE: Final = 1
+FRACTIONAL: Final = 2  # has a fraction or an exponent
+LONG: Final = 4  # has too many digits to be told
+
+_DIGITS: Final = 19  # that a word always has room for
+_POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
+_TENS: Final = np.array([10.0**e for e in range(23)])  # each is exact
+_SINGLE_TENS: Final = np.array([10.0**e for e in range(11)], np.float32)
+_DAY: Final = 86_400
+_PAD: Final = 64
+_OTHER: Final = 128
+_BASE64: Final = np.full(256, _OTHER, np.uint8)
+_BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", np.uint8)] = np.arange(65)
+
+
+@inlined
+def number(at: int, end: int) -> tuple[int, int, int, int]:
+    """A number of JSON's grammar: where it ends (-1 where there is none), its digits, their exponent, and its flags."""
+    flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
+    if at < end and load(at, types.uint8) == 45:
+        flags = NEGATIVE
+        at += 1
+    begin = at
+    while at < end:
+        digit = types.int64(load(at, types.uint8)) - 48
+        if digit < 0 or digit > 9:
+            break
+        mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+        at += 1
+    if at == begin or (load(begin, types.uint8) == 48 and at > begin + 1):
+        return -1, mantissa, 0, 0
+    digits = at - begin
+    if at < end:
+        byte = load(at, types.uint8)
+        if byte == 46:
+            flags |= FRACTIONAL
+            at += 1
+            point = at
+            while at < end:
+                digit = types.int64(load(at, types.uint8)) - 48
+                if digit < 0 or digit > 9:
+                    break
+                mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+                at += 1
+            if at == point:
+                return -1, mantissa, 0, 0
+            exponent = point - at
+            digits += at - point
+            byte = load(at, types.uint8) if at < end else types.uint8(0)
+        if byte | 32 == 101:
+            flags |= FRACTIONAL
+            at += 1
+            sign, tens = 1, 0
+            if at < end and load(at, types.uint8) in (43, 45):
+                sign = 44 - types.int64(load(at, types.uint8))
+                at += 1
+            power = at
+            while at < end:
+                digit = types.int64(load(at, types.uint8)) - 48
+                if digit < 0 or digit > 9:
+                    break
+                tens = min(tens * 10 + digit, 1_000_000_000)
+                at += 1
+            if at == power:
+                return -1, mantissa, 0, 0
+            exponent += sign * tens
+    if digits > _DIGITS:
+        flags |= LONG
+    return at, mantissa, exponent, flags
+
+
+@inlined
+def integer(mantissa: int, flags: int) -> tuple[bool, int]:
+    """Whether digits are a number of 64 bits, and which."""
+    if flags & (FRACTIONAL | LONG):
+        return False, 0
+    if flags & NEGATIVE:
+        return mantissa <= np.uint64(1 << 63), types.int64(np.uint64(0) - mantissa)
+    return mantissa < np.uint64(1 << 63), types.int64(mantissa)
+
+
+@inlined
+def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
+    """Whether digits are certainly the nearest DOUBLE, and which (Clinger: both numbers are exact, one rounding)."""
+    if flags & LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
+        return False, 0.0
+    value = types.float64(mantissa)
+    value = value * _TENS[exponent] if exponent >= 0 else value / _TENS[-exponent]
+    return True, -value if flags & NEGATIVE else value
+
+
+@inlined
+def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
+    """The same of FLOAT."""
+    if flags & LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:
+        return False, types.float32(0)
+    value = types.float32(mantissa)
+    if exponent >= 0:
+        value = types.float32(value * _SINGLE_TENS[exponent])
+    else:
+        value = types.float32(value / _SINGLE_TENS[-exponent])
+    return True, -value if flags & NEGATIVE else value
+
+
+@part
+def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int) -> bool:
+    """Write digits as a DECIMAL of 128 bits, half rounded up; whether they are one.
+
+    Args:
+        limit_low, limit_high: words of the first number that has too many digits.
+    """
+    shift = exponent + scale
+    if flags & LONG or (shift > _DIGITS and mantissa > np.uint64(0)):
+        return False
+    high, low = np.uint64(0), mantissa
+    if shift < -_DIGITS:
+        low = np.uint64(0)
+    elif shift < 0:
+        unit = _POWERS[-shift]
+        low = mantissa // unit
+        if mantissa - low * unit >= unit - (mantissa - low * unit):
+            low += np.uint64(1)
+    elif mantissa > np.uint64(0):
+        high, low = high_product(mantissa, _POWERS[shift]), mantissa * _POWERS[shift]
+    if high > np.uint64(limit_high) or (high == np.uint64(limit_high) and low >= np.uint64(limit_low)):
+        return False
+    if flags & NEGATIVE:
+        low = np.uint64(0) - low
+        high = ~high + np.uint64(low == np.uint64(0))
+    store(target, low)
+    store(target + 8, high)
+    return True
+
+
+@part
+def _digits(at: int, count: int) -> int:
+    value, bad = types.int64(0), types.int64(0)
+    for i in range(count):
+        digit = types.int64(load(at + i, types.uint8)) - 48
+        bad |= digit | (9 - digit)
+        value = value * 10 + digit
+    return value if bad >= 0 else -1
+
+
+@part
+def day(at: int, end: int) -> int:
+    """Days since 1970 of ``2020-12-30``, ten bytes; BAD where they are none."""
+    if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
+        return BAD
+    y, m, d = _digits(at, 4), _digits(at + 5, 2), _digits(at + 8, 2)
+    if y < 0 or m < 1 or m > 12 or d < 1:
+        return BAD
+    leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
+    length = 31
+    if m == 2:
+        length = 29 if leap else 28
+    elif m in (4, 6, 9, 11):
+        length = 30
+    if d > length:
+        return BAD
+    shifted = y - 1 + 400  # a number from 0, so that divisions need no rounding down
+    months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
+    return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
+
+
+@part
+def clock(at: int, end: int) -> tuple[int, int]:
+    """Nanoseconds of a day of ``12:13:14`` or ``12:13:14.5``, and where it ends; BAD where there are none."""
+    if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
+        return BAD, at
+    h, m, s = _digits(at, 2), _digits(at + 3, 2), _digits(at + 6, 2)
+    if h < 0 or h > 23 or m < 0 or m > 59 or s < 0 or s > 59:
+        return BAD, at
+    at += 8
+    fraction, unit = 0, 1_000_000_000
+    if at < end and load(at, types.uint8) == 46:
+        at += 1
+        while at < end:
+            digit = types.int64(load(at, types.uint8)) - 48
+            if digit < 0 or digit > 9:
+                break
+            if unit == 1:
+                return BAD, at
+            fraction = fraction * 10 + digit
+            unit //= 10
+            at += 1
+    return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, at
+
+
+@part
+def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
+    """Microseconds since 1970 of ``2020-12-30 12:13:14.5``, and where it ends; BAD where there are none.
+
+    Args:
+        middle: the byte between date and time.
+        zone: whether a ``Z`` ends it.
+    """
+    days = day(at, end)
+    if days == BAD or end - at < 19 or load(at + 10, types.uint8) != middle:
+        return BAD, at
+    nanos, at = clock(at + 11, end)
+    if nanos == BAD:
+        return BAD, at
+    if zone:
+        if at >= end or load(at, types.uint8) != 90:
+            return BAD, at
+        at += 1
+    return days * (_DAY * 1_000_000) + nanos // 1000, at
+
+
+@part
+def base64(at: int, end: int, target: int) -> tuple[int, int]:
+    """Write the bytes of base64 in groups of four, as long as there are such; where the text and the bytes end.
+
+    A group with padding is the last.
+    """
+    while end - at >= 4:
+        a, b, c, d = (
+            types.int64(_BASE64[load(at, types.uint8)]),
+            types.int64(_BASE64[load(at + 1, types.uint8)]),
+            types.int64(_BASE64[load(at + 2, types.uint8)]),
+            types.int64(_BASE64[load(at + 3, types.uint8)]),
+        )
+        if a >= _PAD or b >= _PAD or c == _OTHER or d == _OTHER or (c == _PAD and d != _PAD):
+            break
+        store(target, types.uint8((a << 2) | (b >> 4)))
+        target += 1
+        if c != _PAD:
+            store(target, types.uint8(((b & 15) << 4) | (c >> 2)))
+            target += 1
+        if d != _PAD:
+            store(target, types.uint8(((c & 3) << 6) | d))
+            target += 1
+        at += 4
+        if d == _PAD:
+            break
+    return at, target

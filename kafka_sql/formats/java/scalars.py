@@ -1,0 +1,149 @@
+"""One JSON value to one value of a column, as Flink's default decoder does (JsonParserToRowDataConverters).
+
+Each converter takes a parsed value that is not null and raises ValueError with what it expected. The texts that it
+takes for numbers are those of Java's parseInt, parseDouble and BigDecimal.
+"""
+
+from __future__ import annotations
+
+import binascii
+import decimal
+import functools
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.formats.java import times
+from kafka_sql.formats.java.jackson import Fractional, Number
+from kafka_sql.formats.java.text import compact, well_formed
+
+Convert: TypeAlias = Callable[[Any], Any]
+
+_SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_DOUBLE: Final = re.compile(
+    r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?"
+    r"|(?P<hex>0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)"
+)
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_BASE64: Final = re.compile(r"(?:[\x00-\x20]*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))*[\x00-\x20]*")
+_PADDED: Final = re.compile(r"[^=]+={0,2}")
+_EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+
+
+def boolean(value: Any) -> bool:
+    """true, or the text "true" in any case; all else is false."""
+    return value is True or (isinstance(value, str) and value.strip(_SPACE).lower() == "true")
+
+
+def integer(bits: int, sql: str) -> Convert:
+    """Whole numbers, and their texts; INT and BIGINT also cut the fraction off a number."""
+    high = (1 << (bits - 1)) - 1
+    low = -high - 1
+    expected = f"expected {sql} ({low} to {high})"
+
+    def convert(value: Any) -> int:
+        if isinstance(value, Fractional) and bits >= 32:
+            # By way of a double, whose largest BIGINT is one too many: Java's cast saturates.
+            real = float(value)
+            if low <= real <= float(high):
+                return min(int(real), high)
+        elif isinstance(value, str):
+            digits = value.strip(_SPACE)
+            if len(digits) <= 1000 and _INTEGER.fullmatch(digits):
+                number = int(digits)
+                if low <= number <= high:
+                    return number
+        raise ValueError(expected)
+
+    return convert
+
+
+def double(value: Any) -> float:
+    """Numbers, and the texts that Double.parseDouble takes."""
+    if isinstance(value, str) and (match := _DOUBLE.fullmatch(text := value.strip(_SPACE))):
+        if match["hex"] is None:
+            return float(text if text.endswith(("N", "y")) else text.rstrip("fFdD"))
+        try:
+            return float.fromhex(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
+        except OverflowError:
+            return -math.inf if text.startswith("-") else math.inf
+    raise ValueError("expected a number")
+
+
+def single(value: Any) -> float:
+    """As ``double``, but a double that rounds to the nearest FLOAT of the text itself, not of the text's double."""
+    near = double(value)
+    text = value.strip(_SPACE).rstrip("fFdD")
+    if near == 0 or not math.isfinite(near) or "x" in text.lower():
+        return near
+    exact = Decimal(text)
+    if exact == Decimal(near) or int(math.frexp(near)[0] * 2**53) % 2:
+        return near
+    return math.nextafter(near, math.inf if exact > Decimal(near) else -math.inf)
+
+
+def number(precision: int, scale: int) -> Convert:
+    """DECIMAL(precision, scale): half is rounded up, and what is too large is null (DecimalData.fromBigDecimal)."""
+    unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
+    expected = f"expected DECIMAL({precision}, {scale})"
+
+    def convert(value: Any) -> Decimal | None:
+        if not isinstance(value, str) or not _DECIMAL.fullmatch(text := value.strip(_SPACE)):
+            raise ValueError(expected)
+        try:
+            exact = _EXACT.create_decimal(text)
+        except decimal.InvalidOperation as e:  # an exponent beyond all measure
+            raise ValueError(expected) from e
+        if exact and exact.adjusted() >= precision - scale:
+            return None
+        rounded = exact.quantize(unit, decimal.ROUND_HALF_UP, _EXACT)
+        return rounded if rounded.copy_abs() < limit else None  # abs() would round to 28 digits
+
+    return convert
+
+
+def text(value: Any, decimals: bool = False) -> str:
+    """Texts; numbers as they are written; true and false; objects and arrays as compact JSON."""
+    return well_formed(str(value) if isinstance(value, str) else compact(value, decimals))
+
+
+def octets(value: Any) -> bytes:
+    """Base64 (RFC 4648, section 4), with padding; white space may stand between groups of four."""
+    if isinstance(value, str) and not isinstance(value, Number) and _BASE64.fullmatch(value):
+        # Padding may also stand inside; each padded part is decoded for itself.
+        return b"".join(binascii.a2b_base64(part) for part in _PADDED.findall("".join(value.split())))
+    raise ValueError("expected base64 text with padding")
+
+
+def temporal(read: Callable[[str], int]) -> Convert:
+    """A date or time, which must be a text."""
+
+    def convert(value: Any) -> int:
+        return read(value if isinstance(value, str) else "")
+
+    return convert
+
+
+def scalar(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
+    """The converter of a type that is not nested; ``iso`` is for timestamps, ``decimals`` as in ``java.compact``."""
+    if pt.is_boolean(t):
+        return boolean
+    if pt.is_integer(t):
+        return integer(t.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[t.bit_width])
+    if pt.is_floating(t):
+        return single if t.bit_width == 32 else double
+    if pt.is_decimal(t):
+        return number(t.precision, t.scale)
+    if pt.is_date(t):
+        return temporal(times.date)
+    if pt.is_time(t):
+        return temporal(times.time)
+    if pt.is_timestamp(t):
+        return temporal(times.timestamp(iso, local_zone=t.tz is not None))
+    return octets if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(text, decimals=decimals)

@@ -1,0 +1,96 @@
+"""Values as Java's classes print them: Double.toString, BigDecimal.toString, and Jackson's compact JSON."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from kafka_sql.formats.java.jackson import Fractional, Integral
+
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def well_formed(text: str) -> str:
+    """The text with ``?`` for a surrogate that stands alone, as Flink's StringData writes it to UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def compact(value: Any, decimals: bool = False) -> str:
+    """An object or array without white space, as JsonNode.toString has it.
+
+    Args:
+        decimals: numbers with a fraction are BigDecimals without trailing zeros (as Flink reads them for a table with
+            a DECIMAL column) and not doubles.
+    """
+    text: list[str] = []
+    ahead = [value]  # what is still to be written, the next at the end: Python 3.12 does not go down a thousand levels
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, dict):
+            parts = [part for k, v in one.items() for part in (_Written(f",{quoted(k)}:"), v)]
+            ahead += _between("{", parts, "}")
+        elif isinstance(one, list):
+            ahead += _between("[", [part for v in one for part in (_Written(","), v)], "]")
+        else:
+            text.append(one.text if isinstance(one, _Written) else _scalar(one, decimals))
+    return "".join(text)
+
+
+@dataclass(frozen=True)
+class _Written:
+    text: str
+
+
+def _between(opening: str, parts: list[Any], closing: str) -> list[Any]:
+    """The parts in reverse order, the first without its comma."""
+    if parts:
+        parts[0] = _Written(opening + parts[0].text[1:])
+        return [_Written(closing), *reversed(parts)]
+    return [_Written(opening + closing)]
+
+
+def _scalar(value: Any, decimals: bool) -> str:
+    if isinstance(value, Integral):
+        return "0" if value == "-0" else str(value)
+    if isinstance(value, Fractional):
+        return big_decimal(Decimal(value)) if decimals else double_text(float(value))
+    if isinstance(value, str):
+        return quoted(value)
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+def quoted(text: str) -> str:
+    """A JSON string, escaped as Jackson does."""
+    return '"' + _ESCAPED.sub(lambda m: _SHORT.get(m[0]) or f"\\u{ord(m[0]):04X}", text) + '"'
+
+
+def double_text(value: float) -> str:
+    """Double.toString; what is no number stands in quotes."""
+    if math.isnan(value):
+        return '"NaN"'
+    if math.isinf(value):
+        return '"-Infinity"' if value < 0 else '"Infinity"'
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    point = len(digits) + exponent  # digits before the decimal point
+    minus = "-" if sign else ""
+    if value == 0:
+        return minus + "0.0"
+    if -3 < point <= 7:
+        text = "0" * (1 - point) + text
+        point = max(point, 1)
+        return f"{minus}{text[:point].ljust(point, '0')}.{text[point:] or '0'}"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def big_decimal(value: Decimal) -> str:
+    """BigDecimal.stripTrailingZeros().toString(), the form in which Flink writes a DECIMAL."""
+    if not value:
+        return "0"
+    return str(value.normalize(decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)))

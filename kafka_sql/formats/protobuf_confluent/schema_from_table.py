@@ -1,0 +1,90 @@
+"""The .proto file of a table's columns."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.declared_types import Declared, declared
+
+RECORD: Final = "Record"
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_TIMESTAMP: Final = "google.protobuf.Timestamp"
+
+
+def derive(schema: pa.Schema) -> str:
+    """The file's text: proto3, a message whose fields are the columns; what may be NULL is ``optional``.
+
+    Raises:
+        SchemaError: names the column that has no form in protobuf.
+    """
+    body = _message(RECORD, [(f, declared(f)) for f in schema], "", "")
+    imports = '\nimport "google/protobuf/timestamp.proto";\n' if _TIMESTAMP in body else ""
+    return f'syntax = "proto3";\n{imports}\n{body}'
+
+
+def _message(name: str, fields: list[tuple[pa.Field, Declared]], path: str, indent: str) -> str:
+    lines, inner = [], []
+    for number, (field, known) in enumerate(fields, 1):
+        inside = f"{path}.{field.name}" if path else field.name
+        if not _NAME.fullmatch(field.name):
+            raise SchemaError(
+                f"Column '{inside}' has no form in protobuf: names have letters, digits and underscores, and begin "
+                "with no digit."
+            )
+        t, label = field.type, ""
+        row = f"{field.name}_row"
+        if pt.is_list(t):
+            label, kind, element = "repeated ", _single(t.value_field, row, f"{inside}[]"), t.value_field
+            inner += _rows(element, known.child(0), row, inside, indent)
+        elif pt.is_map(t):
+            key = _key(t.key_type, inside)
+            kind = f"map<{key}, {_single(t.item_field, row, f'{inside}[]')}>"
+            inner += _rows(t.item_field, known.child(1), row, inside, indent)
+        else:
+            kind = _single(field, row, inside)
+            scalar = not pt.is_struct(t) and kind != _TIMESTAMP
+            label = "optional " if scalar and known.allows_null(field) else ""
+            inner += _rows(field, known, row, inside, indent)
+        lines.append(f"{indent}  {label}{kind} {field.name} = {number};\n")
+    return f"{indent}message {name} {{\n{''.join(inner)}{''.join(lines)}{indent}}}\n"
+
+
+def _rows(field: pa.Field, known: Declared, name: str, path: str, indent: str) -> list[str]:
+    if not pt.is_struct(field.type):
+        return []
+    fields = [(f, known.child(k)) for k, f in enumerate(field.type)]
+    return [_message(name, fields, path, indent + "  ")]
+
+
+def _key(t: pa.DataType, path: str) -> str:
+    if pt.is_string(t) or pt.is_int32(t) or pt.is_int64(t) or pt.is_boolean(t):
+        return _scalar(t, path)
+    raise SchemaError(f"Protobuf has no map with a key of type {t} (column '{path}'). Declare it as MAP<STRING, ...>.")
+
+
+def _single(field: pa.Field, row: str, path: str) -> str:
+    return row if pt.is_struct(field.type) else _scalar(field.type, path)
+
+
+def _scalar(t: pa.DataType, path: str) -> str:
+    if pt.is_boolean(t):
+        return "bool"
+    if pt.is_int32(t) or pt.is_int64(t):
+        return f"int{t.bit_width}"
+    if pt.is_float32(t) or pt.is_float64(t):
+        return "float" if t.bit_width == 32 else "double"
+    if pt.is_string(t) or pt.is_large_string(t):
+        return "string"
+    if pt.is_binary(t) or pt.is_large_binary(t):
+        return "bytes"
+    if pt.is_timestamp(t):
+        return _TIMESTAMP
+    raise SchemaError(
+        f"Protobuf has no type for {t} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or give the "
+        "schema by the option 'schema'."
+    )

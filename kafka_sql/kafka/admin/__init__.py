@@ -1,0 +1,1 @@
+"""Cluster metadata and administration: topics, offsets, consumer groups, ACLs, broker settings."""

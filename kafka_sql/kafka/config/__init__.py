@@ -1,0 +1,1 @@
+"""Kafka client configuration: Java's properties, JAAS, Kerberos and key stores, converted for librdkafka."""

@@ -1,0 +1,129 @@
+"""The compiled loops of writing: a row's partition by its key, and rows as records of a batch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import types
+
+from kafka_sql.kafka.librdkafka.produce_kernels import Column
+from kafka_sql.runtime.numba_support import compiled, copy, load, part, store
+
+# of Java's murmur2 (org.apache.kafka.common.utils.Utils)
+_SEED: Final = np.uint32(0x9747B28C)
+_M: Final = np.uint32(0x5BD1E995)
+
+AT, END, RECORDS = range(3)  # an open batch: the address of its next record, that of its end, how many it has
+
+
+@part
+def _murmur2(data: int, size: int) -> np.uint32:
+    found = _SEED ^ np.uint32(size)
+    whole = size & ~3
+    for i in range(0, whole, 4):
+        word = np.uint32(load(data + i, types.uint32) * _M)
+        word = np.uint32((word ^ (word >> np.uint32(24))) * _M)
+        found = np.uint32(found * _M) ^ word
+    rest = size - whole
+    if rest == 3:
+        found ^= np.uint32(load(data + whole + 2, types.uint8)) << np.uint32(16)
+    if rest >= 2:
+        found ^= np.uint32(load(data + whole + 1, types.uint8)) << np.uint32(8)
+    if rest >= 1:
+        found ^= np.uint32(load(data + whole, types.uint8))
+        found = np.uint32(found * _M)
+    found = np.uint32((found ^ (found >> np.uint32(13))) * _M)
+    return np.uint32(found ^ (found >> np.uint32(15)))
+
+
+@compiled
+def partition_by_key(partitions: np.ndarray, keys: Column, count: int) -> None:
+    """Fill in the partition of each row that has none and whose key is not null, as Java's client chooses it.
+
+    Args:
+        partitions: int32, -1 for none.
+        count: the topic's partitions.
+    """
+    positions, data, valid = keys
+    for i in range(len(partitions)):
+        if partitions[i] < 0 and valid[i]:
+            start = positions[i]
+            found = _murmur2(data + start, positions[i + 1] - start) & np.uint32(0x7FFFFFFF)
+            partitions[i] = found % np.uint32(count)
+
+
+@part
+def _length(value: int) -> int:
+    """Bytes of a VARINT that is not negative."""
+    size, value = 1, value >> 6
+    while value:
+        size, value = size + 1, value >> 7
+    return size
+
+
+@part
+def _varint(at: int, value: int) -> int:
+    """Write one that is not negative (zigzag: it is doubled); the address after it."""
+    rest = types.uint64(value) << types.uint64(1)
+    while rest > types.uint64(0x7F):
+        store(at, types.uint8((rest & types.uint64(0x7F)) | types.uint64(0x80)))
+        rest >>= types.uint64(7)
+        at += 1
+    store(at, types.uint8(rest))
+    return at + 1
+
+
+@part
+def _put(at: int, column: Column, row: int) -> int:
+    """Write a row's bytes after their length, -1 for null; the address after them."""
+    positions, data, valid = column
+    if not valid[row]:
+        store(at, types.uint8(1))
+        return at + 1
+    start = positions[row]
+    size = types.int64(positions[row + 1] - start)
+    at = _varint(at, size)
+    copy(at, data + start, size)
+    return at + size
+
+
+@part
+def _size(column: Column, row: int) -> int:
+    positions, _, valid = column
+    if not valid[row]:
+        return 1
+    size = types.int64(positions[row + 1] - positions[row])
+    return _length(size) + size
+
+
+@compiled
+def pack(batches: np.ndarray, values: Column, keys: Column, partitions: np.ndarray, row: int) -> int:
+    """Append rows to the open batches of their partitions, as records without headers and at the batch's own time.
+
+    Layout: https://kafka.apache.org/documentation/#record
+
+    Args:
+        batches: int64 of shape (partitions, 3): ``AT``, ``END`` and ``RECORDS`` of each.
+        partitions: each row's.
+
+    Returns:
+        the first row, from ``row`` on, for which its batch has no room; their number where there is none.
+    """
+    for i in range(row, len(partitions)):
+        batch = batches[partitions[i]]
+        at, offset = batch[AT], batch[RECORDS]
+        size = 3 + _length(offset) + _size(keys, i) + _size(values, i)
+        if at + _length(size) + size > batch[END]:
+            return i
+        at = _varint(at, size)
+        store(at, types.uint16(0))  # attributes, and no milliseconds after the batch's time
+        at = _put(_put(_varint(at + 2, offset), keys, i), values, i)
+        store(at, types.uint8(0))  # no headers
+        batch[AT], batch[RECORDS] = at + 1, offset + 1
+    return len(partitions)
+
+
+def room(key: int, value: int) -> int:
+    """Bytes that are enough for a record of a key and a value of so many."""
+    return key + value + 32

@@ -1,0 +1,34 @@
+"""Under which names readers appear at the brokers: as Flink's do, by ``client.id.prefix``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_sql.definition import Definition
+from kafka_sql.options import connector as opt
+from kafka_sql.source.reader.rack import rack_id
+
+ENUMERATOR: Final = "enumerator-admin-client"
+
+
+def reading_config(definition: Definition, role: str) -> Mapping[str, str]:
+    """The client's configuration of a table, with a client id for the role.
+
+    Args:
+        role: the number of a task, or ``ENUMERATOR``.
+    """
+    prefix = definition.options.get(opt.CLIENT_ID_PREFIX)
+    if prefix is None and "client.id" not in definition.client:
+        prefix = definition.options.get(opt.GROUP_ID)
+    return definition.client if prefix is None else {**definition.client, "client.id": f"{prefix}-{role}"}
+
+
+def task_config(definition: Definition, task: int) -> Mapping[str, str]:
+    """The same for a task, with the rack of the process that this is called in.
+
+    Raises:
+        InvalidOptionError: 'scan.rack-id' cannot be followed here.
+    """
+    config, rack = reading_config(definition, str(task)), rack_id(definition)
+    return config if rack is None else {**config, "client.rack": rack}

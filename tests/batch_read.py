@@ -1,0 +1,133 @@
+"""Reading without Spark: a table's definition, and the records that its batch reads."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.kafka.admin.cluster import Cluster, Offsets
+from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.split import Split
+from kafka_sql.source.enumerator.data_loss import lost_in_task
+from kafka_sql.source.enumerator.partitions import partitions
+from kafka_sql.source.enumerator.plan import batch_range, snapshot
+from kafka_sql.source.stream.micro_batch import Stream
+from kafka_sql.source.stream.stream_offset import from_json, to_json
+from kafka_sql.table.declaration import Column, Table
+from tests.topics import Topics
+
+Place = tuple[str, int, int]  # topic, partition, offset
+
+
+def declared(topics: Topics, topic: str | None, **options: str) -> Definition:
+    """A raw table that reads from the start; ``_`` stands for ``.`` and ``__`` for ``-`` in the options' names."""
+    given = {
+        "connector": "kafka",
+        "properties.bootstrap.servers": topics.bootstrap,
+        "format": "raw",
+        **({} if topic is None else {"topic": topic}),
+        **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
+    }
+    if "scan.startup.offsets-initializer" not in given:
+        given = {"scan.startup.mode": "earliest-offset", **given}
+    return define(Table(("t",), (Column("v", "BINARY", "BYTES"),), given))
+
+
+def planned(definition: Definition) -> dict[str, tuple[int, int]]:
+    """The ranges of a batch by ``topic[partition]``, empty ones included."""
+    cluster = Cluster(definition.client)
+    starts, stops = batch_range(definition, cluster, partitions(definition, cluster))
+    return {f"{t}[{p}]": (starts[t, p], stops[t, p]) for t, p in sorted(stops)}
+
+
+def read(definition: Definition) -> list[tuple[Place, bytes | None]]:
+    """The records of a batch read, by place."""
+    return records(definition, snapshot(definition))
+
+
+def offsets(definition: Definition) -> list[int]:
+    """The offsets of the records of a batch read."""
+    return [place[2] for place, _ in read(definition)]
+
+
+def commit(topics: Topics, group: str, offsets: Offsets) -> None:
+    """Let a group commit."""
+    consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": group, "log_level": 0})
+    consumer.commit(offsets=[TopicPartition(t, p, at) for (t, p), at in offsets.items()], asynchronous=False)
+    consumer.close()
+
+
+def transaction(topics: Topics, topic: str, *values: bytes, end: str = "commit", partition: int = 0) -> Producer:
+    """Records of one transaction; ``end`` is 'commit', 'abort' or 'open'."""
+    producer = Producer(
+        {"bootstrap.servers": topics.bootstrap, "transactional.id": f"{topic}-{uuid.uuid4()}", "log_level": 0}
+    )
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    producer.flush(30)
+    if end == "commit":
+        producer.commit_transaction(30)
+    elif end == "abort":
+        producer.abort_transaction(30)
+    return producer
+
+
+def delete_records(topics: Topics, topic: str, before: int, partition: int = 0) -> None:
+    """Remove the records before an offset, as retention would."""
+    place = TopicPartition(topic, partition, before)
+    topics.admin.delete_records([place])[place].result(30)
+
+
+class Streaming:
+    """A streaming query's driver without Spark: batches one by one, over restarts from the JSON of its checkpoint."""
+
+    def __init__(self, definition: Definition, checkpoint: dict[str, Any] | None = None) -> None:
+        """Start, or start again."""
+        self.definition = definition
+        self.stream = Stream(definition)
+        self.checkpoint = checkpoint
+
+    def batch(self) -> list[tuple[Place, bytes | None]]:
+        """The records of the next batch; none where there is nothing to read."""
+        progress = self.stream.beginning() if self.checkpoint is None else from_json(self.checkpoint)
+        end = self.stream.next(progress, limited=True)
+        if end == progress:
+            return []
+        splits = self.stream.splits(progress, end)
+        self.checkpoint = json.loads(json.dumps(to_json(end)))
+        return records(self.definition, splits)
+
+    def values(self) -> list[bytes | None]:
+        """The payloads of the next batch."""
+        return [value for _, value in self.batch()]
+
+    def again(self, **changes: str) -> Streaming:
+        """The same query, started again; with other options of its table."""
+        table = self.definition.table
+        changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
+        given = {key: value for key, value in {**table.options, **changed}.items() if value}
+        return Streaming(define(replace(table, options=given)), self.checkpoint)
+
+
+def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place, bytes | None]]:
+    """The records of splits, by place, read side by side; what is lost is the table's policy."""
+
+    def of(split: Split) -> list[tuple[Place, bytes | None]]:
+        return [
+            ((split.topic, split.partition, offset), value)
+            for run in fetch(definition.client, split, lost=lost_in_task(definition))
+            for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
+        ]
+
+    with ThreadPoolExecutor(8) as pool:
+        return sorted(chain.from_iterable(pool.map(of, splits)))

@@ -1,0 +1,285 @@
+"""Tables over sessions: a catalog folder, other sessions of the application, tables that a dead one left."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import kafka_sql
+from kafka_sql.catalog import warmup
+from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
+from kafka_sql.sql import session
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def tables_of(spark: SparkSession) -> Tables:
+    """The session's tables."""
+    found = session.tables_of(spark)
+    assert found is not None
+    return found
+
+
+def run(code: str, *arguments: str) -> str:
+    """Run a program in a process of its own; what it printed."""
+    prelude = "\n".join(
+        (
+            "import sys, kafka_sql",
+            "from pyspark.sql import SparkSession",
+            "builder = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false')",
+            "builder = builder.config('spark.sql.warehouse.dir', sys.argv[2])",
+            "builder = builder.config('spark.kafka_sql.catalog', sys.argv[1])",
+            "spark = kafka_sql.enable(builder.getOrCreate())",
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{prelude}\n{code}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_another_session_of_the_application_has_the_tables(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    topic = topics.create()
+    sql(f"CREATE TABLE shared (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql("INSERT INTO shared VALUES (1)")
+    plain = spark.newSession()
+    assert "kafka_sql" not in repr(plain.sql)
+    other = kafka_sql.enable(plain)
+    assert other.sql("SELECT * FROM shared").collect() == [(1, 2)]
+    with pytest.raises(TableExistsError, match=r"default\.shared"):
+        other.sql(f"CREATE TABLE shared (a INT) {topics.with_options(topic)}")
+    other.sql(f"CREATE TEMPORARY TABLE mine (a INT) {topics.with_options(topic)}")
+    sql(f"CREATE TEMPORARY TABLE mine (b INT, a INT) {topics.with_options(topic)}")
+    assert (other.table("mine").columns, spark.table("mine").columns) == (["a"], ["b", "a"])
+    other.sql(f"CREATE TABLE later (a INT) {topics.with_options(topic)}")
+    assert sql("SELECT * FROM later").collect() == [(1,)]
+    other.sql("DROP TABLE mine")
+    other.sql("DROP TABLE shared")
+    assert {"later", "mine"} <= {row.tableName for row in sql("SHOW TABLES").collect()}
+    assert "shared" not in {row.tableName for row in sql("SHOW TABLES").collect()}
+
+
+def test_a_continuous_query_may_start_on_any_thread(sql: Any, topics: Topics, tmp_path: Path) -> None:
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(topics.create())}")
+    sql(f"CREATE TABLE dst (a INT) {topics.with_options(topics.create())}")
+    sql("INSERT INTO src VALUES (1)")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sql, "INSERT INTO dst SELECT a FROM src").result()
+    (query,) = SparkSession.active().streams.active
+    query.processAllAvailable()
+    query.stop()
+    sql("SET 'execution.runtime-mode' = 'batch'")
+    assert sql("SELECT a FROM dst").collect() == [(1,)]
+
+
+def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    topic = topics.create()
+    # as a lasting metastore has them: the names, and no declaration behind
+    with Forgotten(spark):
+        sql(f"CREATE TABLE left_plain (a INT) {topics.with_options(topic)}")
+        sql(f"CREATE TABLE left_view (a INT, b AS a + 1) {topics.with_options(topic)}")
+        sql(f"CREATE TABLE left_again (a INT, b AS a + 1) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE IF NOT EXISTS left_again (a INT, b AS a + 5) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE left_plain (a INT, b AS a + 2) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE left_view (a INT) {topics.with_options(topic)}")
+    sql("INSERT INTO left_view VALUES (1)")
+    assert sql("SELECT * FROM left_plain").collect() == [(1, 3)]
+    assert sql("SELECT * FROM left_again").collect() == [(1, 6)]
+    sql("DROP TABLE left_again")
+    sql("DROP TABLE left_plain")
+    sql("DROP TABLE left_view")
+
+
+class Forgotten:
+    """What is declared in the block is forgotten after it, and stays in Spark's catalog, as of another application."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._side, self._lasting = tables_of(spark)._spark_side, tables_of(spark)._lasting
+
+    def __enter__(self) -> None:
+        self._before = dict(self._lasting.entries), set(self._lasting._places)
+        self._application = self._side.application
+        self._side.application = lambda: "app-gone"  # type: ignore[method-assign]
+
+    def __exit__(self, *_: object) -> None:
+        self._lasting.entries, self._lasting._places = self._before
+        self._side.application = self._application  # type: ignore[method-assign]
+
+
+def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_path: Path) -> None:
+    topic, folder = topics.create(), tmp_path / "tables"
+    options = topics.with_options(topic).replace("WITH (", "WITH ('properties.sasl.password' = 'planted', ")
+    first = run(
+        f"spark.sql('''CREATE TABLE orders (a INT COMMENT 'it''s', b AS a + 1) COMMENT 'first' {options}''')\n"
+        "spark.sql('CREATE DATABASE shop')\n"
+        f"spark.sql('''CREATE TABLE shop.Odd_2 (a INT) {options}''')\n"
+        f"spark.sql('''CREATE TABLE gone (a INT) {options}''')\n"
+        "spark.sql('DROP TABLE gone')\n"
+        f"spark.sql('''CREATE TEMPORARY TABLE not_kept (a INT) {options}''')\n"
+        "spark.sql('INSERT INTO orders VALUES (41)')",
+        str(folder),
+        str(tmp_path / "one"),
+    )
+    assert first == ""
+    files = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    assert files == ["default.orders.sql", "shop.odd_2.sql"]
+    assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o600}
+    assert "CREATE TABLE `default`.`orders` (\n  `a` INT COMMENT 'it''s'," in (folder / files[0]).read_text()
+    second = run(
+        "print(spark.table('orders').collect(), spark.table('shop.Odd_2').collect())\n"
+        "spark.sql('INSERT INTO orders VALUES (42)')\n"
+        "print(spark.sql('SELECT * FROM orders ORDER BY a').collect())\n"
+        "print(spark.sql('SHOW CREATE TABLE orders').first()[0])",
+        str(folder),
+        str(tmp_path / "two"),
+    )
+    assert "[Row(a=41, b=42)] [Row(a=41)]\n[Row(a=41, b=42), Row(a=42, b=43)]\n" in second
+    assert "planted" not in second
+    assert "'properties.sasl.password' = '******'" in second
+
+
+def test_names_that_spark_does_not_take(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    with pytest.raises(StatementError, match=r"CREATE TABLE default\.odd\.näme: Spark takes names of letters a to z"):
+        sql(f"CREATE TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
+    sql(f"CREATE TEMPORARY TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
+    sql("INSERT INTO `odd.näme` VALUES (1)")
+    assert sql("SELECT a FROM `odd.näme`").collect() == [(1,)]
+    sql("DROP TABLE `odd.näme`")
+
+
+def test_two_sessions_of_one_folder_see_each_other(
+    spark: SparkSession, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lasting = tables_of(spark)._lasting
+    before = dict(lasting.entries)
+    topic = topics.create()
+    kafka_sql.enable(spark, catalog=tmp_path)
+    try:
+        statement = f"CREATE TABLE `default`.`theirs` (a INT) {topics.with_options(topic)}"
+        other = Folder(tmp_path)
+        with other.lock():
+            other.write(("default", "theirs"), statement)
+        spark.sql("INSERT INTO theirs VALUES (1)")
+        with other.lock():
+            other.write(("default", "theirs"), statement.replace("a INT", "a INT, b AS a + 1"))
+        assert spark.sql("SELECT * FROM theirs").collect() == [(1, 2)]
+        with other.lock():
+            other.write(("default", "broken"), "CREATE TABLE broken (a INT) WITH ('connector' = 'kafka'")
+        with caplog.at_level(logging.WARNING, "kafka_sql"):
+            spark.sql("SELECT * FROM theirs").collect()
+        assert [r.getMessage().split(": ")[:2] for r in caplog.records] == [
+            [f"Catalog folder '{tmp_path}'", "table default.broken is left out"]
+        ]
+        with other.lock():
+            other.remove(("default", "theirs"))
+        assert "theirs" not in {row.tableName for row in spark.sql("SHOW TABLES").collect()}
+    finally:
+        for entry in list(lasting):
+            if entry.name not in before:
+                spark.sql(f"DROP TABLE {entry.definition.name}")
+        lasting.folder = None
+
+
+def test_what_the_user_put_in_a_tables_place_is_not_dropped(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    plain = spark.newSession()
+    for columns in ("a INT", "a INT, b AS a + 1"):
+        sql(f"CREATE TABLE taken ({columns}) {topics.with_options('x')}")
+        entry = tables_of(spark).find(("taken",))
+        assert entry is not None
+        tables_of(spark).plain(f"DROP {'VIEW' if entry.behind_view else 'TABLE'} taken")
+        plain.sql("CREATE TABLE taken (mine INT) USING parquet")
+        plain.sql("INSERT INTO taken VALUES (4711)")
+        sql("DROP TABLE taken")
+        assert plain.sql("SELECT mine FROM taken").collect() == [(4711,)]
+        plain.sql("DROP TABLE taken")
+
+
+def test_tables_stand_in_sparks_own_catalog(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    sql(f"CREATE TABLE here (a INT) {topics.with_options('x')}")
+    tables = tables_of(spark)
+    side = tables._spark_side
+    plain_catalog = side.catalog
+    side.catalog = lambda: "another"  # type: ignore[method-assign]  # no second catalog is among Spark's jars
+    try:
+        assert tables.find(("here",)) is None
+        assert tables.find(("default", "here")) is None
+        assert tables.find(("spark_catalog", "default", "here")) is not None
+        with pytest.raises(StatementError, match=r"the current catalog is 'another'"):
+            sql(f"CREATE TABLE there (a INT) {topics.with_options('x')}")
+    finally:
+        side.catalog = plain_catalog  # type: ignore[method-assign]
+
+
+def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> None:
+    first, second = topics.create(), topics.create()
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(first)}")
+    sql("INSERT INTO t VALUES (1)")
+    sql(f"INSERT INTO t /*+ OPTIONS('topic' = '{second}') */ VALUES (2)")
+
+    def read(topic: str) -> list[Any]:
+        return list(sql(f"SELECT a FROM t /*+ OPTIONS('topic' = '{topic}') */").collect())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, [first, second] * 2)) == [[(1,)], [(2,)]] * 2
+
+
+def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o777)
+    with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
+        Folder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CatalogFolderError, match=r"file/tables' cannot be used: Not a directory"):
+        Folder(tmp_path / "file" / "tables")
+
+
+def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    (tmp_path / ".123.tmp").write_text("half a stat")
+
+    def write(n: int) -> None:
+        mine = Folder(tmp_path)
+        for i in range(20):
+            with mine.lock():
+                mine.write(("default", "t"), f"{n} " * 10_000)
+                assert set(mine.read()["default", "t"].split()) == {str(n)}
+                mine.write(("default", f"t{n}_{i}"), "x")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(write, range(4))) == [None] * 4
+    assert len(folder.read()) == 81
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_planners_are_started_ahead(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, warmup.__name__):
+        warmup._warm(spark)
+        assert not caplog.records
+        assert spark.read.format(warmup.Nothing.name()).load().collect() == []
+        mine = spark.__dict__.pop("_jsparkSession")
+        try:
+            warmup._warm(spark)  # as where the session ends meanwhile
+        finally:
+            spark.__dict__["_jsparkSession"] = mine
+    assert [r.getMessage() for r in caplog.records] == ["Spark's planners were not started ahead"]

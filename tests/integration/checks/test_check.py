@@ -1,0 +1,199 @@
+"""``kafka_sql.check`` and ``kafka-sql check``: one line a thing, ok or its cause, and no record touched."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
+
+import kafka_sql
+from kafka_sql.checks.finding import Finding
+from kafka_sql.checks.table import check_table
+from kafka_sql.definition import Definition, define
+from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.errors import TableNotFoundError
+from kafka_sql.table.declaration import Column, Table
+from tests.registry_helpers import register
+from tests.secured_broker import Secured
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+def declared(properties: dict[str, str], topic: str, **options: str) -> Definition:
+    given = {
+        "connector": "kafka",
+        "topic": topic,
+        "format": "json",
+        "scan.startup.mode": "earliest-offset",
+        **{f"properties.{key}": value for key, value in properties.items()},
+        **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
+    }
+    return define(Table(("t",), (Column("id", "BIGINT", "BIGINT"),), given))
+
+
+def found(definition: Definition) -> dict[str, Finding]:
+    findings = list(check_table(definition, SCHEMA))
+    assert len({f.what for f in findings}) == len(findings)
+    return {f.what: f for f in findings}
+
+
+def failed(definition: Definition) -> dict[str, str]:
+    return {what: f.said for what, f in found(definition).items() if f.ok is False}
+
+
+def names(topics: Topics) -> set[str]:
+    """All topics but those that brokers make for themselves when a coordinator is asked for."""
+    return {name for name in topics.admin.list_topics(timeout=30).topics if not name.startswith("__")}
+
+
+EXACTLY_ONCE = {"sink_delivery__guarantee": "exactly-once", "sink_transactional__id__prefix": "shop"}
+
+
+def test_all_is_well(topics: Topics) -> None:
+    topic = topics.create(2)
+    topics.put(topic, b'{"id": 1}')
+    before = names(topics)
+    one = declared({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
+    said = {what: (f.ok, f.said) for what, f in found(one).items()}
+    age = said.pop("clock")
+    assert age[0] is True
+    assert age[1].startswith("the newest record is ")
+    assert said.pop("exactly-once")[0] is True
+    assert said == {
+        "settings": (True, "the options' references name something, and key and trust stores can be read"),
+        f"reachable {topics.bootstrap}": (True, "a connection can be made"),
+        "authentication": (True, "the brokers answer (PLAINTEXT)"),
+        f"topic '{topic}'": (True, "2 partitions, 1 replicas each"),
+        f"read '{topic}'": (True, "the user may"),
+        f"write '{topic}'": (True, "the user may"),
+        "group": (True, "the user may commit and read offsets"),
+        "transactional id of tasks": (True, "the user may write as 'shop-t-check'"),
+        "transactional id of the driver": (True, "the user may write as 'shop-driver-check'"),
+    }
+    topics.take(topic, 1, partitions=2)  # nothing was written
+    assert names(topics) == before  # and nothing made
+
+
+def test_rights_that_are_missing(secured: Secured) -> None:
+    topic = secured.topics.create_named("checked")
+    secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
+    given = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
+    faults = failed(declared(given, topic, **EXACTLY_ONCE))
+    assert faults.keys() == {
+        "read 'checked'", "write 'checked'", "group", "transactional id of tasks", "transactional id of the driver",
+    }  # fmt: skip
+    assert "Grant READ on the topic" in faults["read 'checked'"]
+    assert "Grant WRITE on the topic" in faults["write 'checked'"]
+    assert "properties.group.id" in faults["group"]
+    assert "needs WRITE and DESCRIBE on the transactional ids" in faults["transactional id of tasks"]
+    secured.allow("user", ResourceType.TOPIC, topic, AclOperation.READ)
+    secured.allow("user", ResourceType.GROUP, "locked", AclOperation.READ)
+    secured.allow("user", ResourceType.TRANSACTIONAL_ID, "shop*", AclOperation.WRITE, AclOperation.DESCRIBE)
+    assert failed(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
+
+
+def test_who_may_not_enter(secured: Secured) -> None:
+    given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
+    faults = failed(declared(given, "checked"))
+    assert list(faults) == ["authentication"]
+    assert "Look at 'properties.sasl.jaas.config'" in faults["authentication"]
+    assert "planted-4711" not in faults["authentication"]
+
+
+def test_what_is_not_there(topics: Topics, tmp_path: Path) -> None:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        dead = f"127.0.0.1:{one.getsockname()[1]}"
+    faults = failed(declared({"bootstrap.servers": dead}, "t"))
+    assert "refused" in faults[f"reachable {dead}"]
+    assert list(faults) == [f"reachable {dead}"]
+    both = found(declared({"bootstrap.servers": f"{dead},{topics.bootstrap}"}, topics.create()))
+    assert both[f"reachable {dead}"].ok is False
+    assert both["authentication"].ok
+    assert both["clock"].ok is None  # no record tells the time
+    faults = failed(declared({"bootstrap.servers": topics.bootstrap}, "no-such-topic"))
+    assert "Topic 'no-such-topic' does not exist" in faults["topic"]
+    store = {"bootstrap.servers": dead, "ssl.truststore.location": str(tmp_path / "none")}
+    assert "cannot be read on this machine" in failed(declared(store, "t"))["settings"]
+
+
+def test_a_clock_that_is_behind(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000)  # brokers take no more than an hour
+    assert "ahead of this machine's clock" in failed(declared({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
+
+
+def test_the_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
+    topic, subject = topics.create(), f"check-{uuid.uuid4().hex}"
+    servers = {"bootstrap.servers": topics.bootstrap}
+    options = {"format": "avro-confluent", "avro__confluent_url": registry.url, "avro__confluent_subject": subject}
+    read, write = "schema of the value, to read", "schema of the value, to write"
+    fresh = found(declared(servers, topic, **options))
+    assert fresh["registry of the value"].ok
+    assert f"subject '{subject}' has no schema yet" in fresh[read].said
+    assert "the first row registers" in fresh[write].said
+    assert found(declared(servers, topic, **options))[write].said == fresh[write].said  # nothing was registered
+    fields = [{"name": "id", "type": ["null", "long"], "default": None}]
+    register(registry, subject, {"type": "record", "name": "record", "namespace": "org.apache.flink.avro.generated",
+                                 "fields": fields})  # fmt: skip
+    known = found(declared(servers, topic, **options))
+    assert (known[read].ok, known[write].ok) == (True, True)
+    other = f"{subject}-other"
+    register(registry, other, json.dumps({"type": "record", "name": "record", "fields": [
+        {"name": "id", "type": {"type": "array", "items": "string"}}]}))  # fmt: skip
+    faults = failed(declared(servers, topic, **{**options, "avro__confluent_subject": other}))
+    assert "cannot be read as the table's columns" in faults[read]
+    nowhere = {**options, "avro__confluent_url": "http://127.0.0.1:1"}
+    assert "refused" in failed(declared(servers, topic, **nowhere))["registry of the value"]
+
+
+def test_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
+    topic = topics.create()
+    sql(f"CREATE TABLE checked_orders (id BIGINT, twice AS id * 2) {topics.with_options(topic)}")
+    report = kafka_sql.check(spark, "checked_orders")
+    assert report.ok
+    assert (
+        f"ok      default.checked_orders  topic '{topic}': 1 partitions, 1 replicas each" in repr(report).splitlines()
+    )
+    with pytest.raises(
+        TableNotFoundError, match=r"no Kafka table 'checked_order' .*Did you mean 'default.checked_orders'"
+    ):
+        kafka_sql.check(spark, "checked_order")
+    assert {finding.table for finding in kafka_sql.check(spark)} >= {"default.checked_orders"}
+
+
+@pytest.mark.long  # a Spark application of its own
+def test_the_command(topics: Topics, tmp_path: Path) -> None:
+    topic = topics.create()
+    file = tmp_path / "tables.sql"
+    file.write_text(
+        f"CREATE TABLE good (id BIGINT) {topics.with_options(topic)};\n"
+        f"CREATE TABLE bad (id BIGINT) {topics.with_options(topic + 'x')};\n"
+    )
+    command = [sys.executable, "-m", "kafka_sql.cli", "check", "good", "bad", "-f", str(file),
+               "--conf", f"spark.sql.warehouse.dir={tmp_path}", "--conf", "spark.ui.enabled=false"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+    lines = done.stdout.splitlines()
+    assert f"ok      default.good  read '{topic}': the user may" in lines
+    assert any(
+        line.startswith(f"FAILED  default.bad  topic: [TOPIC_NOT_FOUND] Topic '{topic}x' does not") for line in lines
+    )
+    assert done.returncode == 1, done.stderr
+
+
+def test_lines() -> None:
+    line = Finding("t", "clock", None, "no record tells the time")
+    assert str(line) == "-       t  clock: no record tells the time"
+    assert str(replace(line, ok=True)) == "ok      t  clock: no record tells the time"

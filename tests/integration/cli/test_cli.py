@@ -1,0 +1,254 @@
+"""kafka-sql as people use it: in a terminal, with files and pipes, and beside the real spark-sql."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.terminal import Terminal
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
+COMMAND = [sys.executable, "-m", "kafka_sql.cli"]
+SMALL = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
+IN_MEMORY = ["--conf", "spark.sql.catalogImplementation=in-memory"]  # a default of kafka-sql
+PROMPT = r"kafka-sql \(default\)>$"
+
+ORDINARY = """
+-- what people do
+SELECT 1 AS a, 'x', NULL, array(1, 2), map('a', struct(1, 'b')), DATE'2020-01-01', TIMESTAMP'2020-01-01 00:00:00.5',
+       CAST(1.5 AS DECIMAL(10, 3)), 1.0e10D, X'616263', INTERVAL '1' DAY, true, array('a', NULL);
+SET x = 5;
+SELECT ${x}, '${hivevar:y}', ';', "a;b" /* ; */;
+CREATE TEMPORARY VIEW v AS SELECT id, 'a\nb' AS text FROM range(3);
+SHOW TABLES; DESCRIBE v; SHOW COLUMNS IN v;
+SELECT * FROM v WHERE id > 5;
+SELECT * FROM v ORDER BY id;
+!echo from the shell;
+source more.sql;
+SET spark.sql.cli.print.header = true;
+SELECT id % 2 AS odd, count(*) AS n FROM v GROUP BY 1 ORDER BY 1;
+SELECT raise_error('boo') FROM v;
+SELECT 'not reached';
+"""
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "COLUMNS", "LINES"))}
+    python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**kept, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **more}
+
+
+@pytest.mark.long
+def test_prints_what_spark_sql_prints(tmp_path: Path) -> None:
+    (tmp_path / "all.sql").write_text(ORDINARY)
+    (tmp_path / "more.sql").write_text("SELECT 'from a file'")
+    home = Path(pyspark.__file__).parent
+    flags = [*SMALL, "--hivevar", "y=why", "-f", "all.sql"]
+    ours, theirs = (
+        subprocess.run(
+            [*command, *flags], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False
+        )
+        for command, env in (
+            (COMMAND, environment(tmp_path)),
+            ([str(home / "bin" / "spark-sql"), *IN_MEMORY], environment(tmp_path, SPARK_HOME=str(home))),
+        )
+    )
+    assert ours.stdout == theirs.stdout
+    assert (ours.returncode, theirs.returncode) == (1, 1)
+    fetched = [re.findall(r"^Time taken: [\d.]+ seconds(.*)$", run.stderr, re.M) for run in (ours, theirs)]
+    assert fetched[0] == fetched[1]
+    assert ours.stderr.endswith("\n[USER_RAISED_EXCEPTION] boo SQLSTATE: P0001\nat all.sql:16\n")
+    assert "\tat " not in ours.stderr
+    assert not (tmp_path / "metastore_db").exists()
+
+
+class Shell:
+    """kafka-sql in a terminal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.terminal = Terminal([*COMMAND, *SMALL], environment(folder), str(folder))
+        self.terminal.wait(PROMPT, 120)
+
+    def run(self, statement: str, timeout: float = 60) -> str:
+        """What a statement prints, up to the next prompt."""
+        self.terminal.clear()
+        self.terminal.send(statement + "\r")
+        self.terminal.wait(r"(?s)" + r"\n" + PROMPT, timeout)
+        return self.terminal.text.rsplit("\n", 1)[0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shell")
+
+
+@pytest.fixture(scope="module")
+def shell(folder: Path) -> Iterator[Shell]:
+    opened = Shell(folder)
+    yield opened
+    opened.terminal.close()
+
+
+def test_a_statement_over_lines(shell: Shell) -> None:
+    terminal = shell.terminal
+    terminal.clear()
+    terminal.send("SELECT ';', 6 *\r")
+    terminal.wait(r"\n {19}>$")
+    terminal.send("7;\r")
+    terminal.wait(r"\n;\t?\s+42\nTime taken: [\d.]+ seconds, Fetched 1 row\(s\)\n" + PROMPT)
+
+
+def test_an_error_leaves_the_shell_open(shell: Shell) -> None:
+    assert re.search(r"\n\[TABLE_OR_VIEW_NOT_FOUND\] .*`nowhere`", shell.run("SELECT * FROM nowhere;"))
+    assert "\nat " not in shell.terminal.text
+    assert re.search(r"\n2\n", shell.run("SELECT 1 + 1;"))
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line(shell: Shell) -> None:
+    shell.terminal.clear()
+    shell.terminal.send("SELECT 'half")
+    shell.terminal.wait("half$")
+    shell.terminal.send("\x03")
+    shell.terminal.wait(r"half\n" + PROMPT)
+
+
+def test_completion(shell: Shell) -> None:
+    shell.run("CREATE OR REPLACE TEMPORARY VIEW my_orders AS SELECT 1 AS order_number;")
+    for typed, completed in (
+        ("SELECT * FROM my_or\t", "SELECT * FROM my_orders"),
+        ("SELECT my_orders.ord\t", "SELECT my_orders.order_number"),
+        ("descri\t", "describe"),
+        ("CREATE TABLE t (a INT) WITH ('scan.startup.mo\tear\t", "WITH ('scan.startup.mode' = 'earliest-offset'"),
+        ("CREATE TABLE t (a INT) WITH ('format' = 'ra\t", "'format' = 'raw'"),
+        ("SET 'execution.run\tstr\t", "SET 'execution.runtime-mode' = 'streaming'"),
+    ):
+        shell.terminal.clear()
+        for part in re.findall(r"[^\t]+\t?", typed):
+            shell.terminal.send(part)
+            shell.terminal.wait(re.escape(part.rstrip("\t")) + r"\S+" if part.endswith("\t") else "")
+        shell.terminal.wait(re.escape(completed))
+        shell.terminal.send("\x03")
+        shell.terminal.wait(PROMPT)
+
+
+def test_ctrl_c_stops_the_statement_and_not_the_shell(shell: Shell) -> None:
+    terminal = shell.terminal
+    terminal.clear()
+    terminal.send("SELECT sum(a.id * b.id % 7) FROM range(1000000) a CROSS JOIN range(1000000) b;\r")
+    terminal.wait(r"\[ +\] 0/2 tasks, \d+ s")
+    terminal.send("\x03")
+    terminal.wait(r"\nThe statement was stopped\.\n" + PROMPT)
+    assert "tasks" not in terminal.text
+    assert re.search(r"\n25\n", shell.run("SELECT 5 * 5;"))
+
+
+@pytest.fixture(scope="module")
+def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
+    """Tables src and tgt of the topics of the same names, and the streaming mode."""
+    topics = Topics(kafka.bootstrap_servers)
+    for name in ("src", "tgt"):
+        topics.create_named(name)
+        shell.run(f"CREATE TABLE {name} (a INT, b STRING) {topics.with_options(name)};")
+    topics.put("src", b'{"a": 1, "b": "x"}', b'{"a": 2}')
+    shell.run(f"SET 'execution.checkpointing.dir' = '{folder}/checkpoints';")
+    return topics
+
+
+def test_a_streaming_select_prints_rows_as_they_come_until_ctrl_c(shell: Shell, tables: Topics) -> None:
+    terminal = shell.terminal
+    shell.run("SET 'execution.runtime-mode' = 'streaming'; SET spark.sql.cli.print.header = true;")
+    terminal.clear()
+    terminal.send("SELECT * FROM src WHERE a > 0;\r")
+    terminal.wait(r"\na\s+b\n1\s+x\n2\s+NULL$", 90)
+    tables.put("src", b'{"a": 3, "b": "later"}')
+    terminal.wait(r"\n3\s+later$", 90)
+    terminal.send("\x03")
+    terminal.wait(r"\nTime taken: [\d.]+ seconds, Fetched 3 row\(s\)\n" + PROMPT)
+    assert terminal.text.count("a       b") == 1
+    assert not re.search(r"\[[A-Z_]+\]", terminal.text)
+    shell.run("SET spark.sql.cli.print.header = false;")
+
+
+def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
+    shell.run("SET 'execution.runtime-mode' = 'streaming'; SET 'pipeline.name' = 'copy';")
+    id = re.search(r"\n([0-9a-f-]{36})\n", shell.run("INSERT INTO tgt SELECT a * 10, b FROM src;"))
+    assert id is not None
+    shown = r"\n" + id[1] + r"\s+copy\s+{}\s+20\d\d-\d\d-\d\d "
+    assert re.search(shown.format("RUNNING"), shell.run("SHOW JOBS;"))
+    refused = shell.run(f"STOP JOB '{id[1]}' WITH SAVEPOINT;").replace("\n", "")
+    assert "[UNSUPPORTED_SQL] STOP JOB ... WITH SAVEPOINT: every batch of a job ends with a checkpoint" in refused
+    assert "Time taken" in shell.run(f"STOP JOB '{id[1]}';")
+    assert re.search(shown.format("CANCELED"), shell.run("SHOW JOBS;"))
+    again = shell.run(f"STOP JOB '{id[1]}';").replace("\n", "")
+    assert f"[JOB_NOT_FOUND] There is no running job '{id[1]}' in this session. It is CANCELED." in again
+
+
+def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, folder: Path) -> None:
+    shell.run("SET 'my.password' = 'hunter2';")
+    shell.terminal.clear()
+    shell.terminal.send("\x04")
+    assert shell.terminal.end() == 0
+    history = folder / ".kafka_sql_history"
+    assert history.stat().st_mode & 0o777 == 0o600
+    assert "hunter2" not in history.read_text()
+    again = Shell(folder).terminal
+    again.send("\x1b[A")
+    again.wait(r"> SET 'my.password' = '\*{6}';$")
+    again.send("\x1b[A")
+    again.wait(r"> STOP JOB '[0-9a-f-]{36}';$")
+    again.send("\x03quit;\r")
+    assert again.end() == 0
+
+
+@pytest.mark.long
+def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, tmp_path: Path) -> None:
+    topics = Topics(kafka.bootstrap_servers)
+    for name in ("orders", "dear"):
+        topics.create_named(name)
+    topics.put("orders", b'{"order_id": 1, "price": 99}', b'{"order_id": 2, "price": 101.5}')
+    (statements,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs" / "kafka-sql.md").read_text(), re.M | re.S)
+    variables = ["--hivevar", f"brokers={topics.bootstrap}", "--hivevar", f"checkpoints={tmp_path}/checkpoints"]
+    process = subprocess.Popen(
+        [*COMMAND, *SMALL, *variables, "-S"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(statements)
+    process.stdin.close()
+    *_, id = [process.stdout.readline() for _ in range(4)]
+    assert re.fullmatch(r"[0-9a-f-]{36}\n", id)
+    assert first(topics, "dear") == {"order_id": 2}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    process.stdout.close()
+    metadata = tmp_path / "checkpoints" / "dear-orders" / "metadata"
+    assert json.loads(metadata.read_text())["id"] == id.strip()
+
+
+def first(topics: Topics, topic: str) -> Any:
+    """The first record of a topic, which is waited for."""
+    consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "tests"})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    message = consumer.poll(120)
+    consumer.close()
+    assert message is not None, f"nothing came into {topic}"
+    return json.loads(message.value() or b"")

@@ -1,0 +1,273 @@
+"""Spark's own shells with the extension's jar: plain ``spark-sql``, and the Thrift server with beeline."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pyspark
+import pytest
+
+import kafka_sql
+from kafka_sql.extension.jar import jar
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+SPARK = Path(pyspark.__file__).parent
+SECRET = "hunter2-in-the-clear"
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a user types, and what keeps the test's files together."""
+    work = tmp_path_factory.mktemp("extension")
+    settings = {
+        "spark.sql.extensions": "kafka_sql.Extensions",
+        "spark.sql.catalogImplementation": "in-memory",  # no Hive metastore: it takes long to start
+        "spark.sql.warehouse.dir": work / "warehouse",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+    }
+    jar_path = jar(work / "jars")
+    return ["--master", "local[2]", "--jars", str(jar_path), *(x for kv in settings.items() for x in _conf(*kv))]
+
+
+def _conf(key: str, value: object) -> tuple[str, str]:
+    return "--conf", f"{key}={value}"
+
+
+def environment(python: str = sys.executable) -> dict[str, str]:
+    """A shell's, whose Python has kafka_sql."""
+    package = str(Path(kafka_sql.__file__).parents[1])
+    return {**os.environ, "SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": python, "PYTHONPATH": package}
+
+
+def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.executable) -> tuple[str, str]:
+    """What ``spark-sql -f`` prints: its results, and its errors."""
+    file = folder / "statements.sql"
+    file.write_text(textwrap.dedent(statements))
+    keep_going = ("--hiveconf", "hive.cli.errors.ignore=true")
+    done = subprocess.run(
+        [SPARK / "bin/spark-sql", *options, *keep_going, "-f", file],
+        cwd=folder,
+        env=environment(python),
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_path: Path) -> None:
+    orders, sums = topics.create(), topics.create()
+    topics.put(orders, b'{"id": 1, "price": 9.5}', b'{"id": 2, "price": 20.25}')
+    events, tables = tmp_path / "events", tmp_path / "tables"
+    events.mkdir()
+    out, err = spark_sql(
+        tmp_path,
+        f"""
+        SELECT 'plain';
+        SELEC 1;
+        -- a table of Flink's
+        CREATE TABLE orders (
+          id INT,
+          price DECIMAL(10, 2),
+          doubled AS price * 2,
+          at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+          WATERMARK FOR at AS at - INTERVAL '5' SECOND
+        ) {topics.with_options(orders, **{"properties.ssl.key.password": SECRET})};
+        CREATE TABLE sums (id INT, total DECIMAL(10, 2)) {topics.with_options(sums)};
+        SELECT id, doubled FROM orders ORDER BY id;
+        INSERT INTO sums (total, id) SELECT price + 1, id FROM orders;
+        INSERT INTO orders (id, price) VALUES (3, 1);
+        SELECT * FROM sums ORDER BY id;
+        SELECT count(*) FROM orders;
+        DESCRIBE orders;
+        SHOW CREATE TABLE orders;
+        SHOW TABLES;
+        CREATE TABLE wrong (id INT) {topics.with_options(sums, topik="x", **{"value.api-key": SECRET})};
+        INSERT INTO sums SELECT 'no number', 1;
+        SELECT * FROM nowhere;
+        SET 'execution.runtime-mode' = 'sometimes';
+        SELEC 2;
+        DROP TABLE orders;
+        SHOW TABLES;
+        SELECT upper('spark''s own');
+        """,
+        *conf,
+        *_conf("spark.eventLog.enabled", "true"),
+        *_conf("spark.eventLog.dir", events),
+        *_conf("spark.eventLog.compress", "false"),
+        *_conf("spark.kafka_sql.catalog", tables),
+    )
+    assert out.splitlines() == [
+        "plain",
+        "1\t19.00",
+        "2\t40.50",
+        "1\t10.50",
+        "2\t21.25",
+        "3",
+        "id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL",
+        "price\tDECIMAL(10, 2)\ttrue\tNULL\tNULL\tNULL\tNULL",
+        "doubled\tDECIMAL(21,2)\ttrue\tNULL\tAS price * 2\tNULL\tNULL",
+        "at\tTIMESTAMP_LTZ(3)\ttrue\tNULL\tMETADATA FROM 'timestamp'\tat - INTERVAL '5' SECOND\tNULL",
+        "CREATE TABLE `default`.`orders` (",
+        "  `id` INT,",
+        "  `price` DECIMAL(10, 2),",
+        "  `doubled` AS price * 2,",
+        "  `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',",
+        "  WATERMARK FOR `at` AS at - INTERVAL '5' SECOND",
+        ") WITH (",
+        "  'connector' = 'kafka',",
+        f"  'topic' = '{orders}',",
+        f"  'properties.bootstrap.servers' = '{topics.bootstrap}',",
+        "  'scan.startup.mode' = 'earliest-offset',",
+        "  'format' = 'json',",
+        "  'properties.ssl.key.password' = '******'",
+        ")",
+        "default\torders\tfalse",
+        "default\tsums\tfalse",
+        "sums",  # as nothing is hidden any more, Spark's own listing
+        "SPARK'S OWN",
+    ]
+    assert re.findall(r"^\[\S+\] .{24}", err, re.MULTILINE) == [
+        "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
+        "[UNKNOWN_OPTION] Unsupported options foun",
+        "[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST] Cannot write incompatibl",
+        "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nowhe",
+        "[INVALID_OPTION] Invalid value 'sometimes",
+        "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
+    ]
+    assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's own message is whole
+    assert "\n\tat " not in err, "a stack trace"
+    assert "Traceback" not in err
+    assert SECRET not in out + err
+    (log,) = (path.read_text() for path in events.rglob("events_*"))
+    assert "CREATE TABLE orders (" in log
+    assert "*********(redacted)" in log
+    assert SECRET not in log
+    assert [path.name for path in tables.rglob("*.sql")] == ["default.sums.sql"]
+
+
+@pytest.mark.long
+def test_without_a_python_that_has_kafka_sql(conf: list[str], tmp_path: Path) -> None:
+    out, err = spark_sql(
+        tmp_path,
+        f"""
+        CREATE TABLE plain USING parquet AS SELECT 1 AS one;
+        SELECT * FROM plain;
+        CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'properties.ssl.key.password' = '{SECRET}');
+        SELECT 'still here';
+        """,
+        *conf,
+        python="/no/such/python",
+    )
+    assert out == "1\nstill here\n"
+    assert re.findall(r"^\[.*", err, re.MULTILINE) == [
+        '[PYTHON_NOT_STARTED] Cannot run program "/no/such/python": error=2, No such file or directory. '
+        "Set PYSPARK_PYTHON to a Python that kafka_sql is installed in."
+    ]
+    assert SECRET not in err
+
+
+@pytest.fixture
+def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """A Thrift server's JDBC address and process id."""
+    (tmp_path / "tables").mkdir()
+    command = [
+        *(SPARK / "bin/spark-submit", *conf, *_conf("spark.kafka_sql.catalog", tmp_path / "tables")),
+        *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"),
+        *("--hiveconf", "hive.server2.thrift.port=0", "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
+    ]
+    log = tmp_path / "server.log"
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        with open(log, "w") as kept:
+            ports = (_port(line, kept) for line in process.stderr)
+            port = next(p for p in ports if p)
+            rest = threading.Thread(target=lambda: [kept.write(line) for line in process.stderr or ()])
+            rest.start()
+            yield f"jdbc:hive2://127.0.0.1:{port}/default", process.pid
+            process.terminate()
+            rest.join()
+
+
+def _port(line: str, kept: IO[str]) -> str | None:
+    kept.write(line)
+    found = re.search(r"ThriftBinaryCLIService on port (\d+)", line)
+    return found[1] if found else None
+
+
+def beeline(url: str, *statements: str) -> subprocess.Popen[str]:
+    """A connection that carries out statements, errors or not."""
+    options = ("-n", "me", "--force=true", "--silent=true", "--outputformat=tsv2", "--showHeader=false")
+    return subprocess.Popen(
+        [SPARK / "bin/beeline", "-u", url, *options, *(x for statement in statements for x in ("-e", statement))],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def printed(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
+    """A connection's rows and the first lines of its errors, when it has ended."""
+    out, err = client.communicate(timeout=200)
+    rows = re.sub(r"^(\d+: \S+> )+", "", out, flags=re.MULTILINE).splitlines()  # without the prompts
+    return rows, re.findall(r"^Error: \S+ Error running query: (\[\S+\] .{24})", err, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int], tmp_path: Path) -> None:
+    url, pid = server
+    topic = topics.create()
+    topics.put(topic, b'{"id": 1}')
+    options = topics.with_options(topic, **{"properties.ssl.key.password": SECRET})
+    first = beeline(
+        url,
+        f"CREATE TABLE t (id INT, more AS id + 1) {options}",
+        "SET 'execution.runtime-mode' = 'streaming'",
+        "INSERT INTO t (id) VALUES (2)",
+        "SET 'execution.runtime-mode' = 'sometimes'",
+        "SELECT 'own'",
+    )
+    assert printed(first) == (
+        ["execution.runtime-mode\tstreaming", "own"],
+        ["[INVALID_OPTION] Invalid value 'sometimes"],
+    )
+
+    at_once = [
+        beeline(url, f"SELECT id, more FROM t WHERE id > {i} ORDER BY id", "DESCRIBE t", "SET `execution.runtime-mode`")
+        for i in range(2)
+    ]
+    described = ["id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL", "more\tINT\ttrue\tNULL\tAS id + 1\tNULL\tNULL"]
+    other_settings = "execution.runtime-mode\t<undefined>"
+    assert [printed(client) for client in at_once] == [
+        (["1\t2", "2\t3", *described, other_settings], []),
+        (["2\t3", *described, other_settings], []),
+    ]
+
+    os.kill(_python_of(pid), signal.SIGKILL)
+    again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
+    assert printed(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
+    assert SECRET not in (tmp_path / "server.log").read_text()
+
+
+def _python_of(jvm: int) -> int:
+    """The process that carries out a JVM's statements."""
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
+    processes = [line.split(None, 2) for line in listing.stdout.splitlines()]
+    (pid,) = (int(p) for p, parent, *command in processes if int(parent) == jvm and "attach" in "".join(command))
+    return pid

@@ -1,0 +1,150 @@
+"""The debezium-avro-confluent format on a real schema registry: Debezium's envelope, and what is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.errors import DecodeError, SchemaError
+from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
+from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
+from kafka_sql.options import Options
+from tests.registry_helpers import framed, latest, register
+
+pytestmark = pytest.mark.integration
+
+NAME = "debezium-avro-confluent"
+PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
+VALUE = {"type": "record", "name": "Value", "namespace": "shop.goods", "fields": [
+    {"name": "id", "type": "int"}, {"name": "name", "type": ["null", "string"], "default": None},
+    {"name": "weight", "type": ["null", "float"], "default": None}]}  # fmt: skip
+SOURCE = {"type": "record", "name": "Source", "namespace": "io.debezium.connector.postgresql", "fields": [
+    {"name": "version", "type": "string"}, {"name": "connector", "type": "string"},
+    {"name": "name", "type": "string"}, {"name": "ts_ms", "type": "long"},
+    {"name": "snapshot", "type": ["null", "string"], "default": None}, {"name": "db", "type": "string"},
+    {"name": "schema", "type": "string"}, {"name": "table", "type": "string"},
+    {"name": "lsn", "type": ["null", "long"], "default": None}]}  # fmt: skip
+ENVELOPE = {"type": "record", "name": "Envelope", "namespace": "shop.goods", "fields": [
+    {"name": "before", "type": ["null", VALUE], "default": None},
+    {"name": "after", "type": ["null", "Value"], "default": None},
+    {"name": "source", "type": SOURCE}, {"name": "op", "type": "string"},
+    {"name": "ts_ms", "type": ["null", "long"], "default": None}]}  # fmt: skip
+WHERE = {"version": "2", "connector": "postgresql", "name": "shop", "ts_ms": 1_600_000_000_123, "db": "d",
+         "schema": "public", "table": "goods"}  # fmt: skip
+NEW, OLD = {"id": 1, "name": "b", "weight": 1.5}, {"id": 1, "name": "a", "weight": None}
+
+
+def options(registry: EmbeddedRegistry, **more: str) -> Options:
+    named = {f"{NAME}.{key}": text for key, text in more.items()}
+    return Options(DEBEZIUM_AVRO_CONFLUENT.options, {f"{NAME}.url": registry.url, **named})
+
+
+def decode(given: Options, payloads: list[bytes | None], *metadata: str, schema: pa.Schema = PAIR) -> Decoded:
+    assert DEBEZIUM_AVRO_CONFLUENT.metadata_decoder is not None
+    decoder = DEBEZIUM_AVRO_CONFLUENT.metadata_decoder(schema, given, ("row-kind", *metadata))
+    return decoder.decode(pa.array(payloads, pa.binary()))
+
+
+def rows(decoded: Decoded) -> list[tuple[Any, ...]]:
+    kinds, *more = decoded.metadata
+    return list(zip(*(a.to_pylist() for a in (kinds, *decoded.columns, *more)), strict=True))
+
+
+def changed(number: int, op: str, before: Any = None, after: Any = None) -> bytes:
+    change = {"op": op, "before": before, "after": after, "source": WHERE, "ts_ms": 1_600_000_001_000}
+    return framed(number, ENVELOPE, change)
+
+
+def test_what_debezium_writes(registry: EmbeddedRegistry) -> None:
+    number = register(registry, "goods-value", ENVELOPE)
+    payloads = [changed(number, "r", after=OLD), changed(number, "u", OLD, NEW), changed(number, "d", NEW), None, b"",
+                changed(number, "c", after=NEW)]  # fmt: skip
+    keys = ("ingestion-timestamp", "source.timestamp", "source.database", "source.schema", "source.table")
+    decoded = decode(options(registry), payloads, *keys)
+    at = dt.datetime(2020, 9, 13, 12, 26, 40, 123_000, dt.timezone.utc)
+    told = (at.replace(second=41, microsecond=0), at, "d", "public", "goods")
+    assert rows(decoded) == [
+        ("+I", 1, "a", *told), ("-U", 1, "a", *told), ("+U", 1, "b", *told), ("-D", 1, "b", *told),
+        ("+I", 1, "b", *told),
+    ]  # fmt: skip
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 1, 1, 2, 5]
+    (properties,) = decode(options(registry), payloads[:1], "source.properties").metadata[1].to_pylist()
+    assert {k: v for k, v in properties if v is not None} == {**WHERE, "ts_ms": "1600000000123"}
+
+
+@pytest.mark.parametrize(
+    ("op", "before", "words"),
+    [
+        ("u", None, 'The "before" field of UPDATE message is null'),
+        ("d", None, "REPLICA IDENTITY to FULL level"),
+        ("x", OLD, 'Unknown "op" value "x"'),
+    ],
+)
+def test_changes_in_error(registry: EmbeddedRegistry, op: str, before: Any, words: str) -> None:
+    number = register(registry, "goods-value", ENVELOPE)
+    with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
+        decode(options(registry), [changed(number, "c", after=NEW), None, changed(number, op, before, NEW)])
+    assert e.value.row == 2
+    assert words in str(e.value)
+    for bad in (b"{}", changed(number, "c", after=NEW)[:-2]):
+        with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
+            decode(options(registry), [b"", changed(number, "c", after=NEW), bad])
+        assert e.value.row == 2
+
+
+def test_what_is_written(registry: EmbeddedRegistry) -> None:
+    types = {"id": "BIGINT NOT NULL", "name": "STRING", "at": "TIMESTAMP(3)"}
+    fields = [("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us"))]
+    schema = pa.schema([pa.field(n, t, n != "id", {KEY: types[n]}) for n, t in fields])
+    at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000)
+    given = options(registry, subject="written-goods-value")
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "at": at}, {"id": 2, "name": None, "at": None}], schema)
+    batch = batch.append_column(ROW_KIND_COLUMN, pa.array(["+I", "-D"]))
+    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
+    found = latest(registry, "written-goods-value")
+    null, envelope = json.loads(found["schema"])
+    assert null == "null"
+    assert [f["name"] for f in envelope["fields"]] == ["before", "after", "op"]
+    millis = {"type": "long", "logicalType": "timestamp-millis"}
+    state = [{"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": None},
+             {"name": "at", "type": ["null", millis], "default": None}]  # fmt: skip
+    for name, field in zip(("before", "after"), envelope["fields"], strict=False):
+        assert field["type"] == ["null", {"type": "record", "name": f"record_{name}", "fields": state}]
+    assert payloads == [
+        framed(found["id"], ["null", envelope], {"before": b, "after": a, "op": op})
+        for b, a, op in (
+            (None, {"id": 1, "name": "a", "at": at.replace(tzinfo=dt.timezone.utc)}, "c"),
+            ({"id": 2, "name": None, "at": None}, None, "d"),
+        )
+    ]
+    assert rows(decode(given, payloads, schema=schema)) == [("+I", 1, "a", at), ("-D", 2, None, None)]
+
+
+def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
+    own = ["null", {**ENVELOPE, "fields": [f for f in ENVELOPE["fields"] if f["name"] in ("before", "after", "op")]}]
+    given = options(registry, subject="own-goods-value", schema=json.dumps(own))
+    schema = pa.schema([("id", pa.int32()), ("name", pa.string()), ("weight", pa.float32())])
+    batch = pa.RecordBatch.from_pylist([NEW], schema)
+    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
+    assert json.loads(latest(registry, "own-goods-value")["schema"]) == own
+    assert rows(decode(given, payloads, "source.table", schema=schema)) == [("+I", 1, "b", 1.5, None)]
+    with pytest.raises(SchemaError, match="must be a nullable record type with fields 'before', 'after', 'op'"):
+        decode(given, payloads)
+
+
+def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
+    from kafka_sql.definition import inferred_columns
+
+    register(registry, "shop.goods-value", ENVELOPE)
+    found = inferred_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
+                              f"value.{NAME}.url": registry.url})  # fmt: skip
+    assert found is not None
+    assert found.columns == (("id", "INT NOT NULL"), ("name", "STRING"), ("weight", "FLOAT"))
+    assert not found.options

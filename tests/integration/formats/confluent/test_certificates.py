@@ -1,0 +1,64 @@
+"""A registry that asks its clients for certificates, for each of the formats with one."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+
+from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.errors import KeyStoreError, SchemaRegistryError
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.options import Options
+from tests.registry_helpers import certificates, gate_before
+
+pytestmark = pytest.mark.integration
+
+SCHEMA = pa.schema([("id", pa.int64())])
+IDENTIFIERS = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-avro-confluent")
+
+
+def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None:
+    certificate, key = certificates(tmp_path)
+    both, store = tmp_path / "client.pem", tmp_path / "client.p12"
+    both.write_bytes(key.read_bytes() + certificate.read_bytes())
+    private = load_pem_private_key(key.read_bytes(), None)
+    owner = x509.load_pem_x509_certificate(certificate.read_bytes())
+    store.write_bytes(
+        pkcs12.serialize_key_and_certificates(b"me", private, owner, None, BestAvailableEncryption(b"pw"))
+    )  # type: ignore[arg-type]
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    server.load_verify_locations(certificate)
+    server.verify_mode = ssl.CERT_REQUIRED
+    batch = pa.RecordBatch.from_pydict({"id": [1]}, SCHEMA)
+    trust = {"ssl.truststore.location": str(certificate)}
+    pem = trust | {"ssl.keystore.location": str(both)}
+    p12 = trust | {"ssl.keystore.location": str(store), "ssl.keystore.password": "pw"}
+    with gate_before(registry.url, server) as (url, settings):
+
+        def write(name: str, more: dict[str, str]) -> bytes:
+            given = {f"{name}.url": url, f"{name}.subject": f"mtls-{name}"}
+            options = Options(FORMATS[name].options, given | {f"{name}.{key}": text for key, text in more.items()})
+            return bytes(FORMATS[name].encoder(SCHEMA, options).encode(batch)[0].as_py())
+
+        for name in IDENTIFIERS:
+            assert write(name, pem) == write(name, p12)
+            with pytest.raises(KeyStoreError, match=rf"'{name}.ssl.keystore.location'.*the store's password is wrong"):
+                write(name, p12 | {"ssl.keystore.password": "other"})
+        asked = settings.asked
+        with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
+            write("json-confluent", trust)
+        assert settings.asked == asked
+        # a store that is replaced is taken up by what is made from then on
+        (tmp_path / "other").mkdir()
+        strange, its_key = certificates(tmp_path / "other")
+        both.write_bytes(its_key.read_bytes() + strange.read_bytes())
+        with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
+            write("json-confluent", pem)
+        both.write_bytes(key.read_bytes() + certificate.read_bytes())
+        assert write("json-confluent", pem) == write("json-confluent", p12)

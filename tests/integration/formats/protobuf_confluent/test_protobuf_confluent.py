@@ -1,0 +1,183 @@
+"""The protobuf-confluent format on a real schema registry, next to Confluent's own serializer."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from google.protobuf import message_factory
+
+from kafka_sql.embedded import EmbeddedRegistry
+from kafka_sql.errors import DecodeError, SchemaError
+from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.protobuf_confluent import PROTOBUF_CONFLUENT
+from kafka_sql.formats.protobuf_confluent.protoc import compiled
+from kafka_sql.options import Options
+from tests.confluent_serializers import ProtobufDeserializer, ProtobufSerializer, client, value_of
+from tests.registry_helpers import latest, register
+
+pytestmark = pytest.mark.integration
+
+NAME = "protobuf-confluent"
+PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
+ROWS: list[dict[str, Any]] = [{"id": 1, "name": "é"}, {"id": 2, "name": None}]
+TEXT = """
+syntax = "proto3";
+package shop;
+message Other { string x = 1; }
+message Pair {
+  int64 id = 1;
+  optional string name = 2;
+  message Inner { optional string name = 1; int32 id = 3; }
+}
+"""
+
+
+def options(registry: EmbeddedRegistry, **more: str) -> Options:
+    named = {f"{NAME}.{key.replace('_', '-')}": value for key, value in more.items()}
+    return Options(PROTOBUF_CONFLUENT.options, {f"{NAME}.url": registry.url, **named})
+
+
+def rows(decoded: Any, schema: pa.Schema = PAIR) -> list[Any]:
+    return list(pa.RecordBatch.from_arrays(decoded.columns, schema=schema).to_pylist())
+
+
+def head(number: int, *places: int) -> bytes:
+    return b"\0" + number.to_bytes(4, "big") + bytes(places)
+
+
+def kind(name: str) -> Any:
+    file = compiled(TEXT)
+    return message_factory.GetMessageClass(file.message_types_by_name[name])
+
+
+def test_what_is_written_is_what_confluent_reads(registry: EmbeddedRegistry) -> None:
+    fields = {"id": (pa.int64(), "BIGINT NOT NULL"), "name": (pa.string(), "STRING"),
+              "at": (pa.timestamp("us", "UTC"), "TIMESTAMP_LTZ(3)"), "tags": (pa.list_(pa.string()), "ARRAY<STRING>"),
+              "line": (pa.struct([("sku", pa.string())]), "ROW<sku STRING NOT NULL>"),
+              "more": (pa.map_(pa.string(), pa.float64()), "MAP<STRING, DOUBLE>")}  # fmt: skip
+    schema = pa.schema([pa.field(n, t, metadata={KEY: text}) for n, (t, text) in fields.items()])
+    at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000, dt.timezone.utc)
+    data = [{"id": 1, "name": "é", "at": at, "tags": ["a"], "line": {"sku": "x"}, "more": [("k", 1.5)]},
+            {"id": 2, "name": None, "at": None, "tags": None, "line": None, "more": None}]  # fmt: skip
+    given = options(registry, subject="proto-written-value")
+    payloads = PROTOBUF_CONFLUENT.encoder(schema, given).encode(pa.RecordBatch.from_pylist(data, schema)).to_pylist()
+    found = latest(registry, "proto-written-value")
+    assert found["schemaType"] == "PROTOBUF"
+    assert [p[:6] for p in payloads] == [head(found["id"], 0)] * 2
+    made = message_factory.GetMessageClass(compiled(found["schema"]).message_types_by_name["Record"])
+    read = ProtobufDeserializer(made, {"use.deprecated.format": False})
+    first, second = (read(p, value_of("proto-written")) for p in payloads)
+    assert (first.id, first.name, first.line.sku, list(first.tags), dict(first.more)) == (
+        1,
+        "é",
+        "x",
+        ["a"],
+        {"k": 1.5},
+    )
+    assert first.at.ToDatetime(dt.timezone.utc) == at
+    assert [fd.name for fd, _ in second.ListFields()] == ["id"]
+    assert PROTOBUF_CONFLUENT.metadata_decoder is not None
+    again = PROTOBUF_CONFLUENT.metadata_decoder(schema, given, ("schema-id", "subject"))
+    decoded = again.decode(pa.array([payloads[0], None, payloads[1]]))
+    assert rows(decoded, schema) == data
+    assert [m.to_pylist() for m in decoded.metadata] == [[found["id"]] * 2, ["proto-written-value"] * 2]
+
+
+def test_what_confluent_writes_is_read(registry: EmbeddedRegistry) -> None:
+    pair = kind("Pair")
+    with client(registry.url) as one:
+        write = ProtobufSerializer(pair, one, {"use.deprecated.format": False})
+        payloads = [write(pair(**row), value_of("proto-read")) for row in ROWS]
+        nested = message_factory.GetMessageClass(pair.DESCRIPTOR.nested_types_by_name["Inner"])
+        inner = ProtobufSerializer(nested, one, {"use.deprecated.format": False})
+        payloads.append(inner(nested(id=3, name="in"), value_of("proto-read")))
+    assert [p[5:8].hex() for p in payloads] == ["020208", "020208", "040200"]  # the second message; its first
+    decoded = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry)).decode(pa.array(payloads))
+    assert rows(decoded) == [*ROWS, {"id": 3, "name": "in"}]
+
+
+def test_versions_of_a_schema_in_any_order(registry: EmbeddedRegistry) -> None:
+    register(registry, "proto-place", 'syntax = "proto3"; message Place { string city = 1; }', schemaType="PROTOBUF")
+    first = 'syntax = "proto3"; message M { int32 id = 1; }'
+    second = 'syntax = "proto3"; import "place.proto"; message M { int64 id = 1; Place home = 2; }'
+    reference = [{"name": "place.proto", "subject": "proto-place", "version": 1}]
+    one = register(registry, "proto-first", first, schemaType="PROTOBUF")
+    two = register(registry, "proto-second", second, schemaType="PROTOBUF", references=reference)
+    schema = pa.schema([("id", pa.int64()), ("home", pa.struct([("city", pa.string()), ("zip", pa.string())]))])
+    old, new = head(one, 0) + b"\x08\x07", head(two, 0) + b"\x08\x09\x12\x06\x0a\x04Oslo"
+    decoder = PROTOBUF_CONFLUENT.decoder(schema, options(registry))
+    assert rows(decoder.decode(pa.array([old, new, None, old])), schema) == [
+        {"id": 7, "home": None}, {"id": 9, "home": {"city": "Oslo", "zip": None}}, {"id": 7, "home": None}
+    ]  # fmt: skip
+
+
+def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
+    number = register(registry, "proto-errors", TEXT, schemaType="PROTOBUF")
+    other = register(registry, "proto-other", {"type": "record", "name": "R", "fields": []})
+    text = register(registry, "proto-text", 'syntax = "proto3"; message M { string id = 1; }', schemaType="PROTOBUF")
+    good = head(number, 2, 2) + kind("Pair")(id=1).SerializeToString()
+    decoder = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry))
+    lenient = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry, ignore_parse_errors="true"))
+    for bad, words in (
+        (b"", "Magic number does not match"),
+        (b"{}", "the payload is: 7b 7d"),
+        (head(number), "the places of the message are expected"),
+        (head(number, 4, 2), "the places of the message are expected"),
+        (head(number, 2, 8) + b"\x08\x01", f"schema of id {number} has no message at the places [4]"),
+        (head(1_000_000, 0), "has no answer for schema id 1000000"),
+        (head(other, 0), "is of type AVRO, expected PROTOBUF"),
+        (head(text, 0), f"of id {text} cannot be read as the table's columns"),
+        (good[:-1], "the message ends in the middle of a value"),
+    ):
+        with pytest.raises(DecodeError) as e:
+            decoder.decode(pa.array([good, None, bad, good, b"x"]))
+        assert e.value.row == 2, bad
+        assert words in str(e.value)
+        assert lenient.decode(pa.array([good, None, bad, good, b"x"])).rows.to_pylist() == [0, 3]
+
+
+def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
+    given = {"subject": "proto-own-value", "schema": TEXT, "message_class_name": "shop.Pair.Inner"}
+    schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
+    encoder = PROTOBUF_CONFLUENT.encoder(schema, options(registry, **given))
+    (payload,) = encoder.encode(pa.RecordBatch.from_pylist(ROWS[:1], schema)).to_pylist()
+    assert payload == head(latest(registry, "proto-own-value")["id"], 4, 2, 0) + b"\x0a\x02\xc3\xa9\x18\x01"
+    for more, words in (
+        ({"message_class_name": "shop.None"}, "has no message 'shop.None'; it has: shop.Other, shop.Pair"),
+        ({"schema": "message {"}, "is refused by protoc"),
+        ({"message_class_name": "shop.Other"}, "Column id does not exist"),
+    ):
+        with pytest.raises(SchemaError) as e:
+            PROTOBUF_CONFLUENT.encoder(schema, options(registry, **{**given, **more}))
+        assert words in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        (pa.field("d", pa.decimal128(5, 2)), "Protobuf has no type for decimal128"),
+        (pa.field("é", pa.int32()), "names have letters, digits and underscores"),
+        (pa.field("m", pa.map_(pa.float64(), pa.int32())), "no map with a key of type double"),
+        (pa.field("a", pa.list_(pa.list_(pa.int32()))), "Protobuf has no type for list"),
+    ],
+)
+def test_columns_that_have_no_form(registry: EmbeddedRegistry, field: pa.Field, words: str) -> None:
+    with pytest.raises(SchemaError) as e:
+        PROTOBUF_CONFLUENT.encoder(pa.schema([field]), options(registry, subject="s"))
+    assert words in str(e.value)
+
+
+def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
+    from kafka_sql.definition import inferred_columns
+
+    register(registry, "proto-infer-value", TEXT, schemaType="PROTOBUF")
+    given = {"connector": "kafka", "topic": "proto-infer", "value.format": NAME, f"value.{NAME}.url": registry.url}
+    found = inferred_columns({**given, f"value.{NAME}.message-class-name": "shop.Pair"})
+    assert found is not None
+    assert found.columns == (("id", "BIGINT"), ("name", "STRING"))
+    first = inferred_columns(given)
+    assert first is not None
+    assert first.columns == (("x", "STRING"),)

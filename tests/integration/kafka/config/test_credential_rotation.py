@@ -1,0 +1,117 @@
+"""A login that changes while it is used: clients that live, and queries that run, take it up without a restart."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.config.properties import to_librdkafka
+from tests.batch_read import Streaming, declared
+from tests.certificates import signed
+from tests.secured_broker import SCRAM, SESSION_SECONDS, Secured
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+OFTEN = 10
+
+
+def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path) -> None:
+    """An answer comes from the client that was asked: where that had ended before, nobody gave it."""
+    topic, file = topics.create(), tmp_path / "names.properties"
+    topics.put(topic, b"x", b"y")
+    file.write_text("name=first\n")
+    cluster = Cluster(to_librdkafka({"bootstrap.servers": topics.bootstrap, "client.id": f"${{file:{file}:name}}"}))
+    before = cluster.admin()
+    for number in range(OFTEN):
+        file.write_text(f"name=client-{number}\n")
+        assert cluster.latest([(topic, 0)]) == {(topic, 0): 2}
+        assert cluster.admin() is not before
+        before = cluster.admin()
+
+
+def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: Path) -> None:
+    topic, file = topics.create(), tmp_path / "names.properties"
+    file.write_text("name=first\n")
+    options = {"properties_client_id": f"${{file:{file}:name}}", "properties_group_id": "rotating-stream"}
+    stream = Streaming(declared(topics, topic, **options))
+    stream.values()
+    for number in range(5):
+        topics.put(topic, b"%d" % number)
+        file.write_text(f"name=client-{number}\n")
+        assert stream.values() == [b"%d" % number]
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+
+class Running:
+    """A query from one topic to another, exactly once, whose login may change."""
+
+    def __init__(self, secured: Secured, name: str, spark: Any, folder: Path, properties: dict[str, str]) -> None:
+        self._topics, self._count = secured.topics, 0
+        self._source, self._target = (secured.topics.create_named(f"{name}-{end}") for end in ("source", "target"))
+        exactly_once = {
+            "sink.delivery-guarantee": "exactly-once",
+            "sink.transactional-id-prefix": name,
+            "properties.isolation.level": "read_committed",
+        }
+        for end, topic in (("source", self._source), ("target", self._target)):
+            spark.sql(f"CREATE TEMPORARY TABLE {name}_{end} (a INT) {secured.table(properties, topic, **exactly_once)}")
+        spark.sql(f"SET 'execution.checkpointing.dir' = '{folder / 'checkpoints'}'")
+        spark.sql("SET 'execution.runtime-mode' = 'streaming'")
+        (row,) = spark.sql(f"INSERT INTO {name}_target SELECT a FROM {name}_source").collect()
+        self._query = spark.streams.get(row[0])
+
+    def batch(self) -> None:
+        """One more record goes through."""
+        self._topics.put(self._source, b'{"a": %d}' % self._count)
+        self._count += 1
+        self._query.processAllAvailable()
+
+    def stop(self) -> None:
+        """All records have come, once and in their order."""
+        self._query.stop()
+        found = self._topics.take(self._target, self._count, **{"isolation.level": "read_committed"})
+        assert [m.value() for m in found] == [b'{"a":%d}' % i for i in range(self._count)]
+
+
+@pytest.mark.long  # the next one is its sample
+def test_a_password_under_a_running_query(secured: Secured, spark: Any, sql: Any, tmp_path: Path) -> None:
+    """By a listener that asks for the login again and again, so that a client with an old one does not last."""
+    users, secrets = ("first", "second"), tmp_path / "secrets.properties"
+    for user in users:
+        secured.set_password(user, f"{user}-password")
+        secured.allow_to_query(user, "password")
+    secrets.write_text("user=first\npassword=first-password\n")
+    login = f'username="${{file:{secrets}:user}}" password="${{file:{secrets}:password}}"'
+    properties = {**secured.properties("SHORT", "SCRAM-SHA-512"), "sasl.jaas.config": f"{SCRAM} required {login};"}
+    query = Running(secured, "password", spark, tmp_path, properties)
+    query.batch()
+    secrets.write_text("user=second\npassword=second-password\n")
+    query.batch()
+    secured.set_password("first", "no longer")
+    end = time.monotonic() + 2 * SESSION_SECONDS  # no login of the first user lasts so long
+    while time.monotonic() < end:
+        query.batch()
+    query.stop()
+
+
+def test_a_certificate_under_a_running_query(secured: Secured, spark: Any, sql: Any, tmp_path: Path) -> None:
+    store = tmp_path / "client.pem"
+    makings = {name: signed(secured.root, name) for name in ("first", "second")}
+    for name in makings:
+        secured.allow_to_query(f"CN={name}", "certificate")
+    store.write_text(makings["first"].key() + makings["first"].chain)
+    given = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
+    query = Running(secured, "certificate", spark, tmp_path, {**given, "ssl.keystore.location": str(store)})
+    query.batch()
+    store.write_text(makings["second"].key() + makings["second"].chain)
+    query.batch()
+    secured.forbid("CN=first")  # whoever still has that certificate is refused at once
+    query.batch()
+    query.batch()
+    query.stop()

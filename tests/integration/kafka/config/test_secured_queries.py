@@ -1,0 +1,50 @@
+"""Spark's queries by each listener and mechanism, exactly once: a batch is written and read, and streamed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.secured_broker import Secured
+
+pytestmark = pytest.mark.integration
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+WAYS = [
+    *(("SASL", mechanism) for mechanism in MECHANISMS),
+    *(("BOTH", mechanism) for mechanism in MECHANISMS),
+    ("ONLY_SCRAM", "SCRAM-SHA-512"),
+    ("TLS", ""),
+    ("MTLS", ""),
+]
+SAMPLE = {("BOTH", "OAUTHBEARER"), ("MTLS", "")}
+
+
+@pytest.mark.parametrize(
+    ("listener", "mechanism"),
+    [pytest.param(*way, marks=() if way in SAMPLE else pytest.mark.long) for way in WAYS],
+)
+def test_queries(secured: Secured, sql: Any, spark: Any, tmp_path: Path, listener: str, mechanism: str) -> None:
+    name = f"{listener}_{mechanism}".lower().replace("-", "_")
+    for user in ("user", "CN=user"):
+        secured.allow_to_query(user, "query-")
+    tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("origin", "goal")}
+    for end, topic in tables.items():
+        options = {
+            "sink.delivery-guarantee": "exactly-once",
+            "sink.transactional-id-prefix": topic,
+            "properties.isolation.level": "read_committed",
+        }
+        with_options = secured.table(secured.properties(listener, mechanism), topic, **options)
+        sql(f"CREATE TEMPORARY TABLE {end} (a INT) {with_options}")
+    sql("INSERT INTO origin VALUES (1), (2)")
+    assert sorted(sql("SELECT a FROM origin").collect()) == [(1,), (2,)]
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    (row,) = sql("INSERT INTO goal SELECT a * 10 AS a FROM origin").collect()
+    query = spark.streams.get(row[0])
+    query.processAllAvailable()
+    query.stop()
+    written = secured.topics.take(tables["goal"], 2, **{"isolation.level": "read_committed"})
+    assert sorted(str(m.value()) for m in written) == ["b'{\"a\":10}'", "b'{\"a\":20}'"]

@@ -1,0 +1,440 @@
+"""Writing without librdkafka: what is written is read by Kafka's own client, once and in order, whatever breaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from kafka_sql.embedded import EmbeddedKafka
+from kafka_sql.errors import (
+    AuthorizationError,
+    BrokerUnreachableError,
+    DeliveryError,
+    RecordTooLargeError,
+    TopicNotFoundError,
+    WriterFencedError,
+)
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.producer_state import Session, open_session
+from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.connection import Connection, Request
+from kafka_sql.kafka.protocol.produce import ADD_PARTITIONS, PRODUCE
+from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
+from kafka_sql.kafka.protocol.transaction_requests import INIT
+from tests.chaos.clusters import behind_a_network, leader, until
+from tests.topics import Topics, grant
+
+pytestmark = pytest.mark.integration
+
+
+def config(bootstrap: str, **more: str) -> dict[str, str]:
+    given = {key.replace("_", "."): value for key, value in more.items()}
+    return to_librdkafka({"bootstrap.servers": bootstrap, **given})
+
+
+@contextmanager
+def session(bootstrap: str, **more: str) -> Iterator[Session]:
+    with ExitStack() as stack:
+        yield open_session(config(bootstrap, **more), stack)
+
+
+@contextmanager
+def opened(bootstrap: str, topic: str, **more: str) -> Iterator[DirectProducer]:
+    with session(bootstrap, **more) as one:
+        yield DirectProducer(one, topic, "t")
+
+
+def write(bootstrap: str, topic: str) -> None:
+    with opened(bootstrap, topic) as producer:
+        producer.produce(numbers(0, 1))
+        producer.flush()
+
+
+def numbers(start: int, end: int) -> pa.BinaryArray:
+    return pa.array([b"%d" % i for i in range(start, end)], pa.binary())
+
+
+def seen(topics: Topics, topic: str, count: int, partitions: int = 1) -> dict[int, list[int]]:
+    """The numbers of each partition, in its order."""
+    found: dict[int, list[int]] = {p: [] for p in range(partitions)}
+    for message in topics.take(topic, count, partitions, **{"isolation.level": "read_committed"}):
+        found[message.partition() or 0].append(int(message.value() or b""))
+    return found
+
+
+def once_and_in_order(found: dict[int, list[int]], count: int) -> bool:
+    return sorted(n for own in found.values() for n in own) == list(range(count)) and all(
+        own == sorted(own) for own in found.values()
+    )
+
+
+def test_values_keys_and_nulls(topics: Topics) -> None:
+    topic = topics.create()
+    rows = [(b"a", b"k"), (None, b""), (b"", None), (b"c" * 3000, b"k"), (None, None)]
+    began = int(time.time() * 1000)
+    with opened(topics.bootstrap, topic) as producer:
+        values, keys = (pa.array(part, pa.binary()) for part in zip(*rows, strict=True))
+        producer.produce(values[:2], keys[:2])
+        producer.produce(values[2:], keys[2:])
+        producer.produce(values[:0])
+        producer.flush()
+        assert (producer.sent, producer.sent_bytes, producer.errors) == (5, 3003, 0)
+    found = topics.take(topic, 5)
+    assert [(m.value(), m.key()) for m in found] == rows
+    assert all(began <= m.timestamp()[1] <= time.time() * 1000 and not m.headers() for m in found)
+
+
+def test_keys_go_where_javas_partitioner_puts_them(topics: Topics) -> None:
+    topic = topics.create(10)
+    keys = [b"21", b"foobar", b"a-little-bit-long-string", b"a-little-bit-longer-string", b"abc"]
+    with opened(topics.bootstrap, topic) as producer:
+        producer.produce(pa.array(keys, pa.binary()), pa.array(keys, pa.binary()))
+        producer.flush()
+    # murmur2 of these keys, from the tests of Kafka's Java client, made positive, modulo the partitions
+    murmur2 = [-973932308, -790332482, -985981536, -1486304829, 479470107]
+    expected = {key: (hash_ & 0x7FFFFFFF) % 10 for key, hash_ in zip(keys, murmur2, strict=True)}
+    assert {m.key(): m.partition() for m in topics.take(topic, 5, partitions=10)} == expected
+
+
+def test_without_keys_each_batch_goes_to_the_next_partition(topics: Topics) -> None:
+    topic = topics.create(3)
+    with opened(topics.bootstrap, topic, batch_size="10000") as producer:
+        producer.produce(numbers(0, 20_000))
+        producer.flush()
+    found = seen(topics, topic, 20_000, 3)
+    assert once_and_in_order(found, 20_000)
+    assert min(map(len, found.values())) > 5_000
+
+
+def test_partitions_of_ones_own(topics: Topics) -> None:
+    topic = topics.create(3)
+    with opened(topics.bootstrap, topic) as producer:
+        assert producer.partitions(topic) == 3
+        values = pa.array([b"a", b"b", b"c", b"d"], pa.binary())
+        producer.produce(values, pa.array([b"21"] * 4, pa.binary()), np.array([2, 0, -1, 2], np.int32))
+        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*row 6 .*'sink.partitioner' must choose one"):
+            producer.produce(values, partitions=np.array([0, 1, 3, 0], np.int32))
+        producer.flush()
+    found = {m.value(): m.partition() for m in topics.take(topic, 4, 3)}
+    assert found == {b"a": 2, b"b": 0, b"c": (-973932308 & 0x7FFFFFFF) % 3, b"d": 2}
+
+
+def test_many_partitions_and_batches_of_all_sizes(topics: Topics) -> None:
+    topic = topics.create(200)
+    with opened(topics.bootstrap, topic, batch_size="2000") as producer:
+        for start in range(0, 30_000, 3_000):
+            rows = numbers(start, start + 3_000)
+            producer.produce(rows, partitions=np.arange(3_000, dtype=np.int32) % 200)
+        large = pa.array([b"%d" % 30_000 + b" " * 500_000], pa.binary())
+        producer.produce(large, partitions=np.array([7], np.int32))
+        producer.flush()
+    found = seen(topics, topic, 30_001, 200)
+    assert once_and_in_order(found, 30_001)
+    assert found[7] == [*range(7, 30_000, 200), 30_000]
+
+
+def test_a_record_that_is_too_large_for_the_client_or_for_the_topic(topics: Topics) -> None:
+    topic = topics.create(max_message_bytes="10000")
+    with (
+        opened(topics.bootstrap, topic, max_request_size="5000") as producer,
+        pytest.raises(
+            RecordTooLargeError, match=rf"Table 't': topic '{topic}', row 1 of the task: .*'max.message.bytes'"
+        ),
+    ):
+        producer.produce(pa.array([b"a", b"b" * 5001], pa.binary()))
+    with opened(topics.bootstrap, topic) as producer:
+        producer.produce(pa.array([b"b" * 20_000], pa.binary()))
+        with pytest.raises(RecordTooLargeError, match=rf"Table 't': {topic}\[0\]: .* do not count as written"):
+            producer.flush()
+    topics.take(topic, 0)
+
+
+def test_a_topic_that_does_not_exist_is_not_made(topics: Topics) -> None:
+    with (
+        pytest.raises(TopicNotFoundError, match=r"Table 't': topic 'absent'.*'sink.topic.create' = 'true'"),
+        opened(topics.bootstrap, "absent", default_api_timeout_ms="500"),
+    ):
+        pass
+    assert "absent" not in topics.admin.list_topics(timeout=30).topics
+
+
+def test_no_broker_answers() -> None:
+    with (
+        pytest.raises(BrokerUnreachableError, match=r"'127.0.0.1:1' did not answer within 0.5 s"),
+        opened("127.0.0.1:1", "t", default_api_timeout_ms="500"),
+    ):
+        pass
+
+
+def test_a_user_who_may_not_write() -> None:
+    rules = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    with EmbeddedKafka(properties={**rules, "allow.everyone.if.no.acl.found": "true"}) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create()
+        place = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL)
+        deny = AclBinding(*place, "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY)
+        see = AclBinding(*place, "User:ANONYMOUS", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+        for rule, where in ((deny, f"topic '{topic}'"), (see, rf"{topic}\[0\]")):
+            grant(topics.admin, [rule])
+            with pytest.raises(AuthorizationError, match=rf"Table 't': {where}: .*Grant .* WRITE on the topic"):
+                write(kafka.bootstrap_servers, topic)
+
+
+def test_nothing_counts_as_written_before_it_is_acknowledged() -> None:
+    with EmbeddedKafka() as kafka:
+        topic = Topics(kafka.bootstrap_servers).create()
+        with opened(kafka.bootstrap_servers, topic, delivery_timeout_ms="3000") as producer:
+            producer.produce(numbers(0, 1))
+            producer.flush()
+            kafka.nodes[0].pause()  # the connection stays open, and no answer comes
+            producer.produce(numbers(1, 3))
+            began = time.monotonic()
+            with pytest.raises(DeliveryError, match=rf"'{topic}': .*[Tt]imed out.* so far: 2\. .* do not count"):
+                producer.flush()
+            assert time.monotonic() - began < 20
+
+
+def test_a_broker_that_is_killed_while_it_is_written_to(tmp_path: Path) -> None:
+    with EmbeddedKafka(data=tmp_path) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create(2)
+        again = Thread(target=kafka.nodes[0].restart)
+        with opened(kafka.bootstrap_servers, topic, batch_size="3000") as producer:
+            for start in range(0, 20_000, 1_000):
+                producer.produce(numbers(start, start + 1_000))
+                if start == 5_000:
+                    kafka.nodes[0].kill()
+                    again.start()
+            producer.flush()
+            assert producer.errors > 0
+        again.join()
+        assert once_and_in_order(seen(topics, topic, 20_000, 2), 20_000)
+
+
+def test_a_broker_that_is_killed_before_its_answers_are_read(tmp_path: Path) -> None:
+    """After its start it knows the producer's last batch alone."""
+    with EmbeddedKafka(data=tmp_path) as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create()
+        with opened(kafka.bootstrap_servers, topic, batch_size="3000") as producer:
+            producer.produce(numbers(0, 1))
+            producer.flush()
+            producer.produce(numbers(1, 1_000))  # some batches, less than are under way at most
+            assert 2 < producer._session.pending <= 5
+            await_end(topics, topic, 1_000 - int(producer._batches.places[0, 2]))
+            kafka.nodes[0].kill()
+            kafka.nodes[0].restart()
+            producer.produce(numbers(1_000, 2_000))
+            producer.flush()
+            assert producer.errors > 0
+        assert seen(topics, topic, 2_000) == {0: list(range(2_000))}
+
+
+def await_end(topics: Topics, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "end"})
+    until(lambda: consumer.get_watermark_offsets(TopicPartition(topic, 0), 30)[1] == offset, "all rows in the topic")
+    consumer.close()
+
+
+@pytest.mark.timeout(300)
+def test_leaders_of_a_cluster_are_killed_while_they_are_written_to() -> None:
+    with EmbeddedKafka(3) as kafka:
+        topics, topic = Topics(kafka.bootstrap_servers), "replicated"
+        topics.admin.create_topics([NewTopic(topic, 3, 3)])[topic].result(60)
+        with opened(kafka.bootstrap_servers, topic, batch_size="3000") as producer:
+            for start in range(0, 30_000, 1_000):
+                rows = numbers(start, start + 1_000)
+                producer.produce(rows, pa.array([b"%d" % (i % 7) for i in range(1_000)], pa.binary()))
+                if start in (5_000, 15_000):
+                    dead = leader(kafka, topic)
+                    dead.kill()
+                if start in (10_000, 20_000):
+                    dead.restart()
+            producer.flush()
+            assert producer.errors > 0
+        found = seen(topics, topic, 30_000, 3)
+        assert sorted(n for own in found.values() for n in own) == list(range(30_000))
+        assert all(own == sorted(own) for own in found.values())
+
+
+def test_answers_that_are_lost_double_nothing() -> None:
+    with behind_a_network(1) as (kafka, far, network):
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create(2)
+        with opened(far, topic, batch_size="3000", request_timeout_ms="2000") as producer:
+            for start in range(0, 40_000, 1_000):
+                producer.produce(numbers(start, start + 1_000))
+                if start % 8_000 == 0:
+                    network.hold()  # what was sent arrives, and no answer comes back
+                    producer.produce(numbers(start + 100_000, start + 100_000))
+                    network.cut()
+                    network.mend()
+            producer.flush()
+            assert producer.errors > 0
+        assert once_and_in_order(seen(topics, topic, 40_000, 2), 40_000)
+
+
+def test_partitions_that_are_added_are_the_next_producers() -> None:
+    with EmbeddedKafka() as kafka:
+        topics = Topics(kafka.bootstrap_servers)
+        topic = topics.create(1)
+        keys = [b"%d" % i for i in range(1_000)]
+        with session(kafka.bootstrap_servers) as one:
+            for count in (1, 3):
+                producer = DirectProducer(one, topic, "t")
+                topics.admin.create_partitions([NewPartitions(topic, 3)])[topic].exception(30)
+                producer.produce(numbers(0, 1_000), pa.array(keys, pa.binary()))
+                kafka.nodes[0].kill()
+                kafka.nodes[0].restart()
+                producer.flush()  # which asks for the leaders again
+                assert (producer.errors > 0, producer.partitions(topic)) == (True, count)
+                producer.produce(numbers(1_000, 2_000), pa.array(keys, pa.binary()))
+                producer.flush()
+        found = seen(topics, topic, 4_000, 3)
+        assert len(found[0]) > 2_000
+        assert min(map(len, found.values())) > 300
+
+
+def test_a_topic_that_is_made_anew(topics: Topics) -> None:
+    topic = topics.create(2)
+    with session(topics.bootstrap) as one:
+        for count in (2, 1):
+            producer = DirectProducer(one, topic, "t")
+            producer.produce(numbers(0, 3), partitions=np.zeros(3, np.int32))
+            producer.flush()
+            assert seen(topics, topic, 3, count)[0] == [0, 1, 2]
+            topics.create_named(topic, 1)
+
+
+def test_a_transaction_is_left_open_and_a_later_producer_ends_it(topics: Topics) -> None:
+    topic = topics.create(2)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000")
+    with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
+        producer.produce(numbers(0, 3))
+        producer.flush()
+        assert len(topics.take(topic, 3, 2, **{"isolation.level": "read_uncommitted"})) == 3
+        with open_direct_transaction(mine, f"{topic}-id", topic) as later:  # aborts what is open
+            later.produce(numbers(3, 4))
+            later.flush()
+        producer.produce(numbers(3, 4))
+        with pytest.raises(WriterFencedError, match="Another producer with the same transactional id"):
+            producer.flush()
+    assert seen(topics, topic, 0, 2) == {0: [], 1: []}
+
+
+def test_a_transaction_of_many_batches_and_partitions_asks_its_coordinator_aside(topics: Topics) -> None:
+    topic = topics.create(5)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="2000")
+    for turn in range(2):
+        with open_direct_transaction(mine, f"{topic}-{turn}", topic) as producer:
+            producer.produce(numbers(0, 20_000))
+            producer.flush()
+            if turn:  # the first one may have come before the topic's leaders
+                assert producer.errors == 0
+
+
+@pytest.mark.parametrize("key", [INIT, ADD_PARTITIONS])
+def test_an_answer_of_the_coordinator_is_lost(topics: Topics, monkeypatch: pytest.MonkeyPatch, key: int) -> None:
+    """It is waited for after rows were made, and is asked for again."""
+    topic, receive, lost = topics.create(3), Connection.receive, list[int]()
+
+    def losing(connection: Connection, request: Request, number: int, seconds: float | None = None) -> Reader:
+        answer = receive(connection, request, number, seconds)
+        if request.key == key and not lost:
+            lost.append(key)
+            raise ConnectionError("lost")
+        return answer
+
+    monkeypatch.setattr(Connection, "receive", losing)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="20000")
+    with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
+        for start in range(0, 20_000, 2_000):
+            producer.produce(numbers(start, start + 2_000))
+        producer.flush()
+    assert lost
+    commit(mine, f"{topic}-id")
+    assert once_and_in_order(seen(topics, topic, 20_000, 3), 20_000)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_first_batch_of_a_partition_is_refused(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    """A leader that does not know the producer yet would take the second one in its place."""
+    topic, send, refused = topics.create(), Connection.send, list[int]()
+
+    def elsewhere(connection: Connection, request: Request, parts: Sequence[bytes] = ()) -> int:
+        if request.key == PRODUCE and not refused:
+            refused.append(1)
+            body = request.body.replace(topic.encode(), b"?" * len(topic))  # a topic that there is not
+            request = request._replace(body=body)
+        return send(connection, request, parts)
+
+    monkeypatch.setattr(Connection, "send", elsewhere)
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="2000")
+    with ExitStack() as stack:
+        if inside:
+            producer = stack.enter_context(open_direct_transaction(mine, f"{topic}-id", topic))
+        else:
+            producer = DirectProducer(open_session(mine, stack), topic, "t")
+        producer.produce(numbers(0, 3_000))
+        producer.flush()
+        assert (refused, producer.errors) == ([1], 1)
+    if inside:
+        commit(mine, f"{topic}-id")
+    assert seen(topics, topic, 3_000) == {0: list(range(3_000))}
+
+
+def commit(mine: dict[str, str], transaction: str) -> None:
+    with closing(Transactions(mine)) as transactions:
+        described = transactions.describe([transaction])[transaction]
+        assert described is not None
+        ending = Ending(transaction, described.producer, described.epoch)
+        assert transactions.commit([ending]) == {ending.id: 0}
+
+
+def test_records_of_ten_megabytes(topics: Topics) -> None:
+    topic = topics.create(max_message_bytes="11000000")
+    with opened(topics.bootstrap, topic, max_request_size="10000000") as producer:
+        for i in range(5):
+            producer.produce(pa.array([b"%d" % i + b" " * 9_900_000, b"%d" % (100 + i)], pa.binary()))
+        producer.flush()
+    assert seen(topics, topic, 10) == {0: [0, 100, 1, 101, 2, 102, 3, 103, 4, 104]}
+
+
+@pytest.mark.parametrize("written", [0, 3])
+def test_a_transaction_that_fails_is_aborted(topics: Topics, written: int) -> None:
+    topic = topics.create()
+    mine = config(topics.bootstrap, transaction_timeout_ms="60000")
+    with pytest.raises(RecordTooLargeError):
+        fail(mine, topic, written)
+    topics.put(topic, b"9")
+    assert seen(topics, topic, 1) == {0: [9]}  # which a reader of committed records sees only behind no open one
+
+
+def fail(mine: dict[str, str], topic: str, written: int) -> None:
+    with open_direct_transaction(mine, f"{topic}-id", topic) as producer:
+        producer.produce(numbers(0, written))
+        if written:
+            producer.flush()
+        producer.produce(numbers(0, 3))
+        producer.produce(pa.array([b"b" * 2_000_000], pa.binary()))

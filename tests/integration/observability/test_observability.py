@@ -1,0 +1,161 @@
+"""Metrics of a running query: by a listener, as Prometheus text, by SHOW JOBS."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from kafka_sql.observability import observe
+from kafka_sql.observability.metrics import metrics
+from kafka_sql.observability.prometheus import serve
+from kafka_sql.source.reader.bad_record_counters import Unreadable
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def scraped(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    return {m[1]: float(m[2]) for m in re.finditer(r"^(kafka_sql_.*) (\S+)$", text, re.MULTILINE)}
+
+
+class Ended(StreamingQueryListener):
+    """Tells the end of a query."""
+
+    def __init__(self) -> None:
+        self.event = Event()
+
+    def onQueryStarted(self, event: Any) -> None: ...
+
+    def onQueryProgress(self, event: Any) -> None: ...
+
+    def onQueryIdle(self, event: Any) -> None: ...
+
+    def onQueryTerminated(self, event: Any) -> None:
+        self.event.set()
+
+
+def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(2), topics.create()
+    topics.put(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
+    topics.put(source, b'{"a": 7}', partition=1)
+    options = {
+        "properties.group.id": f"g-{source}",
+        "scan.max-offsets-per-trigger": "5",
+        "error-handling.mode": "ignore",
+    }
+    sql(
+        f"""CREATE TABLE src (a INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+        WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {topics.with_options(source, **options)}"""
+    )
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("SET 'pipeline.name' = 'observed'")
+    sql("SET 'metrics.reporter.prom.port' = '0'")
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100")  # the last commit is told while idle
+    (row,) = sql("INSERT INTO tgt SELECT a FROM STREAM src").collect()
+    query = spark.streams.get(row[0])
+    query.processAllAvailable()
+    observer = observe(spark)
+    # the listener is told a little later, and of the last commit when Kafka has confirmed it
+    while not (job := observer.jobs()[query.id]).sources or job.sources[0].committed != job.sources[0].latest:
+        query.awaitTermination(0.1)
+    (table,) = job.sources
+    assert (table.table, table.pending_records) == ("default.src", 0)
+    assert table.current == {(source, 0): 8, (source, 1): 1}
+    assert table.committed == table.current
+    assert (job.num_records_in, job.records_without_row, table.commits_failed) == (8, 1, 0)
+    assert job.unreadable == Unreadable(skipped=1, dead=0)
+    assert table.commits_succeeded >= 1
+    assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
+    assert job.num_bytes_in
+    spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
+    assert job.event_time_lag is not None
+    assert 0 < job.event_time_lag < 600_000
+    port = serve(observer, 0)
+    labels = f'job_id="{query.id}",job_name="observed"'
+    place = f'{labels},partition="0",table="default.src",topic="{source}"'
+    found = scraped(port)
+    assert found[f"kafka_sql_committedOffset{{{place}}}"] == 8
+    assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
+    assert found[f"kafka_sql_numRecordsWithoutRow{{{labels}}}"] == 1
+    assert found[f"kafka_sql_numRecordsInErrors{{{labels}}}"] == found[f"kafka_sql_numRecordsSkipped{{{labels}}}"] == 1
+    assert found[f"kafka_sql_numDeadLetters{{{labels}}}"] == 0
+    assert found[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
+    assert found[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
+    assert found[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
+    assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
+    assert found[f"kafka_sql_currentOffset{{{place}}}"] == 8
+    assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
+    assert found[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
+    assert found[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')
+    assert found[f"kafka_sql_numRecordsOutErrors{{{labels}}}"] == 0
+    assert found[f"kafka_sql_openTransactions{{{labels}}}"] == 0
+    assert found[f"kafka_sql_currentSendTime{{{labels}}}"] >= 0
+    assert {re.sub(r"\{.*", "", name) for name in found} >= {
+        f"kafka_sql_{name}" for name in ("commitsSucceeded", "commitsFailed", "sourceIdleTime", "watermarkLag")
+    }
+    (shown,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
+    assert (shown["pending records"], shown["commits failed"]) == (0, 0)
+    assert shown["commits succeeded"] == table.commits_succeeded
+    assert shown["bytes per second"] > 0
+    assert shown["event time lag ms"] == job.event_time_lag
+    assert 0 <= shown["idle ms"] < 600_000
+    ended = Ended()
+    spark.streams.addListener(ended)
+    query.stop()
+    assert ended.event.wait(60)  # told after the other one, and both later than the query
+    spark.streams.removeListener(ended)
+    assert not [name for name in scraped(port) if query.id in name]
+
+
+def test_dead_letters_are_counted_once_for_each_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, dead = topics.create(2), topics.create()
+    for partition in range(2):
+        topics.put(source, b"no JSON", b'{"a": 1}', b"[", partition=partition)
+    options = {"error-handling.mode": "log", "error-handling.log.target": dead}
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
+    observer = observe(spark)
+
+    def told(rows: int) -> Unreadable | None:
+        """What the query has told since its start when it has read so many rows."""
+        writer = spark.readStream.table("src").writeStream.format("noop")
+        query = writer.option("checkpointLocation", str(tmp_path)).start()
+        while (job := observer.jobs().get(query.id)) is None or job.num_records_in < rows:
+            assert not query.awaitTermination(0.05)
+        query.stop()
+        return job.unreadable
+
+    assert told(2) == Unreadable(skipped=0, dead=4)
+    topics.put(source, b"]", b'{"a": 2}', partition=1)
+    assert told(1) == Unreadable(skipped=0, dead=1)
+
+
+def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    topic, hour = topics.create(2), 3_600_000
+    now = time.time_ns() // 1_000_000
+    topics.put(topic, b'{"a": 1}', timestamp=now - 5 * hour)
+    topics.put(topic, b'{"a": 2}', b'{"a": 3}', partition=1, timestamp=now - 3 * hour)
+    found: dict[str, list[int | None]] = {}
+    for name, options in (("all", {}), ("some", {"scan.max-offsets-per-trigger": "1"})):
+        sql(f"CREATE TEMPORARY TABLE {name} (a INT) {topics.with_options(topic, **options)}")
+        frame = spark.readStream.table(name)
+        query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
+        query.processAllAvailable()
+        read = [json.loads(report.json) for report in query.recentProgress if report.numInputRows]
+        found[name] = [metrics([report]).event_time_lag for report in read]
+        query.stop()
+    ((lag,), lags) = found["all"], found["some"]
+    assert lag is not None
+    assert 3 * hour <= lag < 4 * hour  # the newest record's
+    assert sorted(lag is None for lag in lags) == [False, False, True]  # of partition 1 not all was read at first
+    assert all(3 * hour <= lag < 6 * hour for lag in lags if lag is not None)

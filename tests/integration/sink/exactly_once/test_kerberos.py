@@ -1,0 +1,59 @@
+"""The protocol's client with Kerberos: a KDC, a broker and a keytab. Needs MIT's programs and the package gssapi."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from tests.kdc import REALM, Kerberized, missing
+
+pytest.importorskip("gssapi")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}"),
+]
+
+
+@pytest.fixture(scope="module")
+def config(kerberos: Kerberized) -> dict[str, str]:
+    """A client's configuration."""
+    return {
+        **to_librdkafka({"bootstrap.servers": f"localhost:{kerberos.ports['kafka']}"}),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.kerberos.principal": f"bob@{REALM}",
+        "sasl.kerberos.keytab": str(kerberos.kdc.keytab("bob")),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _without_tickets(kerberos: Kerberized) -> None:
+    kerberos.log_out()
+
+
+def test_a_keytab(config: dict[str, str]) -> None:
+    transactions = Transactions(config)
+    assert transactions.ongoing("nothing") == []
+    transactions.close()
+
+
+def test_a_service_that_nobody_knows(config: dict[str, str]) -> None:
+    transactions = Transactions({**config, "sasl.kerberos.service.name": "stranger"})
+    with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'stranger@localhost'.*klist"):
+        transactions.ongoing("nothing")
+
+
+def test_no_ticket_and_no_keytab(config: dict[str, str]) -> None:
+    without = {k: v for k, v in config.items() if k != "sasl.kerberos.keytab"}
+    with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'kafka@localhost'.*Check"):
+        Transactions(without).ongoing("nothing")
+
+
+def test_a_keytab_that_is_not_there(config: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(BrokerError, match=r"Kerberos: no security context"):
+        Transactions({**config, "sasl.kerberos.keytab": str(tmp_path / "none")}).ongoing("nothing")

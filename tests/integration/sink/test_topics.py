@@ -1,0 +1,111 @@
+"""'sink.topic.create': topics made as a table says, and those that exist compared with it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import BrokerUnreachableError, InvalidOptionError, TopicMismatchError, TopicNotFoundError
+from kafka_sql.sink.topics import check_topics_exist
+from kafka_sql.table.declaration import Column, Table
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+def table(bootstrap: str, topic: str, **more: str) -> Definition:
+    options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": bootstrap, "format": "json"}
+    return define(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+
+
+def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
+    options = {
+        "connector": "upsert-kafka",
+        "topic": topic,
+        "properties.bootstrap.servers": bootstrap,
+        "key.format": "json",
+        "value.format": "json",
+    }
+    return define(Table(("t",), (Column("a", "INT", "INT", nullable=False),), {**options, **more}, primary_key=("a",)))
+
+
+def fresh() -> str:
+    return f"made-{uuid.uuid4().hex[:8]}"
+
+
+def config(topics: Topics, topic: str, key: str) -> str:
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    value: str = topics.admin.describe_configs([resource])[resource].result(30)[key].value
+    return value
+
+
+CREATE = {"sink.topic.create": "true"}
+
+
+def test_nothing_is_made_unless_the_table_says_so(topics: Topics) -> None:
+    name = fresh()
+    with pytest.raises(TopicNotFoundError):
+        check_topics_exist(table(topics.bootstrap, name))
+    assert name not in topics.admin.list_topics(timeout=30).topics
+
+
+def test_topics_are_made_as_the_table_says(topics: Topics) -> None:
+    one, two = fresh(), fresh()
+    more = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
+    more["sink.topic.config.retention.ms"] = "123000"
+    check_topics_exist(table(topics.bootstrap, f"{one};{two}", **CREATE, **more))
+    found = topics.admin.list_topics(timeout=30).topics
+    for name in (one, two):
+        assert len(found[name].partitions) == 3
+        assert config(topics, name, "retention.ms") == "123000"
+        assert config(topics, name, "cleanup.policy") == "delete"
+
+
+def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
+    one, two = fresh(), fresh()
+    check_topics_exist(upsert(topics.bootstrap, one, **CREATE))
+    assert config(topics, one, "cleanup.policy") == "compact"
+    own = {"sink.topic.config.cleanup.policy": "compact,delete"}
+    check_topics_exist(upsert(topics.bootstrap, two, **CREATE, **own))
+    assert config(topics, two, "cleanup.policy") == "compact,delete"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"sink.topic.partitions": "3"}, "has partitions 2, but option 'sink.topic.partitions' = '3'"),
+        ({"sink.topic.replication-factor": "2"}, "has replication-factor 1, but option"),
+        (
+            {"sink.topic.config.cleanup.policy": "compact"},
+            "has cleanup.policy 'delete', but option 'sink.topic.config.cleanup.policy' = 'compact'",
+        ),
+    ],
+)
+def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], words: str) -> None:
+    topic = topics.create(2)
+    check_topics_exist(table(topics.bootstrap, topic, **CREATE, **{"sink.topic.partitions": "2"}))
+    with pytest.raises(TopicMismatchError) as e:
+        check_topics_exist(table(topics.bootstrap, topic, **CREATE, **more))
+    assert f"Table 't': topic '{topic}' exists and {words}" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "option"),
+    [
+        ({"sink.topic.replication-factor": "3"}, "sink.topic.replication-factor"),
+        ({"sink.topic.config.retention.ms": "soon"}, r"sink.topic.config.\*"),
+        ({"sink.topic.config.retention": "1"}, r"sink.topic.config.\*"),
+    ],
+)
+def test_what_the_cluster_does_not_take(topics: Topics, more: dict[str, str], option: str) -> None:
+    with pytest.raises(InvalidOptionError, match=rf"cannot be created .* Look at option '{option}'"):
+        check_topics_exist(table(topics.bootstrap, fresh(), **CREATE, **more))
+
+
+def test_no_broker() -> None:
+    wait = {"properties.default.api.timeout.ms": "500"}
+    with pytest.raises(BrokerUnreachableError, match=r"No broker of '127\.0\.0\.1:1'"):
+        check_topics_exist(table("127.0.0.1:1", "t", **CREATE, **wait))

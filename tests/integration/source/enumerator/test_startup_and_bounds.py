@@ -1,0 +1,300 @@
+"""Where a read starts and ends, on a real broker and without Spark: exact offsets."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.definition import define
+from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
+from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
+from kafka_sql.source.enumerator.plan import snapshot
+from kafka_sql.source.reader.split_reader import read_content
+from kafka_sql.table.declaration import Column, Table
+from tests.batch_read import commit, declared, offsets, planned
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+NOON = 1_700_000_000_000
+
+
+@pytest.fixture
+def ten(topics: Topics) -> str:
+    """Ten records in partition 0, one a second from NOON, and none in partition 1."""
+    topic = topics.create(2)
+    for i in range(10):
+        topics.put(topic, b"%d" % i, timestamp=NOON + i * 1000)
+    return topic
+
+
+@pytest.fixture
+def group() -> str:
+    return f"group-{uuid.uuid4()}"
+
+
+def start(topics: Topics, topic: str, mode: str, **options: str) -> int:
+    """Where a batch starts in partition 0; partition 1 starts at its only offset."""
+    ranges = planned(declared(topics, topic, scan_startup_mode=mode, **options))
+    assert ranges[f"{topic}[1]"] == (0, 0)
+    assert ranges[f"{topic}[0]"][1] == 10
+    return ranges[f"{topic}[0]"][0]
+
+
+def test_earliest_and_latest(topics: Topics, ten: str) -> None:
+    assert start(topics, ten, "earliest-offset") == 0
+    assert start(topics, ten, "latest-offset") == 10
+    assert offsets(declared(topics, ten)) == list(range(10))
+    assert offsets(declared(topics, ten, scan_startup_mode="latest-offset")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (str(NOON), 0),
+        (str(NOON + 1), 1),
+        (str(NOON + 5000), 5),
+        ("2023-11-14T22:13:25Z", 5),
+        ("2023-11-14 23:13:25.001+01:00", 6),
+        ("2023-11-14T22:13", 0),
+        ("2023-11-15", 10),
+        ("-1 hour", 10),
+        ("-9000 d", 0),
+        ("-1", 0),
+        (str(NOON + 9001), 10),
+    ],
+)
+def test_times(topics: Topics, ten: str, text: str, expected: int) -> None:
+    assert start(topics, ten, "timestamp", scan_startup_timestamp__millis=text) == expected
+
+
+def test_a_relative_time_is_one_before_the_query(topics: Topics) -> None:
+    topic, now = topics.create(), int(time.time() * 1000)
+    for hours in (3, 2, 1, 0):
+        topics.put(topic, b"", timestamp=now - hours * 3_600_000)
+    definition = declared(topics, topic, scan_startup_mode="timestamp", scan_startup_timestamp__millis="-90 min")
+    assert offsets(definition) == [2, 3]
+
+
+def test_specific_offsets_in_flinks_spelling(topics: Topics, ten: str) -> None:
+    specific = {"scan_startup_specific__offsets": "partition:0,offset:7;partition:1,offset:0"}
+    assert start(topics, ten, "specific-offsets", **specific) == 7
+
+
+def test_specific_offsets_of_several_topics(topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    topics.put(one, b"a", b"b", b"c")
+    topics.put(two, b"d", b"e", b"f")
+    definition = declared(
+        topics,
+        f"{one};{two}",
+        scan_startup_mode="specific-offsets",
+        scan_startup_specific__offsets=f"topic:{one},partition:0,offset:1;topic:{two},partition:0,offset:2",
+    )
+    assert planned(definition) == {f"{one}[0]": (1, 3), f"{two}[0]": (2, 3)}
+
+
+def test_a_partition_that_is_not_named_starts_at_the_groups_offset_then_by_the_reset_strategy(
+    topics: Topics, group: str
+) -> None:
+    topic = topics.create(3)
+    for partition in range(3):
+        topics.put(topic, b"a", b"b", b"c", partition=partition)
+    commit(topics, group, {(topic, 1): 2})
+    options = {
+        "scan_startup_mode": "specific-offsets",
+        "scan_startup_specific__offsets": "partition:0,offset:1",
+        "properties_group_id": group,
+    }
+    assert planned(declared(topics, topic, **options)) == {
+        f"{topic}[0]": (1, 3),
+        f"{topic}[1]": (2, 3),
+        f"{topic}[2]": (0, 3),
+    }
+    latest = declared(topics, topic, **options, properties_auto_offset_reset="latest")
+    assert planned(latest)[f"{topic}[2]"] == (3, 3)
+    with pytest.raises(OffsetError, match=rf"has committed no offset for {topic}\[2\]"):
+        planned(declared(topics, topic, **options, properties_auto_offset_reset="none"))
+
+
+def test_offsets_that_stand_for_positions(topics: Topics, ten: str, group: str) -> None:
+    commit(topics, group, {(ten, 0): 4})
+    for offset, expected in ((-2, 0), (-1, 10), (-3, 4)):
+        specific = {"scan_startup_specific__offsets": f"partition:0,offset:{offset}", "properties_group_id": group}
+        assert start(topics, ten, "specific-offsets", **specific) == expected
+
+
+def test_group_offsets(topics: Topics, ten: str, group: str) -> None:
+    commit(topics, group, {(ten, 0): 6})
+    options = {"properties_group_id": group, "properties_auto_offset_reset": "earliest"}
+    assert start(topics, ten, "group-offsets", **options) == 6
+    assert start(topics, ten, "group-offsets", **{**options, "properties_auto_offset_reset": "latest"}) == 6
+    definition = declared(topics, ten, scan_startup_mode="group-offsets", properties_group_id=group)
+    with pytest.raises(OffsetError) as e:
+        planned(definition)
+    assert f"group '{group}' has committed no offset for {ten}[1]" in str(e.value)
+    for option in ("'properties.auto.offset.reset'", "'scan.startup.mode'", "'properties.group.id'"):
+        assert option in str(e.value)
+
+
+def test_the_reset_strategy_is_for_groups_that_have_committed_nothing(topics: Topics, ten: str, group: str) -> None:
+    for strategy, expected in (("earliest", 0), ("latest", 10)):
+        options = {"properties_group_id": group, "properties_auto_offset_reset": strategy}
+        assert start(topics, ten, "group-offsets", **options) == expected
+
+
+def test_a_group_is_needed_for_its_offsets(topics: Topics, ten: str) -> None:
+    with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
+        planned(declared(topics, ten, scan_startup_mode="group-offsets"))
+    with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
+        planned(declared(topics, ten, scan_bounded_mode="group-offsets"))
+
+
+def third_from_the_end(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+    """An initializer as users write it."""
+    first = client.beginning_offsets(partitions)
+    return {p: max(first[p], end - 3) for p, end in client.end_offsets(partitions).items()}
+
+
+def by_group_and_time(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+    """The later of the group's offset and a time's; -2 stands for the earliest."""
+    committed = client.committed_offsets(partitions)
+    timed = client.offsets_for_times(dict.fromkeys(partitions, NOON + 3000))
+    return {p: max(committed.get(p, -2), timed.get(p, -2)) for p in partitions}
+
+
+def nothing(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+    return {}
+
+
+def test_an_initializer_of_the_users_own(topics: Topics, ten: str, group: str) -> None:
+    def begins(name: str) -> tuple[int, int]:
+        definition = declared(
+            topics,
+            ten,
+            scan_startup_offsets__initializer=f"tests.integration.source.enumerator.test_startup_and_bounds:{name}",
+            properties_group_id=group,
+        )
+        return planned(definition)[f"{ten}[0]"]
+
+    assert begins("third_from_the_end") == (7, 10)
+    assert begins("by_group_and_time") == (3, 10)
+    commit(topics, group, {(ten, 0): 5})
+    assert begins("by_group_and_time") == (5, 10)
+    with pytest.raises(OffsetError, match=rf"gives None as the offset of {ten}\[0\]"):
+        begins("nothing")
+    with pytest.raises(InvalidOptionError, match="has no callable 'nobody'"):
+        begins("nobody")
+    with pytest.raises(InvalidOptionError, match="module 'no_such_module' cannot be imported on the driver"):
+        planned(declared(topics, ten, scan_startup_offsets__initializer="no_such_module:x"))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"scan_bounded_mode": "latest-offset"}, (0, 10)),
+        ({"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": str(NOON + 4000)}, (0, 4)),
+        ({"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "2023-11-14T22:13:24.500Z"}, (0, 5)),
+        ({"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "-1 min"}, (0, 10)),
+        ({"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}, (0, 3)),
+        ({"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:1,offset:0"}, (0, 0)),
+        ({"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:-1"}, (0, 10)),
+    ],
+)
+def test_bounds(topics: Topics, ten: str, options: dict[str, str], expected: tuple[int, int]) -> None:
+    definition = declared(topics, ten, **options)
+    assert planned(definition) == {f"{ten}[0]": expected, f"{ten}[1]": (0, 0)}
+    assert offsets(definition) == list(range(*expected))
+
+
+def test_bounded_by_a_groups_offsets(topics: Topics, ten: str, group: str) -> None:
+    commit(topics, group, {(ten, 0): 6})
+    definition = declared(topics, ten, scan_bounded_mode="group-offsets", properties_group_id=group)
+    with pytest.raises(OffsetError, match=rf"{ten}\[1\] should stop at committed offset. But there is no committed"):
+        planned(definition)
+    commit(topics, group, {(ten, 1): 0})
+    assert offsets(definition) == list(range(6))
+
+
+def test_an_empty_range_and_a_start_behind_the_end_read_nothing(topics: Topics, ten: str) -> None:
+    for begin, end in ((4, 4), (8, 3), (200, 10), (200, 100)):
+        definition = declared(
+            topics,
+            ten,
+            scan_startup_mode="specific-offsets",
+            scan_startup_specific__offsets=f"partition:0,offset:{begin}",
+            scan_bounded_mode="specific-offsets",
+            scan_bounded_specific__offsets=f"partition:0,offset:{end}",
+        )
+        assert offsets(definition) == []
+
+
+def test_topics_by_list_pattern_and_partitions(topics: Topics) -> None:
+    name = f"p{uuid.uuid4().hex}"
+    for suffix, partitions in (("eu", 2), ("us", 1), ("us-old", 1)):
+        topics.create_named(f"{name}.{suffix}", partitions)
+
+    def found(topic: str | None, **options: str) -> list[str]:
+        return [place.removeprefix(f"{name}.") for place in planned(declared(topics, topic, **options))]
+
+    assert found(f"{name}.us;{name}.eu") == ["eu[0]", "eu[1]", "us[0]"]
+    assert found(None, topic__pattern=rf"{name}\.(eu|us)") == ["eu[0]", "eu[1]", "us[0]"]
+    assert found(None, topic__pattern=rf"{name}\.us.*") == ["us[0]", "us-old[0]"]
+    assert found(None, topic__pattern=name) == []  # not the whole name
+    assert found(None, scan_partitions=f"{name}.eu:1;{name}.us:0") == ["eu[1]", "us[0]"]
+    assert found(f"{name}.eu", scan_partitions=f"{name}.eu:1") == ["eu[1]"]
+
+
+def test_a_pattern_does_not_mean_kafkas_own_topics(topics: Topics, ten: str, group: str) -> None:
+    commit(topics, group, {(ten, 0): 1})
+    assert "__consumer_offsets" in topics.admin.list_topics(timeout=30).topics
+    own = "__consumer_offsets|__transaction_state|no-such"
+    assert planned(declared(topics, None, topic__pattern=own)) == {}
+
+
+def test_a_pattern_that_matches_nothing_is_said(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        assert planned(declared(topics, None, topic__pattern="no-such-.*")) == {}
+    assert "no topic matches the pattern 'no-such-.*'" in caplog.text
+
+
+def test_what_does_not_exist_is_an_error_or_left_out(topics: Topics, ten: str) -> None:
+    with pytest.raises(TopicNotFoundError, match=f"'{ten}-x' does not exist on .* Did you mean '{ten}'"):
+        planned(declared(topics, f"{ten};{ten}-x"))
+    with pytest.raises(TopicNotFoundError, match=rf"names {ten}\[7\], which does not exist"):
+        planned(declared(topics, None, scan_partitions=f"{ten}:0,7"))
+    ignoring = {"scan_missing__topics": "ignore"}
+    assert list(planned(declared(topics, f"{ten};{ten}-x", **ignoring))) == [f"{ten}[0]", f"{ten}[1]"]
+    assert list(planned(declared(topics, None, scan_partitions=f"{ten}:0,7", **ignoring))) == [f"{ten}[0]"]
+
+
+def test_the_current_rows_of_an_upsert_table_are_those_at_the_bound(topics: Topics) -> None:
+    topic = topics.create()
+    for key, value in ((b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (b"a", b"4")):
+        topics.put(topic, value, key=key)
+    table = Table(
+        ("t",),
+        (Column("k", "STRING", "STRING", nullable=False), Column("v", "STRING", "STRING")),
+        {
+            "connector": "upsert-kafka",
+            "topic": topic,
+            "properties.bootstrap.servers": topics.bootstrap,
+            "key.format": "raw",
+            "value.format": "raw",
+            "value.fields-include": "EXCEPT_KEY",
+            "scan.bounded.mode": "specific-offsets",
+        },
+        primary_key=("k",),
+    )
+    schema = pa.schema([("k", pa.string()), ("v", pa.string())])
+    for end, rows in ((2, {"a": "1", "b": "2"}), (3, {"a": "3", "b": "2"}), (4, {"a": "3"}), (5, {"a": "4"})):
+        options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
+        definition = define(replace(table, options=options))
+        (split,) = snapshot(definition)
+        found = [row for batch in read_content(definition, schema, split) for row in batch.to_pylist()]
+        assert {row["k"]: row["v"] for row in found} == rows
+        assert len(found) == len(rows)

@@ -1,0 +1,83 @@
+"""Records that cannot be read, written into a topic of their own."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Message, Producer
+
+from kafka_sql.definition import define
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.split import Split
+from kafka_sql.source.reader.split_reader import read_split
+from kafka_sql.table.declaration import Column, Table
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+COLUMNS = (Column("n", "BIGINT", "BIGINT"), Column("k", "STRING", "STRING"))
+SCHEMA = pa.schema([("n", pa.int64()), ("k", pa.string())])
+
+
+def table(topics: Topics, topic: str, target: str) -> Table:
+    options = {
+        "connector": "kafka",
+        "topic": topic,
+        "properties.bootstrap.servers": topics.bootstrap,
+        "key.format": "json",
+        "key.fields": "k",
+        "value.format": "json",
+        "value.fields-include": "EXCEPT_KEY",
+        "error-handling.mode": "log",
+        "error-handling.log.target": target,
+    }
+    return Table(("db", "t"), COLUMNS, options)
+
+
+def headers(message: Message) -> list[tuple[str, bytes | None]]:
+    return [(k, v if isinstance(v, bytes) or v is None else v.encode()) for k, v in message.headers() or ()]
+
+
+def test_a_dead_letter_is_the_record_and_why(topics: Topics) -> None:
+    topic, dead = topics.create(), topics.create()
+    producer = Producer({"bootstrap.servers": topics.bootstrap})
+    good, own = b'{"k": "a"}', [("trace", b"\x00\xff"), ("trace", None)]
+    producer.produce(topic, b'{"n": 1}', good)
+    producer.produce(topic, b'{"n": "x"}\n', good, headers=own, timestamp=1_700_000_000_123)
+    producer.produce(topic, b'{"n": 2}', b"[", timestamp=1_700_000_000_456)
+    producer.produce(topic, b'{"n": 3}', good)
+    producer.produce(topic, b"{", None)
+    producer.flush()
+
+    definition = define(table(topics, topic, dead))
+    rows = [row for b in read_split(definition, SCHEMA, Split(topic, 0, 0, 5)) for row in b.to_pylist()]
+    assert rows == [{"n": 1, "k": "a"}, {"n": 3, "k": "a"}]
+
+    value, key, neither = topics.take(dead, 3)
+    assert (value.key(), value.value(), value.timestamp()[1]) == (good, b'{"n": "x"}\n', 1_700_000_000_123)
+    assert headers(value)[:2] == own
+    said = dict(headers(value)[2:])
+    message = said.pop("__kafka_sql.errors.exception.message")
+    assert message is not None
+    assert message.startswith(f"[DECODE] {topic}[0]@1, field 'n': found ".encode())
+    assert said == {
+        "__kafka_sql.errors.topic": topic.encode(),
+        "__kafka_sql.errors.partition": b"0",
+        "__kafka_sql.errors.offset": b"1",
+        "__kafka_sql.errors.timestamp": b"1700000000123",
+        "__kafka_sql.errors.exception.class.name": b"DecodeError",
+        "__kafka_sql.errors.field": b"n",
+    }
+    assert (key.key(), key.value(), key.timestamp()[1]) == (b"[", b'{"n": 2}', 1_700_000_000_456)
+    assert b"(key)" in (dict(headers(key))["__kafka_sql.errors.exception.message"] or b"")
+    assert (neither.key(), neither.value()) == (None, b"{")
+
+
+def test_where_it_cannot_be_written_the_query_fails(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"{")
+    declared = table(topics, topic, "no-such-topic")
+    declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
+    definition = define(declared)
+    with pytest.raises(BrokerError, match=r"Table 'db\.t'.*no-such-topic"):
+        list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1)))

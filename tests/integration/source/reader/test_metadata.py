@@ -1,0 +1,194 @@
+"""Metadata columns: every key read and written, under the declared type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from kafka_sql.errors import KafkaSqlError, SchemaError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+Sql = Callable[..., Any]
+MOMENT = 1_700_000_000_123  # 2023-11-14 22:13:20.123 UTC
+
+
+def rows(frame: Any) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in frame.collect()]
+
+
+def test_every_key(sql: Sql, topics: Topics) -> None:
+    topic = topics.create(2)
+    sql(
+        "CREATE TABLE t (a INT, topic STRING METADATA VIRTUAL, p INT METADATA FROM 'partition' VIRTUAL,"
+        " headers MAP<STRING, BYTES> METADATA VIRTUAL,"
+        " hs ARRAY<ROW<`key` STRING, `value` BYTES>> METADATA FROM 'header-list' VIRTUAL,"
+        " `leader-epoch` INT METADATA VIRTUAL, `offset` BIGINT METADATA VIRTUAL,"
+        " ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', kind STRING METADATA FROM 'timestamp-type' VIRTUAL)"
+        f" {topics.with_options(topic)}"
+    )
+    headers = [("k", b"1"), ("n", None), ("k", b"2")]
+    topics.put(topic, b'{"a": 1}', partition=1, timestamp=MOMENT, headers=headers)
+    topics.put(topic, None, b'{"a": 2}', partition=1, timestamp=MOMENT)
+    assert rows(sql("SELECT topic, p, `leader-epoch`, `offset`, ts, kind FROM t ORDER BY a")) == [
+        (topic, 1, 0, 0, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
+        (topic, 1, 0, 2, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
+    ]
+    assert rows(sql("SELECT headers, hs FROM t ORDER BY a")) == [
+        ({"n": None, "k": b"2"}, [("k", b"1"), ("n", None), ("k", b"2")]),
+        ({}, []),
+    ]
+
+
+def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
+    topic = topics.create()
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        sql(
+            "CREATE TABLE t (a INT, p BIGINT METADATA FROM 'partition' VIRTUAL,"
+            " o STRING METADATA FROM 'offset' VIRTUAL, od DECIMAL(20, 0) METADATA FROM 'offset' VIRTUAL,"
+            " b BYTES METADATA FROM 'topic' VIRTUAL,"
+            " n TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, n0 TIMESTAMP(0) METADATA FROM 'timestamp' VIRTUAL,"
+            " l0 TIMESTAMP_LTZ(0) METADATA FROM 'timestamp' VIRTUAL, s STRING METADATA FROM 'timestamp' VIRTUAL,"
+            " d DATE METADATA FROM 'timestamp' VIRTUAL, headers MAP<STRING, STRING> METADATA VIRTUAL,"
+            " hs ARRAY<ROW<n BYTES, v STRING>> METADATA FROM 'header-list' VIRTUAL)"
+            f" {topics.with_options(topic)}"
+        )
+        headers = [("k", "\u00fc".encode()), ("x", b"\xff"), ("n", None)]
+        topics.put(topic, b'{"a": 1}', timestamp=MOMENT, headers=headers)
+        found = sql("SELECT p, o, od, b, n, n0, CAST(l0 AS STRING) AS l0, s, d, headers, hs FROM t").collect()[0]
+        assert (found.p, found.o, int(found.od), found.b) == (0, "0", 0, topic.encode())
+        assert (found.n, found.n0) == (datetime(2023, 11, 15, 7, 13, 20, 123000), datetime(2023, 11, 15, 7, 13, 20))
+        assert (found.l0, found.s, found.d) == ("2023-11-15 07:13:20", "2023-11-15 07:13:20.123", date(2023, 11, 15))
+        assert found.headers == {"k": "\u00fc", "x": "\ufffd", "n": None}
+        assert [tuple(h) for h in found.hs] == [(b"k", "\u00fc"), (b"x", "\ufffd"), (b"n", None)]
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        assert rows(sql("SELECT s FROM t")) == [("2023-11-14 22:13:20.123",)]  # the query's zone, not the statement's
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("p SMALLINT METADATA FROM 'partition'", "'p' with metadata key 'partition' of table 'default.t'"),
+        (
+            "`offset` INT METADATA",
+            "metadata column 'offset' of table 'default.t'. The column cannot be declared as 'INT'",
+        ),
+        ("ts BIGINT METADATA FROM 'timestamp'", "castable from metadata type 'TIMESTAMP_LTZ(3) NOT NULL'"),
+        ("topic VARCHAR(3) METADATA", "cannot be declared as 'VARCHAR(3)'"),
+        ("topic MAP<STRING, STRING> METADATA", "castable from metadata type 'STRING NOT NULL'"),
+        ("headers ARRAY<STRING> METADATA", "castable from metadata type 'MAP<STRING, BYTES> NOT NULL'"),
+        (
+            "x INT METADATA FROM 'value.source'",
+            "Invalid metadata key 'value.source' in column 'x' of table 'default.t'",
+        ),
+    ],
+)
+def test_types_and_keys_that_a_column_cannot_have(sql: Sql, topics: Topics, column: str, words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        sql(f"CREATE TABLE t (a INT, {column} VIRTUAL) {topics.with_options('x')}")
+    assert words in str(caught.value)
+
+
+def test_writing_timestamp_and_headers(sql: Sql, topics: Topics) -> None:
+    topic = topics.create()
+    sql(
+        "CREATE TABLE t (a INT, ts TIMESTAMP(3) METADATA FROM 'timestamp', headers MAP<STRING, STRING> METADATA,"
+        f" hs ARRAY<ROW<`key` STRING, `value` BYTES>> METADATA FROM 'header-list' VIRTUAL) {topics.with_options(topic)}"
+    )
+    sql(
+        "INSERT INTO t SELECT 1, TIMESTAMP_NTZ'2023-11-14 22:13:20.123', map('k', 'v', 'n', CAST(NULL AS STRING))"
+        " UNION ALL SELECT 2, TIMESTAMP_NTZ'2023-11-14 22:13:21', NULL"
+    )
+    found = {m.value(): (m.timestamp()[1], m.headers()) for m in topics.take(topic, 2)}
+    assert found == {b'{"a":1}': (MOMENT, [("k", b"v"), ("n", None)]), b'{"a":2}': (MOMENT + 877, None)}
+    sql("INSERT INTO t (a) VALUES (3)")
+    last = next(m for m in topics.take(topic, 3) if m.value() == b'{"a":3}')
+    assert last.headers() is None
+    assert last.timestamp()[1] > MOMENT
+
+
+def test_writing_a_header_list(sql: Sql, topics: Topics) -> None:
+    topic = topics.create()
+    sql(
+        "CREATE TABLE t (a INT, hs ARRAY<ROW<`key` STRING, `value` BYTES>> METADATA FROM 'header-list')"
+        f" {topics.with_options(topic)}"
+    )
+    sql("INSERT INTO t SELECT 1, array(struct('k', X'01'), struct('k', CAST(NULL AS BINARY)), struct('k', X''))")
+    assert topics.take(topic, 1)[0].headers() == [("k", b"\x01"), ("k", None), ("k", b"")]
+    assert rows(sql("SELECT hs FROM t")) == [([("k", b"\x01"), ("k", None), ("k", b"")],)]
+
+
+def test_what_cannot_be_written(sql: Sql, topics: Topics) -> None:
+    topic = topics.create()
+    with_options = topics.with_options(topic)
+    sql(f"CREATE TABLE o (a INT, `offset` BIGINT METADATA) {with_options}")
+    topics.put(topic, b'{"a": 1}')
+    assert rows(sql("SELECT * FROM o")) == [(1, 0)]  # to read it, VIRTUAL is not needed
+    with pytest.raises(KafkaSqlError, match=r"Invalid metadata key 'offset' in column 'offset' .* keys for writing: "):
+        sql("INSERT INTO o VALUES (1, 2)")
+    sql(f"CREATE TABLE n (a INT, topic STRING METADATA) {with_options}")
+    with pytest.raises(KafkaSqlError, match=r"for writing: headers, header-list, timestamp\. .* METADATA VIRTUAL"):
+        sql("INSERT INTO n VALUES (1, 'x')")
+    sql(f"CREATE TABLE s (a INT, ts STRING METADATA FROM 'timestamp') {with_options}")
+    with pytest.raises(KafkaSqlError, match=r"castable to metadata type 'TIMESTAMP_LTZ\(3\)'"):
+        sql("INSERT INTO s VALUES (1, '2020-01-01')")
+    both = "headers MAP<STRING, BYTES> METADATA, l ARRAY<ROW<k STRING, v BYTES>> METADATA FROM 'header-list'"
+    sql(f"CREATE TABLE b (a INT, {both}) {with_options}")
+    with pytest.raises(
+        KafkaSqlError, match=r"writable metadata is ambiguous\. Please use either metadata key 'headers'"
+    ):
+        sql("INSERT INTO b SELECT 1, map(), array()")
+
+
+def test_each_row_says_its_topic(sql: Sql, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    both = topics.with_options(f"{one};{two}")
+    sql(f"CREATE TABLE t (a INT, topic STRING METADATA) {both}")
+    sql(f"INSERT INTO t VALUES (1, '{one}'), (2, '{two}'), (3, '{one}')")
+    assert sorted(m.value() or b"" for m in topics.take(one, 2)) == [b'{"a":1}', b'{"a":3}']
+    assert rows(sql("SELECT a, topic FROM t ORDER BY a")) == [(1, one), (2, two), (3, one)]
+    with pytest.raises(KafkaSqlError, match=rf"Expected topic to be in: \[{one}, {two}\] but was: x"):
+        sql("INSERT INTO t VALUES (1, 'x')")
+    with pytest.raises(KafkaSqlError, match=r"topic of the sink record is not valid.* but no topic is set"):
+        sql("INSERT INTO t VALUES (1, NULL)")
+    sql(f"CREATE TABLE u (a INT) {both}")
+    with pytest.raises(KafkaSqlError, match=r"has several topics\. Expected a single topic but no topic is set"):
+        sql("INSERT INTO u VALUES (1)")
+
+
+def test_a_secret_comes_by_reference(sql: Sql, topics: Topics, tmp_path: Any) -> None:
+    topic = topics.create()
+    (tmp_path / "kafka.properties").write_text(f"servers={topics.bootstrap}\n")
+    reference = f"${{file:{tmp_path}/kafka.properties:servers}}"
+    options = {"properties.bootstrap.servers": reference}
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **options)}")
+    sql("INSERT INTO t VALUES (1)")
+    assert rows(sql("SELECT * FROM t")) == [(1,)]
+    assert topics.bootstrap not in sql("SHOW CREATE TABLE t").collect()[0][0]
+    (tmp_path / "kafka.properties").unlink()
+    with pytest.raises(
+        (KafkaSqlError, PySparkException), match=r"'properties.bootstrap.servers': reference .* cannot be read"
+    ):
+        sql("SELECT * FROM t").collect()
+
+
+def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: Any) -> None:
+    source, sink = topics.create(), topics.create()
+    sql(f"CREATE TABLE s (a INT, d STRING METADATA FROM 'timestamp' VIRTUAL) {topics.with_options(source)}")
+    sql(f"CREATE TABLE o (a INT, d STRING) {topics.with_options(sink)}")
+    topics.put(source, b'{"a": 1}', timestamp=MOMENT)
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    sql("INSERT INTO o SELECT a, d FROM s")
+    (query,) = spark.streams.active
+    query.processAllAvailable()
+    query.stop()
+    assert topics.take(sink, 1)[0].value() == b'{"a":1,"d":"2023-11-14 22:13:20.123"}'

@@ -1,0 +1,387 @@
+"""What a stream reads from batch to batch, on a real broker and without Spark: discovery, ends, restarts, loss."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka.admin import NewPartitions
+
+from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.source.enumerator.partitions import Discovery
+from kafka_sql.source.stream.micro_batch import Stream
+from tests.batch_read import Streaming, commit, declared, delete_records, offsets, read, transaction
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+NOW = {"scan_topic__partition__discovery_interval": "1 ms"}
+IGNORE = {"scan_missing__topics": "ignore"}
+
+
+def recreate(topics: Topics, topic: str, *values: bytes) -> None:
+    topics.create_named(topic)
+    topics.put(topic, *values)
+
+
+def more_partitions(topics: Topics, topic: str, count: int) -> None:
+    topics.admin.create_partitions([NewPartitions(topic, count)])[topic].result(30)
+
+
+def forever(query: Streaming) -> None:
+    while True:
+        query.batch()
+
+
+def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | None]) -> None:
+    """A new partition or topic is known to all brokers after a moment."""
+    found: list[bytes | None] = []
+    for _ in range(1000):
+        found += batch()
+        if len(found) >= len(expected):
+            break
+    assert found == expected
+
+
+def test_new_partitions_are_read_from_their_start(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"old")
+    query = Streaming(declared(topics, topic, scan_startup_mode="latest-offset", **NOW))
+    assert query.values() == []
+    more_partitions(topics, topic, 2)
+    topics.put(topic, b"first", b"second", partition=1)
+    eventually(query.values, [b"first", b"second"])
+    topics.put(topic, b"third", partition=1)
+    assert query.values() == [b"third"]
+
+
+def test_new_topics_of_a_pattern_and_of_a_list_are_read_from_their_start(topics: Topics) -> None:
+    name = f"n{uuid.uuid4().hex}"
+    topics.create_named(f"{name}.a")
+    pattern = Streaming(declared(topics, None, topic__pattern=rf"{name}\..", scan_startup_mode="latest-offset", **NOW))
+    listed = Streaming(declared(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE))
+    assert (pattern.values(), listed.values()) == ([], [])
+    topics.create_named(f"{name}.b")
+    topics.put(f"{name}.b", b"1", b"2")
+    eventually(pattern.values, [b"1", b"2"])
+    eventually(listed.values, [b"1", b"2"])
+
+
+def test_a_look_once_an_interval(topics: Topics) -> None:
+    topic, time = topics.create(), [0.0]
+    tables = {
+        "interval": declared(topics, topic, scan_topic__partition__discovery_interval="5 min"),
+        "never": declared(topics, topic, scan_topic__partition__discovery_interval="0"),
+        "bounded": declared(topics, topic, scan_bounded_mode="latest-offset", **NOW),
+    }
+    cluster = Cluster(tables["never"].client)
+    looks = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
+    found = {name: [len(look.partitions(cluster))] for name, look in looks.items()}
+    more_partitions(topics, topic, 3)
+    for time[0] in (1, 299.9, 300, 301):
+        for name, look in looks.items():
+            found[name].append(len(look.partitions(cluster)))
+    assert found == {"interval": [1, 1, 1, 3, 3], "never": [1] * 5, "bounded": [1] * 5}
+
+
+def test_a_topic_that_is_gone_is_a_named_error_or_forgotten(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    stays, goes = topics.create(), topics.create()
+    topics.put(stays, b"a")
+    topics.put(goes, b"b", b"c")
+    query = Streaming(declared(topics, f"{stays};{goes}"))
+    assert query.values() == [b"a", b"b", b"c"]
+    checkpoint = query.checkpoint
+    topics.admin.delete_topics([goes])[goes].result(30)
+    with pytest.raises(OffsetError, match=rf"{goes}\[0\]@2: .* it does not exist any more. .*'scan.missing-topics'"):
+        forever(query)  # until the brokers have deleted it
+    with pytest.raises(TopicNotFoundError, match=f"Topic '{goes}' does not exist"):
+        Streaming(query.definition, checkpoint).batch()
+    forgetful = query.again(**IGNORE)
+    topics.put(stays, b"d")
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        assert forgetful.values() == [b"d"]
+    assert f"{goes}[0] are not read any more" in caplog.text
+    recreate(topics, goes, b"new")
+    eventually(forgetful.again(**NOW).values, [b"new"])
+
+
+def test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b", b"c")
+    query = Streaming(declared(topics, topic))
+    assert query.values() == [b"a", b"b", b"c"]
+    recreate(topics, topic, b"new")
+    with pytest.raises(OffsetError, match=rf"{topic}\[0\]@3: .* it ends at 1. The topic was deleted or recreated"):
+        query.again().batch()
+    forgetful = query.again(**IGNORE)
+    assert forgetful.values() == [b"new"]
+    topics.put(topic, b"newer")
+    assert forgetful.values() == [b"newer"]
+
+
+def test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b", b"c")
+    query = Streaming(declared(topics, topic))
+    assert query.values() == [b"a", b"b", b"c"]
+    recreate(topics, topic, *(b"%d" % i for i in range(3)))
+    forgetful = query.again(**IGNORE)
+    with pytest.raises(OffsetError, match=rf"{topic}\[0\]@3: .* the topic has another id. The topic was"):
+        query.again().batch()  # it ends where the checkpoint is
+    topics.put(topic, b"3")
+    with pytest.raises(OffsetError, match="the topic has another id"):
+        query.again().batch()
+    assert forgetful.values() == [b"0", b"1", b"2", b"3"]
+    topics.put(topic, b"4")
+    assert forgetful.values() == [b"4"]
+    assert forgetful.again().values() == []
+
+
+def test_a_batch_that_is_done_again_is_not_read_from_another_topic(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b", b"c")
+    definition = declared(topics, topic)
+    first = Stream(definition)
+    start = first.beginning()
+    end = first.next(start, limited=True)
+    assert len(Stream(definition).splits(start, end)) == 1
+    recreate(topics, topic, b"x", b"y", b"z")
+    with pytest.raises(OffsetError, match="the topic has another id"):
+        Stream(definition).splits(start, end)
+
+
+def test_topics_that_are_added_over_a_restart_are_read_from_their_start(topics: Topics) -> None:
+    name = f"c{uuid.uuid4().hex}"
+    for suffix in ("a", "b"):
+        topics.create_named(f"{name}.{suffix}")
+        topics.put(f"{name}.{suffix}", suffix.encode())
+    query = Streaming(declared(topics, f"{name}.a"))
+    assert query.values() == [b"a"]
+    assert query.again(topic=f"{name}.a;{name}.b", scan_startup_mode="latest-offset").values() == [b"b"]
+    assert query.again(topic="", topic__pattern=rf"{name}\..").values() == [b"b"]
+
+
+def test_topics_that_are_taken_away_over_a_restart_are_refused_or_forgotten(topics: Topics) -> None:
+    one, two, other = topics.create(), topics.create(), topics.create()
+    topics.put(one, b"1")
+    query = Streaming(declared(topics, f"{one};{two}"))
+    assert query.values() == [b"1"]
+    topics.put(two, b"2")
+    with pytest.raises(OffsetError, match=rf"holds offsets of '{one}', which option 'topic' does not name: .*'{two}'"):
+        query.again(topic=two).batch()
+    with pytest.raises(OffsetError, match=f"the table has the pattern '{two}'"):
+        query.again(topic="", topic__pattern=two).batch()
+    assert query.again(topic=two, **IGNORE).values() == [b"2"]
+    with pytest.raises(OffsetError, match=f"holds offsets of '{one}, {two}'"):  # nothing is the same: another query's
+        query.again(topic=other, **IGNORE).batch()
+
+
+def test_partitions_that_are_chosen_otherwise_over_a_restart(topics: Topics) -> None:
+    topic = topics.create(3)
+    for partition in range(3):
+        topics.put(topic, b"%d" % partition, partition=partition)
+    query = Streaming(declared(topics, None, scan_partitions=f"{topic}:0,1"))
+    assert query.values() == [b"0", b"1"]
+    assert query.again(scan_partitions=f"{topic}:0,1,2").values() == [b"2"]
+    with pytest.raises(OffsetError, match="which option 'topic' does not name"):
+        query.again(scan_partitions=f"{topic}:0,2").batch()
+    assert query.again(scan_partitions=f"{topic}:0,2", **IGNORE).values() == [b"2"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ({"scan_bounded_mode": "latest-offset"}, [b"a", b"b", b"c"]),
+        (
+            {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:2"},
+            [b"a", b"b"],
+        ),
+        ({"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "2000"}, [b"a"]),
+        ({"scan_bounded_mode": "group-offsets"}, [b"a", b"b"]),
+    ],
+)
+def test_a_bounded_stream_reads_to_its_end_and_no_further(
+    topics: Topics, bound: dict[str, str], expected: list[bytes]
+) -> None:
+    topic, group = topics.create(2), f"g-{uuid.uuid4()}"
+    for i, value in enumerate((b"a", b"b", b"c"), 1):
+        topics.put(topic, value, timestamp=i * 1000)
+    commit(topics, group, {(topic, 0): 2, (topic, 1): 0})
+    query = Streaming(declared(topics, topic, properties_group_id=group, **bound, **NOW))
+    found = query.values()
+    topics.put(topic, b"later", b"too late")
+    more_partitions(topics, topic, 3)
+    topics.put(topic, b"elsewhere", partition=2)
+    assert (found, query.values(), query.values()) == (expected, [], [])
+
+
+def test_a_bounded_stream_is_cut_by_limits_and_restarts_and_ends_at_the_same_end(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, *(b"%d" % i for i in range(10)))
+    bounded = {"scan_bounded_mode": "latest-offset", "scan_max__offsets__per__trigger": "3"}
+    query, found = Streaming(declared(topics, topic, **bounded)), []
+    for size in (3, 3, 3, 1, 0):
+        batch = query.values()
+        assert len(batch) == size
+        found += batch
+        if len(found) < 10:
+            topics.put(topic, b"later")
+            query = query.again()
+    assert found == [b"%d" % i for i in range(10)]
+    assert query.again().values() == [b"later"] * 3  # after its end it is a new range
+
+
+def test_an_end_that_does_not_exist_yet_is_waited_for(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b")
+    bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:4"}
+    query = Streaming(declared(topics, topic, **bounded))
+    assert (query.values(), query.values()) == ([b"a", b"b"], [])
+    topics.put(topic, b"c", b"d", b"e")
+    assert (query.values(), query.values()) == ([b"c", b"d"], [])
+
+
+def test_fewer_offsets_than_the_least_come_when_the_delay_has_passed(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a")
+    least = {"scan_min__offsets__per__trigger": "3"}
+    patient = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 h"))
+    hasty = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 ms"))
+    assert (patient.values(), hasty.values()) == ([b"a"], [b"a"])
+    topics.put(topic, b"b")
+    assert patient.values() == []
+    eventually(hasty.values, [b"b"])
+    topics.put(topic, b"c", b"d")
+    assert patient.values() == [b"b", b"c", b"d"]
+
+
+def test_an_empty_range_and_a_start_behind_the_end(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, *(b"%d" % i for i in range(5)))
+    for start, end in ((2, 2), (4, 2), (9, 5), (9, 7)):
+        definition = declared(
+            topics,
+            topic,
+            scan_startup_mode="specific-offsets",
+            scan_startup_specific__offsets=f"partition:0,offset:{start}",
+            scan_bounded_mode="specific-offsets",
+            scan_bounded_specific__offsets=f"partition:0,offset:{end}",
+        )
+        query = Streaming(definition)
+        assert (query.values(), query.values()) == ([], [])
+
+
+def test_a_start_beyond_the_log_is_reset_as_in_flink(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b")
+    beyond = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        assert Streaming(declared(topics, topic, **beyond)).values() == [b"a", b"b"]
+    assert f"{topic}[0]@3 (the log ends at 2)" in caplog.text
+    assert Streaming(declared(topics, topic, **beyond, properties_auto_offset_reset="latest")).values() == []
+    with pytest.raises(OffsetError, match="no reset strategy"):
+        Streaming(declared(topics, topic, **beyond, properties_auto_offset_reset="none")).batch()
+    at_end = {**beyond, "scan_startup_specific__offsets": "partition:0,offset:2"}
+    assert Streaming(declared(topics, topic, **at_end)).values() == []
+
+
+READ_COMMITTED = {"properties_isolation_level": "read_committed"}
+
+
+def test_aborted_records_never_appear_and_an_open_transaction_is_the_end(topics: Topics) -> None:
+    topic = topics.create()
+    transaction(topics, topic, b"a", end="commit")  # 0, its marker 1
+    transaction(topics, topic, b"x", end="abort")  # 2, 3
+    opened = transaction(topics, topic, b"b", b"c", end="open")  # 4, 5
+    topics.put(topic, b"d")  # 6
+    committed = declared(topics, topic, **READ_COMMITTED)
+    query, dirty = Streaming(committed), Streaming(declared(topics, topic))
+    assert query.values() == [b"a"]
+    assert read(committed) == [((topic, 0, 0), b"a")]
+    assert dirty.values() == [b"a", b"x", b"b", b"c", b"d"]
+    assert dirty.again(properties_isolation_level="read_committed").values() == []  # beyond the last stable offset
+    opened.commit_transaction(30)  # 7, which the partition has a moment later
+    eventually(query.values, [b"b", b"c", b"d"])
+    assert offsets(committed) == [0, 4, 5, 6]
+    assert offsets(declared(topics, topic)) == [0, 2, 4, 5, 6]
+
+
+def test_a_bounded_batch_waits_for_an_end_that_comes(topics: Topics) -> None:
+    from threading import Timer
+
+    topic = topics.create()
+    topics.put(topic, b"a")
+    bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
+    later = Timer(1.5, topics.put, (topic, b"b", b"c", b"d"))
+    later.start()
+    # longer than the time without progress that is an error elsewhere
+    waiting = declared(topics, topic, **bounded, properties_default_api_timeout_ms="1000")
+    assert [value for _, value in read(waiting)] == [b"a", b"b", b"c"]
+    later.join()
+
+
+def test_what_was_removed_is_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    topic = topics.create(2)
+    topics.put(topic, *(b"%d" % i for i in range(6)))
+    topics.put(topic, b"x", partition=1)
+    query = Streaming(declared(topics, topic))
+    assert len(query.values()) == 7
+    topics.put(topic, b"6", b"7", b"8", b"9")
+    delete_records(topics, topic, 8)
+    with pytest.raises(DataLossError) as e:
+        query.batch()
+    assert f"{topic}[0]: offset 6 was wanted, the first available one is 8, 2 are lost." in str(e.value)
+    assert f"{topic}[1]" not in str(e.value)
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        assert query.again(scan_fail__on__data__loss="false").values() == [b"8", b"9"]
+    assert f"{topic}[0]: offset 6 was wanted, the first available one is 8, 2 are lost." in caplog.text
+
+
+def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, *(b"%d" % i for i in range(6)))
+    delete_records(topics, topic, 4)
+    wanting = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:1"}
+    with pytest.raises(DataLossError, match=r"offset 1 was wanted, the first available one is 4, 3 are lost"):
+        read(declared(topics, topic, **wanting))
+    going_on = {**wanting, "scan_fail__on__data__loss": "false"}
+    assert offsets(declared(topics, topic, **going_on)) == [4, 5]
+    bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
+    with pytest.raises(DataLossError, match=r"2 are lost"):  # of those in the range
+        read(declared(topics, topic, **wanting, **bounded))
+    assert offsets(declared(topics, topic, **going_on, **bounded)) == []
+    assert offsets(declared(topics, topic)) == [4, 5]  # the earliest offset loses nothing
+
+
+def test_what_is_removed_beneath_a_task_is_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    from kafka_sql.source.enumerator.plan import snapshot
+    from tests.batch_read import records
+
+    topic = topics.create()
+    topics.put(topic, *(b"%d" % i for i in range(6)))
+    definition = declared(topics, topic)
+    splits = snapshot(definition)
+    delete_records(topics, topic, 4)
+    with pytest.raises(DataLossError, match=rf"{topic}\[0\]: offset 0 was wanted, the first available one is 4, 4 are"):
+        records(definition, splits)
+    going_on = declared(topics, topic, scan_fail__on__data__loss="false")
+    with caplog.at_level(logging.WARNING, "kafka_sql"):
+        assert [place[2] for place, _ in records(going_on, splits)] == [4, 5]
+    assert "4 are lost" in caplog.text
+
+
+def test_compaction_is_no_loss(topics: Topics) -> None:
+    topic = topics.create(
+        cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.001", max_compaction_lag_ms="100"
+    )
+    topics.put(topic, *(b"%d" % i for i in range(20)), key=b"k")
+    from_five = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:5"}
+    whole, definition = declared(topics, topic), declared(topics, topic, **from_five)
+    while 5 in offsets(definition):
+        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, which lets the cleaner work
+    before, found, after = (offsets(table) for table in (whole, definition, whole))
+    while before != after:  # the cleaner went on between the reads
+        before, found, after = (offsets(table) for table in (whole, definition, whole))
+    assert found == [offset for offset in before if offset >= 5]

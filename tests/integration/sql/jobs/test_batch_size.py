@@ -1,0 +1,68 @@
+"""How many rows of an INSERT reach Python at a time, and that the session's own settings are as they were."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_sql.sql.jobs.batch_size import bounded_by_rows
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def settings(spark: SparkSession) -> tuple[str | None, str | None]:
+    return spark.conf.get(BYTES, None), spark.conf.get(ROWS, None)
+
+
+def test_an_insert_is_bounded_by_rows(sql: Callable[..., Any], spark: SparkSession, topics: Topics) -> None:
+    topic = topics.create(1)
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
+    sizes = spark.range(0, 10_000, 1, 1).mapInArrow(
+        lambda batches: (pa.RecordBatch.from_pydict({"a": pa.array([len(b)] * len(b), pa.int32())}) for b in batches),
+        "a int",
+    )
+    sizes.createOrReplaceTempView("sizes")
+    sql("INSERT INTO t SELECT a FROM sizes")
+    written = Counter(json.loads(m.value() or b"")["a"] for m in topics.take(topic, 10_000, 1))
+    assert written == {8192: 8192, 1808: 1808}
+    assert settings(spark) == (None, None)
+
+
+def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSession) -> None:
+    first, second = bounded_by_rows(spark), bounded_by_rows(spark)
+    with first:
+        second.__enter__()
+    assert settings(spark) == (str(2**31 - 1), "8192")
+    second.__exit__(None, None, None)
+    assert settings(spark) == (None, None)
+
+
+@pytest.mark.parametrize(("rows", "within"), [("100", "100"), ("10000", "8192"), ("0", "8192")])
+def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: str) -> None:
+    spark.conf.set(ROWS, rows)
+    try:
+        with bounded_by_rows(spark):
+            assert settings(spark) == (str(2**31 - 1), within)
+        assert settings(spark) == (None, rows)
+    finally:
+        spark.conf.unset(ROWS)
+
+
+def test_a_bound_of_bytes_that_the_user_has_set_stays(spark: SparkSession) -> None:
+    spark.conf.set(BYTES, "1m")
+    try:
+        with bounded_by_rows(spark):
+            assert settings(spark) == ("1m", None)
+        assert settings(spark) == ("1m", None)
+    finally:
+        spark.conf.unset(BYTES)

@@ -1,0 +1,198 @@
+"""Continuous queries over bounded tables end by themselves; patterns, discovery and loss under Spark."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from kafka_sql.source.enumerator.stopping_offsets import within_reach
+from kafka_sql.sql.jobs.bounded import reached
+from kafka_sql.sql.jobs.job_registry import jobs
+from tests.batch_read import declared, delete_records, transaction
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def streaming(sql: Any, tmp_path: Path) -> Any:
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    return sql
+
+
+def job(spark: Any, result: Any) -> Any:
+    (row,) = result.collect()
+    return next(j.query for j in reversed(jobs(spark)) if j.id == row[0])  # Spark forgets those that have ended
+
+
+def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected))
+
+
+def put(topics: Topics, topic: str, *values: int, **more: Any) -> None:
+    topics.put(topic, *(b'{"a": %d}' % value for value in values), **more)
+
+
+def test_a_bounded_query_ends_by_itself(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(2), topics.create()
+    put(topics, source, 1, 2, 3)
+    put(topics, source, 4, 5, partition=1)
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    streaming("SET 'execution.checkpointing.interval' = '1 h'")
+    into = "INSERT INTO tgt SELECT a FROM src /*+ OPTIONS('scan.bounded.mode' = '{}', {}) */"
+    some = "'scan.bounded.specific-offsets' = 'partition:0,offset:2;partition:1,offset:1'"
+    query = job(spark, streaming(into.format("specific-offsets", some)))
+    assert query.awaitTermination(280)
+    assert query.exception() is None
+    assert numbers(topics, target, 3) == [1, 2, 4]
+    # the same query with a later end goes on from there
+    more = "'scan.bounded.specific-offsets' = 'partition:0,offset:3;partition:1,offset:2'"
+    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")
+    assert job(spark, streaming(into.format("specific-offsets", more))).awaitTermination(280)
+    assert numbers(topics, target, 5) == [1, 2, 3, 4, 5]
+
+
+def test_a_query_that_waits_for_its_end(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    put(topics, source, 1)
+    bounded = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:3"}
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **bounded)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    result = streaming("INSERT INTO tgt SELECT a FROM src")
+    query = job(spark, result)
+    query.processAllAvailable()
+    assert numbers(topics, target, 1) == [1]
+    assert query.isActive
+    put(topics, source, 2, 3, 4)
+    assert query.awaitTermination(280)
+    assert numbers(topics, target, 3) == [1, 2, 3]
+    assert [row.status for row in streaming("SHOW JOBS").collect() if row["job id"] == query.id] == ["FINISHED"]
+
+
+def test_what_is_partly_unbounded_does_not_end(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    put(topics, source, 1)
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    hint = "/*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
+    query = job(spark, streaming(f"INSERT INTO tgt SELECT a FROM src UNION ALL SELECT a * 10 FROM src {hint}"))
+    query.processAllAvailable()
+    put(topics, source, 2)
+    query.processAllAvailable()
+    assert query.isActive
+    query.stop()
+    assert numbers(topics, target, 3) == [1, 2, 10]
+
+
+def test_read_stream_of_a_bounded_table_ends_by_itself(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    topic, name = topics.create(), f"ends_{uuid.uuid4().hex}"
+    put(topics, topic, 1, 2)
+    bounded = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:3"}
+    column = "ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR ts AS ts"
+    sql(f"CREATE TABLE src (a INT, {column}) {topics.with_options(topic, **bounded)}")
+    writer = (
+        spark.readStream.table("src").groupBy("ts").count().coalesce(1).writeStream.format("memory").queryName(name)
+    )
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    query.processAllAvailable()
+    assert query.isActive  # its end is not there yet
+    put(topics, topic, 3, 4, timestamp=(time.time_ns() // 1_000_000) + 3_600_000)
+    assert query.awaitTermination(280)
+    assert query.exception() is None
+    # the third record's row comes when the watermark has moved, in a batch that reads nothing
+    assert sum(row["count"] for row in spark.table(name).collect()) == 3
+
+
+def test_within_reach(topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b"a", b"b")
+    for offset, there in ((2, True), (3, False)):
+        bounded = {"scan_bounded_mode": "specific-offsets"}
+        definition = declared(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
+        assert within_reach(definition) is there
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (None, False),
+        ("null", False),
+        ({"version": 2, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
+        ("17", False),  # of a source that is not Kafka's
+        ("no JSON", False),
+        ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
+        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
+        ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
+    ],
+)
+def test_reached(end: Any, expected: bool) -> None:
+    assert reached(end) is expected
+
+
+def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any, topics: Topics) -> None:
+    name = f"b{uuid.uuid4().hex}"
+    for suffix in ("eu", "us", "old"):
+        topics.create_named(f"{name}-{suffix}")
+    put(topics, f"{name}-eu", 1, 2, 3, timestamp=1000)
+    put(topics, f"{name}-us", 4, 5, timestamp=1000)
+    put(topics, f"{name}-us", 6, timestamp=3000)
+    put(topics, f"{name}-old", 7)
+    options = topics.with_options("", **{"topic-pattern": f"{name}-(eu|us)"}).replace("'topic' = '', ", "")
+    sql(f"CREATE TABLE src (a INT, topic STRING METADATA VIRTUAL) {options}")
+
+    def rows(**hint: str) -> list[int]:
+        said = ", ".join(f"'{k.replace('__', '-').replace('_', '.')}' = '{v}'" for k, v in hint.items())
+        return [row.a for row in sql(f"SELECT a FROM src /*+ OPTIONS({said}) */ ORDER BY a").collect()]
+
+    assert rows(scan_bounded_mode="latest-offset") == [1, 2, 3, 4, 5, 6]
+    assert rows(scan_bounded_mode="timestamp", scan_bounded_timestamp__millis="2000") == [1, 2, 3, 4, 5]
+    assert rows(scan_startup_mode="timestamp", scan_startup_timestamp__millis="1970-01-01T00:00:02Z") == [6]
+    offsets = f"topic:{name}-eu,partition:0,offset:1;topic:{name}-us,partition:0,offset:2"
+    assert rows(scan_startup_mode="specific-offsets", scan_startup_specific__offsets=offsets) == [2, 3, 6]
+    assert rows(scan_bounded_mode="specific-offsets", scan_bounded_specific__offsets=offsets) == [1, 4, 5]
+
+
+def test_topics_that_come_and_records_that_go_in_a_running_query(spark: Any, streaming: Any, topics: Topics) -> None:
+    name, target = f"r{uuid.uuid4().hex}", topics.create()
+    topics.create_named(f"{name}.a")
+    pattern = {"topic-pattern": rf"{name}\..*", "scan.topic-partition-discovery.interval": "1 ms"}
+    committed = {"properties.isolation.level": "read_committed"}
+    options = topics.with_options("", **pattern, **committed).replace("'topic' = '', ", "")
+    streaming(f"CREATE TABLE src (a INT) {options}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    put(topics, f"{name}.a", 1)
+    query.processAllAvailable()
+    topics.create_named(f"{name}.b")
+    transaction(topics, f"{name}.b", b'{"a": 2}', end="commit")
+    transaction(topics, f"{name}.b", b'{"a": 666}', end="abort")
+    put(topics, f"{name}.b", 3)
+    while len(numbers_now(topics, target)) < 3:
+        query.processAllAvailable()
+    query.stop()
+    put(topics, f"{name}.a", 4, 5, 6)
+    delete_records(topics, f"{name}.a", 3)  # 4 and 5 are gone
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    with pytest.raises(StreamingQueryException, match=rf"{name}.a\[0\]: offset 1 was wanted.*2 are lost"):
+        query.processAllAvailable()
+    streaming("ALTER TABLE src SET ('scan.fail-on-data-loss' = 'false')")
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 4) == [1, 2, 3, 6]
+
+
+def numbers_now(topics: Topics, topic: str) -> list[int]:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    place = TopicPartition(topic, 0)
+    return list(range(topics.admin.list_offsets({place: OffsetSpec.latest()})[place].result(30).offset))

@@ -1,0 +1,101 @@
+"""Continuous queries by SHOW JOBS and STOP JOB, and a process that lives for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_sql.cli.screen import Screen
+from kafka_sql.cli.wait_for_jobs import follow
+from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
+from kafka_sql.sql.jobs import job_registry as jobs
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def start(spark: Any, sql: Any, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Starts a job that copies a new topic; gives its id and the topic. The session has no jobs before."""
+    monkeypatch.setitem(spark.__dict__, jobs._ATTRIBUTE, [])
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+
+    def start(name: str) -> tuple[str, str]:
+        source = topics.create()
+        sql(f"CREATE TABLE s_{name} (a INT) {topics.with_options(source)}")
+        sql(f"CREATE TABLE t_{name} (a INT) {topics.with_options(topics.create())}")
+        sql(f"SET 'pipeline.name' = '{name}'")
+        return sql(f"INSERT INTO t_{name} SELECT a FROM s_{name}").collect()[0][0], source
+
+    return start
+
+
+def shown(sql: Any) -> dict[str, str]:
+    return {row["job name"]: row["status"] for row in sql("SHOW JOBS").collect()}
+
+
+def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics) -> None:
+    failing, source = start("failing")
+    stopped, _ = start("stopped")
+    finished, _ = start("finished")
+    failed = spark.streams.get(failing)
+    first = sql("SHOW JOBS").collect()[0]
+    assert first.__fields__ == list(jobs._COLUMNS)
+    assert (first["job id"], first["job name"], first["status"]) == (failing, "failing", "RUNNING")
+    assert abs(datetime.now() - first["start time"]) < timedelta(minutes=5)
+    assert sql(f"STOP JOB '{stopped}'").collect() == []
+    topics.put(source, b"no JSON")
+    with pytest.raises(Exception, match=r"no JSON|DECODE"):
+        failed.awaitTermination(300)  # processAllAvailable tells of the failure a moment before the query has ended
+    spark.streams.get(finished).stop()  # by whoever: nobody said STOP JOB
+    assert shown(sql) == {"failing": "FAILED", "stopped": "CANCELED", "finished": "FINISHED"}
+    errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS").collect()}
+    assert errors["failing"].startswith(f"[DECODE] {source}[0]@0: ")
+    assert (errors["stopped"], errors["finished"]) == (None, None)
+    with pytest.raises(JobNotFoundError, match=f"no running job '{stopped}' in this session. It is CANCELED."):
+        sql(f"STOP JOB '{stopped}'")
+
+
+def test_a_query_of_the_dataframe_api_is_a_job_too(spark: Any, sql: Any, start: Any) -> None:
+    query = spark.readStream.format("rate").load().writeStream.format("noop").queryName("rate").start()
+    assert shown(sql) == {"rate": "RUNNING"}
+    sql(f"STOP JOB '{query.id}'")
+    assert not query.isActive
+    assert shown(sql) == {"rate": "CANCELED"}
+
+
+@pytest.mark.parametrize("clause", ["WITH SAVEPOINT", "WITH DRAIN"])
+def test_what_a_job_has_not(start: Any, sql: Any, clause: str) -> None:
+    id, _ = start("going_on")
+    with pytest.raises(UnsupportedSqlError, match=f"STOP JOB ... {clause}: .* STOP JOB '{id}'"):
+        sql(f"STOP JOB '{id}' {clause}")
+    assert shown(sql) == {"going_on": "RUNNING"}
+
+
+def test_a_process_ends_with_the_first_job_that_fails(
+    spark: Any, sql: Any, start: Any, topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing, source = start("failing")
+    start("other")
+    topics.put(source, b"no JSON")
+    assert follow(spark, Screen()) == 1
+    assert shown(sql) == {"failing": "FAILED", "other": "CANCELED"}
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith(f"Job failing ({failing}) failed: [DECODE] {source}[0]@0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_jobs(spark: Any, sql: Any, start: Any, number: int) -> None:
+    start("long")
+    before = signal.getsignal(number)
+    threading.Timer(3, os.kill, (os.getpid(), number)).start()
+    assert follow(spark, Screen()) == 0
+    assert shown(sql) == {"long": "CANCELED"}
+    assert signal.getsignal(number) is before

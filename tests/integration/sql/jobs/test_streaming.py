@@ -1,0 +1,267 @@
+"""INSERT as a continuous query: from topic to topic, over restarts, with event time."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import MissingOptionError, StatementError
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+START = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
+
+
+def at(seconds: int) -> int:
+    return int((START + timedelta(seconds=seconds)).timestamp() * 1000)
+
+
+@pytest.fixture
+def streaming(sql: Any, tmp_path: Path) -> Any:
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    return sql
+
+
+def job(spark: Any, result: Any) -> Any:
+    (row,) = result.collect()
+    (name,) = result.columns
+    assert name == "job id"
+    return spark.streams.get(row[0])
+
+
+def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected))
+
+
+def test_copies_what_is_there_and_what_comes(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(2), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}')
+    streaming("SET 'pipeline.name' = 'copy'")
+    query = job(spark, streaming("INSERT INTO tgt SELECT a * 10 FROM src"))
+    assert query.name == "copy"
+    query.processAllAvailable()
+    topics.put(source, b'{"a": 2}', partition=1)
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 2) == [10, 20]
+
+
+def test_continues_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    for value in (1, 2, 3):
+        topics.put(source, b'{"a": %d}' % value)
+        query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+        query.processAllAvailable()
+        query.stop()
+    assert numbers(topics, target, 3) == [1, 2, 3]
+    assert (tmp_path / "insert-into_default.tgt" / "offsets").is_dir()
+
+
+def test_a_partition_that_is_new_is_read_from_its_start(spark: Any, streaming: Any, topics: Topics) -> None:
+    from confluent_kafka.admin import NewPartitions
+
+    source, target = topics.create(), topics.create()
+    latest = {"scan.startup.mode": "latest-offset", "scan.topic-partition-discovery.interval": "1 ms"}
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **latest)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    query.processAllAvailable()
+    topics.admin.create_partitions([NewPartitions(source, 2)])[source].result(30)
+    topics.put(source, b'{"a": 2}', partition=1)
+    topics.put(source, b'{"a": 3}')
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 2) == [2, 3]
+
+
+def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(
+        f"""CREATE TABLE src (country STRING, price DECIMAL(10, 2), ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+        WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {topics.with_options(source)}"""
+    )
+    streaming(
+        "CREATE TABLE tgt (start TIMESTAMP_LTZ(3), country STRING, n BIGINT, sum DECIMAL(20, 2)) "
+        + topics.with_options(target)
+    )
+    for second, country, price in [
+        (1, "DE", "1.10"),
+        (9, "DE", "2.20"),
+        (3, "FR", "5.00"),
+        (11, "DE", "7.00"),
+        (15, "FR", "1.00"),
+    ]:
+        topics.put(source, json.dumps({"country": country, "price": price}).encode(), timestamp=at(second))
+    query = job(
+        spark,
+        streaming(
+            """INSERT INTO tgt SELECT window.start, country, count(*), sum(price) FROM src
+            GROUP BY window(ts, '10 seconds'), country"""
+        ),
+    )
+    query.processAllAvailable()  # the watermark is at second 10: the first window is closed, the second is not
+    query.stop()
+    found = [json.loads(m.value() or b"") for m in topics.take(target, 2)]
+    assert sorted(found, key=lambda f: f["country"]) == [
+        {"start": "2026-03-02 08:00:00Z", "country": "DE", "n": 2, "sum": 3.3},
+        {"start": "2026-03-02 08:00:00Z", "country": "FR", "n": 1, "sum": 5.0},
+    ]
+
+
+def test_stream_keyword_starts_a_query_in_batch_mode(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    topics.put(source, b'{"a": 1}')
+    query = job(spark, sql("INSERT INTO tgt SELECT x.b FROM STREAM src AS x"))
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 1) == [2]
+
+
+def test_select_is_a_stream_in_streaming_mode(spark: Any, streaming: Any, topics: Topics) -> None:
+    source = topics.create()
+    streaming(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
+    assert streaming("SELECT * FROM src").isStreaming
+    assert streaming("WITH x AS (SELECT b FROM src) SELECT x.b FROM x").columns == ["b"]
+    streaming("SET 'execution.runtime-mode' = 'batch'")
+    assert not streaming("SELECT * FROM src").isStreaming
+
+
+def test_read_stream_table_knows_computed_columns(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source = topics.create()
+    sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
+    topics.put(source, b'{"a": 1}')
+    frame = spark.readStream.table("src")
+    query = frame.writeStream.format("memory").queryName("seen").option("checkpointLocation", str(tmp_path)).start()
+    query.processAllAvailable()
+    query.stop()
+    assert spark.table("seen").collect() == [(1, 2)]
+
+
+def test_insert_values_runs_to_its_end_in_streaming_mode(streaming: Any, topics: Topics) -> None:
+    target = topics.create()
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    assert streaming("INSERT INTO tgt VALUES (1)").collect() == []
+    assert numbers(topics, target, 1) == [1]
+
+
+def test_no_checkpoint_folder_is_an_error_that_says_how(sql: Any, topics: Topics) -> None:
+    source = topics.create()
+    sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    with pytest.raises(MissingOptionError, match=r"SET 'execution.checkpointing.dir' = "):
+        sql("INSERT INTO src SELECT a FROM src")
+
+
+def test_number_of_columns_is_checked_before_the_start(spark: Any, streaming: Any, topics: Topics) -> None:
+    source = topics.create()
+    streaming(f"CREATE TABLE src (a INT, b INT) {topics.with_options(source)}")
+    with pytest.raises(StatementError, match=r"the query has 1 columns \(a\), the table takes 2 \(a, b\)"):
+        streaming("INSERT INTO src SELECT a FROM src")
+    assert spark.streams.active == []
+
+
+def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a BIGINT NOT NULL, n INT) {topics.with_options(target)}")
+    with pytest.raises(StatementError, match=r"column 'n' is int and cannot take string\. CAST it"):
+        streaming("INSERT INTO tgt SELECT a, b FROM src")
+    topics.put(source, b'{"a": null}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a, NULL FROM src"))
+    with pytest.raises(Exception, match=r"column 'a' is declared NOT NULL, and a row holds NULL"):
+        query.processAllAvailable()
+    topics.take(target, 0)
+
+
+def test_a_data_frame_with_other_columns_is_refused(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    source, target = topics.create(), topics.create()
+    sql(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1, "b": "x"}')
+    for columns, words in [
+        (["b AS a"], "column 'a' is int, and string is written"),
+        (["a", "b AS aa"], "no column 'aa'"),
+    ]:
+        frame = spark.readStream.table("src").selectExpr(*columns)
+        writer = frame.writeStream.option("checkpointLocation", str(tmp_path / columns[-1]))
+        with pytest.raises(Exception, match=words):
+            writer.toTable("tgt").processAllAvailable()
+    topics.take(target, 0)
+
+
+def test_a_recreated_topic_is_an_error_and_not_a_jump_back(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}', b'{"a": 2}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    query.processAllAvailable()
+    query.stop()
+    topics.admin.delete_topics([source])[source].result(30)
+    topics.create_named(source)
+    topics.put(source, b'{"a": 3}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    # PySpark 4.1 plans the last batch once more, where the topic's id tells
+    told = r"(it ends at 1|the topic has another id)\. The topic was deleted or recreated"
+    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*{told}"):
+        query.processAllAvailable()
+    assert numbers(topics, target, 2) == [1, 2]
+
+
+def test_another_querys_checkpoint_is_refused(spark: Any, streaming: Any, topics: Topics) -> None:
+    one, two, target = topics.create(), topics.create(), topics.create()
+    for name, topic in [("one", one), ("two", two), ("tgt", target)]:
+        streaming(f"CREATE TABLE {name} (a INT) {topics.with_options(topic)}")
+    topics.put(one, b'{"a": 1}')
+    topics.put(two, b'{"a": 2}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM one"))
+    query.processAllAvailable()
+    query.stop()
+    with pytest.raises(StatementError, match=r"is that of another query.*SET 'pipeline.name'"):
+        streaming("INSERT INTO tgt SELECT a + 1 FROM one")
+    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # a name says that it is the same query, changed
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM two"))
+    with pytest.raises(Exception, match=rf"holds offsets of '{one}'.*SET another 'pipeline.name'"):
+        query.processAllAvailable()
+    assert numbers(topics, target, 1) == [1]
+
+
+def test_checkpoint_interval_is_the_trigger(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    streaming("SET 'execution.checkpointing.interval' = '100 ms'")
+    topics.put(source, b'{"a": 1}')
+    query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
+    query.processAllAvailable()
+    query.stop()
+    assert numbers(topics, target, 1) == [1]
+
+
+def test_settings_are_checked_and_reset(sql: Any, spark: Any) -> None:
+    from kafka_sql.errors import InvalidOptionError
+
+    assert sql("SET 'execution.runtime-mode' = 'streaming'").collect() == [("execution.runtime-mode", "streaming")]
+    with pytest.raises(
+        InvalidOptionError, match=r"'steaming' for option 'execution.runtime-mode'.*Did you mean 'streaming'"
+    ):
+        sql("SET 'execution.runtime-mode' = 'steaming'")
+    assert spark.conf.get("execution.runtime-mode") == "streaming"
+    sql("RESET 'execution.runtime-mode'")
+    assert spark.conf.get("execution.runtime-mode", "batch") == "batch"
+    sql("SET 'spark.sql.shuffle.partitions' = '3'")
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    sql("SET spark.sql.shuffle.partitions=2")

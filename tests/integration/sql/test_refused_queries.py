@@ -1,0 +1,109 @@
+"""Spark's queries that the brokers refuse: each ends with the cause and the option or the right to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AclOperation, ResourceType
+
+from tests.secured_broker import Secured
+
+pytestmark = pytest.mark.integration
+READ, WRITE = "SELECT * FROM {}", "INSERT INTO {} VALUES (1)"
+WRONG = "planted-4711"
+_LOGIN = r"Look at 'properties.sasl.jaas.config'"
+_ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "forbidden"}
+_CREATE = {"sink.topic.create": "true"}
+_GROUP = {"scan.startup.mode": "group-offsets", "properties.group.id": "forbidden-group"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, and a pattern of its error."""
+
+    statement: str
+    topic: str
+    words: str
+    listener: str = "SASL"
+    more: dict[str, str] = field(default_factory=dict)
+    wrong_password: bool = False
+
+
+CASES = {
+    "a wrong password, reading": Case(READ, "refused-all", rf"\[AUTHENTICATION\] .*{_LOGIN}", wrong_password=True),
+    "a wrong password, writing": Case(WRITE, "refused-all", rf"\[AUTHENTICATION\] .*{_LOGIN}", wrong_password=True),
+    "an expired certificate": Case(
+        READ, "refused-all", r"\[AUTHENTICATION\] .*certificate has expired.* Renew it on the broker", "EXPIRED"
+    ),
+    "a topic, reading": Case(
+        READ, "refused-seen", r"\[AUTHORIZATION\] refused-seen\[0\]@0: .*Grant the user READ on the topic"
+    ),
+    "a topic, writing": Case(
+        WRITE, "refused-seen", r"\[AUTHORIZATION\] .*refused-seen.*Grant the user .*WRITE on the topic"
+    ),
+    "a topic that may not be seen": Case(READ, "refused-hidden", r"\[AUTHORIZATION\] .*Grant the user DESCRIBE"),
+    "a topic that is not there": Case(READ, "refused-all-but-none", r"\[TOPIC_NOT_FOUND\] "),
+    "a group": Case(READ, "refused-all", r"\[AUTHORIZATION\] .*READ on the group of 'prop.*group.id'", more=_GROUP),
+    "a transactional id": Case(
+        WRITE, "refused-all", r"\[AUTHORIZATION\] .*transactional ids that begin with .*'sink.transactional-id-prefix'",
+        more=_ONCE,
+    ),
+    "the cluster": Case(
+        WRITE, "refused-new", r"\[AUTHORIZATION\] .*Grant the user CREATE on the topic or on the cluster", more=_CREATE
+    ),
+}  # fmt: skip
+
+
+SAMPLE = ("a wrong password, reading", "a topic, writing", "a transactional id")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _topics(secured: Secured) -> None:
+    for topic in ("refused-all", "refused-seen", "refused-hidden"):
+        secured.topics.create_named(topic)
+    secured.topics.put("refused-seen", b'{"a": 1}')
+    secured.allow("user", ResourceType.TOPIC, "refused-all*", AclOperation.READ, AclOperation.WRITE)
+    secured.allow("user", ResourceType.TOPIC, "refused-seen", AclOperation.DESCRIBE)
+
+
+def said(query: Callable[[], object]) -> str:
+    """The words of a query's error."""
+    try:
+        found = query()
+    except Exception as e:  # noqa: BLE001
+        return str(e)
+    return f"no error, but {found}"
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.long) for n in CASES])
+def test_refused(secured: Secured, sql: Any, name: str) -> None:
+    case = CASES[name]
+    properties = secured.properties(case.listener, "" if case.listener == "EXPIRED" else "SCRAM-SHA-512")
+    if case.wrong_password:
+        properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG)
+    sql(f"CREATE TEMPORARY TABLE refused (a INT) {secured.table(properties, case.topic, **case.more)}")
+    words = said(lambda: sql(case.statement.format("refused")).collect())
+    assert re.search(case.words, words), words
+    assert WRONG not in words
+
+
+@pytest.mark.long
+def test_a_stream(secured: Secured, sql: Any, spark: Any, tmp_path: Path) -> None:
+    secured.topics.create_named("refused-stream")
+    secured.allow_to_query("user", "refused-stream")
+    properties = secured.properties("SASL", "SCRAM-SHA-512")
+    wrong = {**properties, "sasl.jaas.config": secured.jaas("SCRAM-SHA-512", password=WRONG)}
+    sql(f"CREATE TEMPORARY TABLE entered (a INT) {secured.table(properties, 'refused-stream')}")
+    sql(f"CREATE TEMPORARY TABLE shut (a INT) {secured.table(wrong, 'refused-stream')}")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    (row,) = sql("INSERT INTO entered SELECT a FROM shut").collect()
+    query = spark.streams.get(row[0])
+    words = said(query.processAllAvailable)
+    assert re.search(rf"\[AUTHENTICATION\] .*{_LOGIN}", words), words
+    assert WRONG not in words

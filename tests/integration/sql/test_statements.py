@@ -1,0 +1,401 @@
+"""Flink's statements on real tables: LIKE, AS, ALTER, EXPLAIN, statement sets, hints, names, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    SchemaError,
+    StatementError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedSqlError,
+)
+from tests.topics import Topics
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def streaming(sql: Any, tmp_path: Path) -> Any:
+    sql("SET 'execution.runtime-mode' = 'streaming'")
+    sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+    return sql
+
+
+def values(topics: Topics, topic: str, expected: int) -> list[dict[str, Any]]:
+    return sorted((json.loads(m.value() or b"") for m in topics.take(topic, expected)), key=str)
+
+
+def finish(spark: Any, result: Any) -> list[str]:
+    """Process what is there, stop, and give the names."""
+    names = []
+    for (id,) in result.collect():
+        query = spark.streams.get(id)
+        query.processAllAvailable()
+        names.append(query.name)
+        query.stop()
+    return names
+
+
+def columns(sql: Any, table: str) -> list[str]:
+    return [row.name for row in sql(f"DESCRIBE {table}").collect()]
+
+
+def test_like_takes_over_columns_and_options(sql: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    sql(f"CREATE TABLE base (a INT, b AS a + 1) {topics.with_options(one)}")
+    sql(f"CREATE TABLE copy (c STRING) WITH ('topic' = '{two}') LIKE base")
+    sql("CREATE TABLE plain LIKE base (EXCLUDING GENERATED)")
+    sql("INSERT INTO copy VALUES (1, 'x')")
+    assert sql("SELECT a, b, c FROM copy").collect() == [(1, 2, "x")]
+    assert columns(sql, "plain") == ["a"]
+    assert values(topics, two, 1) == [{"a": 1, "c": "x"}]
+    with pytest.raises(SchemaError, match="A column named 'a' already exists in the base table"):
+        sql("CREATE TABLE no (a STRING) LIKE base")
+    with pytest.raises(TableNotFoundError, match="Source table 'nothing' of the LIKE clause not found"):
+        sql("CREATE TABLE no WITH ('topic' = 'x') LIKE nothing")
+
+
+def test_like_of_a_table_of_sparks_own(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    sql("CREATE TABLE parquet_base (a INT, d DECIMAL(5, 2), s STRUCT<x: ARRAY<STRING>>) USING parquet")
+    sql(f"CREATE TABLE copy {topics.with_options(topic)} LIKE parquet_base")
+    described = [(r.name, r.type) for r in sql("DESCRIBE copy").collect()]
+    assert described == [("a", "INT"), ("d", "DECIMAL(5, 2)"), ("s", "ROW<`x` ARRAY<STRING>>")]
+    sql("CREATE TABLE parquet_copy LIKE parquet_base")
+    assert sql("SHOW CREATE TABLE parquet_copy").first()[0].startswith("CREATE TABLE spark_catalog.default.parquet")
+
+
+def test_create_table_as(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    sql(f"CREATE TABLE made {topics.with_options(topic)} AS SELECT 1 AS a, 'x' AS b; ")
+    assert values(topics, topic, 1) == [{"a": 1, "b": "x"}]
+    with pytest.raises(TableExistsError):
+        sql(f"CREATE TABLE made {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
+    sql(f"CREATE TABLE IF NOT EXISTS made {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
+    assert len(topics.take(topic, 1)) == 1
+    sql(f'CREATE OR REPLACE TABLE made (b, a) {topics.with_options(topic)} AS SELECT 2 AS a, "it\'s" AS b')
+    assert columns(sql, "made") == ["b", "a"]
+    assert sql("SELECT b, a FROM made ORDER BY a").collect() == [("x", 1), ("it's", 2)]  # the topic stays
+    sql(f"REPLACE TABLE made (n AS a * 2, a BIGINT) {topics.with_options(topic)} AS SELECT 3 AS a")
+    assert sql("SELECT n, a FROM made ORDER BY a").collect() == [(2, 1), (4, 2), (6, 3)]
+
+
+def test_a_query_that_fails_leaves_no_table(sql: Any, topics: Topics) -> None:
+    options = topics.with_options(topics.create())
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        sql(f"CREATE TABLE made {options} AS SELECT 1 div id AS a FROM range(1)")
+    assert "made" not in [r.tableName for r in sql("SHOW TABLES").collect()]
+    sql(f"CREATE TABLE made (a BIGINT) {options}")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        sql(f"CREATE OR REPLACE TABLE made {options} AS SELECT 1 div id AS b FROM range(1)")
+    assert columns(sql, "made") == ["a"]
+
+
+def test_alter(sql: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    topics.put(one, b'{"a": 1, "s": "x"}')
+    topics.put(two, b'{"a": 2, "s": "y"}')
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(one)}")
+    sql("ALTER TABLE t ADD (s STRING COMMENT 'text' FIRST, b AS a * 10 AFTER s)")
+    assert sql("SELECT * FROM t").collect() == [("x", 10, 1)]
+    sql("ALTER TABLE t MODIFY (a BIGINT FIRST)")
+    assert sql("SELECT * FROM t").columns == ["a", "s", "b"]
+    with pytest.raises(SchemaError, match="The column `a` is referenced by computed column `b`"):
+        sql("ALTER TABLE t DROP a")
+    sql("ALTER TABLE t DROP b")
+    sql(f"ALTER TABLE t SET ('topic' = '{two}')")
+    assert sql("SELECT * FROM t").collect() == [(2, "y")]
+    sql("ALTER TABLE t RENAME s TO text")
+    assert sql("SELECT a, text FROM t").collect() == [(2, None)]
+    with pytest.raises(UnsupportedSqlError, match="ALTER TABLE RESET does not support changing 'connector'"):
+        sql("ALTER TABLE t RESET ('connector')")
+    with pytest.raises(Exception, match=r"scan\.startup\.mode"):
+        sql("ALTER TABLE t SET ('scan.startup.mod' = 'x')")
+    assert sql("SELECT a, text FROM t").collect() == [(2, None)]
+    sql("ALTER TABLE t RENAME TO u")
+    assert sql("SELECT a FROM u").collect() == [(2,)]
+    sql("ALTER TABLE IF EXISTS t RENAME TO v")
+    sql("INSERT INTO u VALUES (3, 'z')")
+    assert values(topics, two, 2) == [{"a": 2, "s": "y"}, {"a": 3, "text": "z"}]
+
+
+def test_alter_of_sparks_own_tables_is_sparks(sql: Any) -> None:
+    sql("CREATE TABLE p (a INT) USING parquet")
+    sql("ALTER TABLE p ADD COLUMNS (b INT)")
+    sql("ALTER TABLE IF EXISTS p SET TBLPROPERTIES ('x' = 'y')")
+    assert sql("SELECT * FROM p").columns == ["a", "b"]
+
+
+def test_explain_writes_and_starts_nothing(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+    one, two = topics.create(), topics.create()
+    secret = {"properties.sasl.password": "hunter2"}
+    sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(one, **secret)}")
+    sql(f"CREATE TABLE tgt (a INT) {topics.with_options(two, **secret)}")
+    inserts = ["INSERT INTO tgt SELECT b FROM src", "EXECUTE INSERT INTO tgt SELECT 1", "INSERT INTO tgt VALUES (1)"]
+    for mode in ("batch", "streaming"):
+        sql(f"SET 'execution.runtime-mode' = '{mode}'")
+        sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
+        for head in ("", "PLAN FOR", "ESTIMATED_COST, CHANGELOG_MODE", "JSON_EXECUTION_PLAN", "EXTENDED", "FORMATTED"):
+            for statement in [*inserts, "SELECT * FROM src", f"STATEMENT SET BEGIN {inserts[0]}; {inserts[2]}; END"]:
+                result = sql(f"EXPLAIN {head} {statement}")
+                assert result.columns == ["plan"]
+                (row,) = result.collect()
+                assert "Physical Plan" in row.plan
+                assert "hunter2" not in row.plan
+    assert spark.streams.active == []
+    topics.take(two, 0)
+    with pytest.raises(StatementError, match="EXPLAIN takes"):
+        sql("EXPLAIN DROP TABLE src")
+
+
+def test_statement_set_in_batch(sql: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    sql(f"CREATE TABLE x (a INT) {topics.with_options(one)}")
+    sql(f"CREATE TABLE y (a INT) {topics.with_options(two)}")
+    sql("EXECUTE STATEMENT SET BEGIN INSERT INTO x VALUES (1); INSERT INTO y SELECT a + 1 FROM x; END;")
+    assert (values(topics, one, 1), values(topics, two, 1)) == ([{"a": 1}], [{"a": 2}])
+    with pytest.raises(StatementError, match="statement 2: only INSERT"):
+        sql("BEGIN STATEMENT SET; INSERT INTO x VALUES (1); SELECT 1; END;")
+    with pytest.raises(StatementError, match="without END"):
+        sql("BEGIN STATEMENT SET;")
+    topics.take(one, 1)
+
+
+def test_statement_set_starts_all_or_none(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
+    source, one, two = topics.create(), topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE x (a INT) {topics.with_options(one)}")
+    streaming(f"CREATE TABLE y (a INT) {topics.with_options(two)}")
+    streaming("SET 'pipeline.name' = 'both'")
+    topics.put(source, b'{"a": 1}')
+    started = streaming(
+        """BEGIN STATEMENT SET;
+        INSERT INTO x SELECT a FROM src;
+        INSERT INTO y SELECT a * 10 FROM src;
+        INSERT INTO y SELECT a * 100 FROM src;
+        END;"""
+    )
+    assert started.columns == ["job id"]
+    assert finish(spark, started) == ["both/default.x", "both/default.y", "both/default.y-2"]
+    written = sorted(value["a"] for value in values(topics, two, 2))  # two queries, in any order
+    assert (values(topics, one, 1), written) == ([{"a": 1}], [10, 100])
+    assert (tmp_path / "both" / "default.y-2" / "offsets").is_dir()
+    copy = "INSERT INTO x SELECT a FROM src"
+    with pytest.raises(StatementError, match="takes 1"):
+        streaming(
+            "EXECUTE STATEMENT SET BEGIN INSERT INTO x SELECT a FROM src; INSERT INTO y SELECT a, a FROM src; END"
+        )
+    streaming("SET 'pipeline.name' = 'late'")
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "default.y").write_text("not a folder")
+    with pytest.raises(Exception, match=r"late/default\.y"):
+        streaming(f"EXECUTE STATEMENT SET BEGIN {copy}; INSERT INTO y SELECT a FROM src; END")
+    assert spark.streams.active == []
+
+
+def test_hints_in_batch(sql: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    topics.put(one, b'{"a": 1}', b'{"a": 2}')
+    topics.put(two, b'{"a": 3}')
+    sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options(one)}")
+    latest = "/*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
+    assert sql(f"SELECT b FROM t {latest}").collect() == []
+    assert sql(f"SELECT x.b FROM t {latest} -- c\n AS x RIGHT JOIN t ON true ORDER BY 1").collect() == [
+        (None,),
+        (None,),
+    ]
+    other = f"/*+ OPTIONS('topic'='{two}') */"
+    joined = f"SELECT x.a, t.b, default.t.a FROM t {other} JOIN t AS x ON true ORDER BY 1"
+    assert sql(joined).collect() == [(1, 4, 3), (2, 4, 3)]
+    assert sql(f"TABLE t {other}").collect() == [(3, 4)]
+    assert sql(f"SELECT count(*) FROM t {other} TABLESAMPLE (100 PERCENT) WHERE t.a = 3").collect() == [(1,)]
+    assert sql("SELECT count(*) FROM t /* no hint */ AS y").collect() == [(2,)]
+    sql(f"INSERT INTO t {other} SELECT 4")
+    assert values(topics, two, 2) == [{"a": 3}, {"a": 4}]
+    assert "t__" not in str([r.tableName for r in sql("SHOW TABLES").collect()])
+    for query, error, words in [
+        (f"SELECT * FROM t {other} JOIN t /*+ OPTIONS('topic' = 'x') */ u", ConflictingOptionsError, "two different"),
+        ("SELECT * FROM t /*+ OPTIONS('connector' = 'x') */", InvalidOptionError, "cannot be changed by a hint"),
+        ("SELECT * FROM t /*+ OPTIONS('x' = 'y') */", Exception, "'x'"),
+        (f"SELECT * FROM t AS x {other}", UnsupportedSqlError, "directly behind the name"),
+        (f"SELECT {other} * FROM t", UnsupportedSqlError, "directly behind the name"),
+        ("SELECT * FROM t WITH ('topic' = 'x')", UnsupportedSqlError, r"WITH \(...\) behind the name"),
+        ("SELECT * FROM t /*+ OPTIONS('topic' = 'it''s */') */", Exception, "it's"),
+        ("SELECT * FROM t /*+ OPTIONS('topic' 'x') */", StatementError, "expected 'key' = 'value'"),
+    ]:
+        with pytest.raises(error, match=words):
+            sql(query).collect()
+
+
+def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
+    one, two = topics.create(), topics.create()
+    absent = topics.with_options("absent", **{"scan.startup.mode": "latest-offset"})
+    streaming(f"CREATE TABLE src (a INT, b AS a + 1) {absent}")
+    streaming(f"CREATE TABLE tgt (a INT) {absent}")
+    topics.put(one, b'{"a": 1}', b'{"a": 2}')
+    finish(
+        spark,
+        streaming(
+            f"""INSERT INTO tgt /*+ OPTIONS('topic' = '{two}') */ SELECT b FROM src
+            /*+ OPTIONS('topic' = '{one}',
+                        'scan.startup.mode' = 'earliest-offset') */ WHERE src.a > 1"""
+        ),
+    )
+    assert values(topics, two, 1) == [{"a": 3}]
+
+
+def test_names_with_catalogs(sql: Any, topics: Topics) -> None:
+    topic = topics.create()
+    topics.put(topic, b'{"a": 1}')
+    sql(f"CREATE TABLE default_catalog.default_database.t (a INT) {topics.with_options(topic)}")
+    assert sql("SELECT t.a FROM default_catalog.default_database.t").collect() == [(1,)]
+    named = "default_catalog.default_database.t"
+    assert sql(f"SELECT {named}.a FROM {named}").collect() == [(1,)]
+    assert sql("SELECT a FROM spark_catalog.default.t").collect() == [(1,)]
+    assert columns(sql, "EXTENDED spark_catalog.default.t") == ["a"]
+    sql("ALTER TABLE default_catalog.default_database.t RENAME TO u")
+    sql("DROP TABLE default_catalog.default_database.u")
+    assert sql("SHOW TABLES LIKE 'u'").collect() == []
+
+
+def test_show_columns_and_full_tables(sql: Any, topics: Topics) -> None:
+    sql(f"CREATE TABLE t (a INT COMMENT 'x', ab AS a + 1) {topics.with_options('absent')}")
+    sql("CREATE VIEW v AS SELECT 1 AS a")
+    shown = sql("SHOW COLUMNS FROM t NOT LIKE '%b'")
+    assert shown.columns == ["name", "type", "null", "key", "extras", "watermark"]
+    assert [tuple(r) for r in shown.collect()] == [("a", "INT", True, None, None, None)]
+    kinds = {r.tableName: r["table type"] for r in sql("SHOW FULL TABLES").collect()}
+    assert (kinds["t"], kinds["v"]) == ("TABLE", "VIEW")
+    sql("DROP VIEW v")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE t SET a = 1",
+        "DELETE FROM t WHERE a = 1",
+        "TRUNCATE TABLE t",
+        "ANALYZE TABLE t COMPUTE STATISTICS",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
+        "COMMENT ON TABLE t IS 'x'",
+        "DROP VIEW t",
+        "ALTER VIEW t AS SELECT 1",
+        "CREATE OR REPLACE VIEW t AS SELECT 1",
+        "INSERT OVERWRITE t SELECT 1",
+    ],
+)
+def test_what_a_topic_cannot_do(sql: Any, topics: Topics, statement: str) -> None:
+    sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options('absent')}")
+    with pytest.raises(UnsupportedSqlError, match=r"Kafka table 'default\.t'|no meaning for a Kafka topic"):
+        sql(statement)
+    assert columns(sql, "t") == ["a", "b"]
+
+
+def test_temporary_views_win(sql: Any, topics: Topics, spark: Any) -> None:
+    sql(f"CREATE TABLE t (a INT) {topics.with_options('absent')}")
+    spark.range(1).createOrReplaceTempView("t")
+    try:
+        assert sql("DESCRIBE t").columns == ["col_name", "data_type", "comment"]
+        sql("SET 'execution.runtime-mode' = 'streaming'")
+        assert sql("SELECT * FROM t").collect() == [(0,)]
+        assert sql("SELECT * FROM default.t").isStreaming
+        assert sql("WITH t AS (SELECT 2 AS x) SELECT * FROM t").collect() == [(2,)]
+    finally:
+        spark.catalog.dropTempView("t")
+    assert columns(sql, "t") == ["a"]
+
+
+def test_views_of_the_users_own_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}')
+    streaming("CREATE VIEW lasting(x, y) AS SELECT src.a, b\nFROM src -- all\n")
+    streaming("CREATE TEMPORARY VIEW passing AS SELECT y AS z FROM lasting WHERE x > 0")
+    try:
+        assert finish(spark, streaming("INSERT INTO tgt SELECT passing.z FROM passing")) == ["insert-into_default.tgt"]
+        assert values(topics, target, 1) == [{"a": 2}]
+        streaming("SET 'execution.runtime-mode' = 'batch'")
+        streaming("SELECT a FROM src").createOrReplaceTempView("opaque")
+        streaming("SET 'execution.runtime-mode' = 'streaming'")
+        with pytest.raises(UnsupportedSqlError, match="made of a DataFrame"):
+            streaming("INSERT INTO tgt SELECT a FROM opaque")
+    finally:
+        streaming("DROP VIEW IF EXISTS passing")
+        streaming("DROP VIEW IF EXISTS lasting")
+        spark.catalog.dropTempView("opaque")
+    topics.take(target, 1)
+
+
+def test_every_form_is_a_stream(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(
+        f"""CREATE TABLE src (a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+        WATERMARK FOR ts AS ts) {topics.with_options(source)}"""
+    )
+    streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
+    topics.put(source, b'{"a": 1}')
+    for query in [
+        "SELECT default.src.b FROM src",
+        "SELECT src.b FROM default.src WHERE spark_catalog.default.src.a = 1",
+        "SELECT b FROM src TABLESAMPLE (100 PERCENT) AS x",
+        "SELECT src.b FROM src TABLESAMPLE (100 PERCENT) WHERE src.a = 1",
+        "SELECT b FROM (TABLE src)",
+        "WITH q AS (TABLE src) SELECT b FROM q",
+    ]:
+        assert streaming(query).isStreaming, query
+    assert streaming("TABLE src").isStreaming
+    finish(spark, streaming("WITH q AS (SELECT b FROM src) INSERT INTO tgt SELECT b FROM q"))
+    assert values(topics, target, 1) == [{"a": 2}]
+
+
+def test_insert_into_other_tables_in_streaming_mode(streaming: Any, topics: Topics) -> None:
+    streaming(f"CREATE TABLE src (a INT) {topics.with_options('absent')}")
+    streaming("CREATE TABLE p (a INT) USING parquet")
+    with pytest.raises(UnsupportedSqlError, match=r"toTable\('p'\)"):
+        streaming("INSERT INTO p SELECT a FROM src")
+    streaming("INSERT INTO p VALUES (1)")
+    assert streaming("SELECT * FROM p").collect() == [(1,)]
+
+
+SECTIONS = re.split(r"^##+ ", (Path(__file__).parents[3] / "docs" / "statements.md").read_text(), flags=re.MULTILINE)
+BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+DOCUMENTED = [section for section in SECTIONS if BLOCK.search(section)]
+
+
+def test_all_sections_are_found() -> None:
+    assert len(DOCUMENTED) == 11
+
+
+@pytest.mark.parametrize("section", DOCUMENTED, ids=lambda s: s.partition("\n")[0])
+def test_documented_statements_run(
+    spark: Any, sql: Any, kafka: Any, topics: Topics, tmp_path: Path, section: str
+) -> None:
+    def run(statement: str) -> None:
+        statement = statement.replace("localhost:9092", kafka.bootstrap_servers)
+        sql(statement.replace("/data/checkpoints", str(tmp_path))).collect()
+
+    for topic in ("orders", "big-orders", "small-orders", "orders-test"):
+        topics.admin.create_topics([NewTopic(topic, 1, 1)])[topic].exception(30)
+    if not section.startswith("CREATE TABLE"):
+        run(BLOCK.search(SECTIONS[1]).group(1))  # type: ignore[union-attr]
+    if not section.startswith(("CREATE TABLE", "LIKE", "AS")):
+        for name in ("big", "small"):
+            columns = "order_id BIGINT, total DECIMAL(20, 2)"
+            run(f"CREATE TABLE {name}_orders ({columns}) {topics.with_options(f'{name}-orders')}")
+    for block in BLOCK.findall(section):
+        for statement in re.split(r";\n(?!  |END)", block):
+            if statement.strip():
+                run(statement)
+    for query in spark.streams.active:
+        query.processAllAvailable()

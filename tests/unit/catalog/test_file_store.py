@@ -1,0 +1,111 @@
+"""A catalog folder that others can write: refused, also when it becomes one later; and hostile names of tables."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.catalog.file_store import Folder
+from kafka_sql.errors import CatalogFolderError
+from kafka_sql.sql.jobs.checkpoints import folder_name
+
+
+def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = Folder(tmp_path / "new")
+        folder.write(("default", "t"), "CREATE TABLE t")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert [stat.S_IMODE(f.stat().st_mode) for f in (tmp_path / "new").iterdir()] == [0o600]
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+def test_one_that_others_can_write(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
+        Folder(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o500])
+def test_one_that_others_can_only_read(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    assert Folder(tmp_path).read() == {}
+    tmp_path.chmod(0o700)
+
+
+def test_one_that_others_can_write_later(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "tables")
+    folder.write(("default", "t"), "CREATE TABLE t")
+    assert folder.read() == {("default", "t"): "CREATE TABLE t"}
+    (tmp_path / "tables").chmod(0o777)
+    with pytest.raises(CatalogFolderError, match="can be written by others"):
+        folder.read()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_one_of_another_user(tmp_path: Path) -> None:
+    os.chown(tmp_path, 12345, -1)
+    with pytest.raises(CatalogFolderError, match="can be written by others"):
+        Folder(tmp_path)
+
+
+def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "open")
+    with pytest.raises(CatalogFolderError, match="can be written by others"):
+        Folder(tmp_path / "link")
+
+
+def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tmp_path.chmod(0o755)
+    folder = Folder(tmp_path)
+    for name in ("a", "b"):
+        folder.write(("default", name), f"CREATE TABLE {name}")
+    (tmp_path / "default.b.sql").chmod(0o666)
+    with caplog.at_level(logging.WARNING):
+        assert folder.read() == {("default", "a"): "CREATE TABLE a"}
+    assert "default.b.sql is left out" in caplog.text
+    assert "others can write it" in caplog.text
+    tmp_path.chmod(0o700)  # where nobody else gets to it, a file's own mode says nothing
+    assert folder.read().keys() == {("default", "a"), ("default", "b")}
+
+
+def test_a_folder_that_no_system_has() -> None:
+    with pytest.raises(CatalogFolderError, match="cannot be used"):
+        Folder("a\0b")
+
+
+HOSTILE = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~", "$(x)", "a\nb", "é😀", " ", "*", "a%b")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_tables_name_is_a_file_of_the_folder_and_nothing_else(tmp_path: Path, name: str) -> None:
+    folder = Folder(tmp_path / "tables")
+    for key in (("default", name), (name, "t")):
+        folder.write(key, "CREATE TABLE x")
+        assert folder.read() == {tuple(part.lower() for part in key): "CREATE TABLE x"}
+        (file,) = (tmp_path / "tables").iterdir()
+        assert file.parent == tmp_path / "tables"
+        assert list(tmp_path.iterdir()) == [tmp_path / "tables"]
+        folder.remove(key)
+        assert folder.read() == {}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "a\0b"])
+def test_a_tables_name_is_one_part_of_a_checkpoints_path(name: str) -> None:
+    part = folder_name(name)
+    assert part == Path(part).name or part in ("~", " ")
+    assert part not in ("", ".", "..")
+    assert "\0" not in part
+
+
+def test_names_of_a_checkpoint_stay_what_they_were() -> None:
+    for name in ("default.tgt", "a b", "é😀", "a.b.c", "x-1_2"):
+        assert folder_name(name) == name

@@ -1,0 +1,299 @@
+"""A writer's schema that is not the reader's: Avro's resolution, with fastavro as the oracle."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.avro.plan import Mismatch, plan
+from kafka_sql.formats.avro.reader import Reader
+from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from tests.hypothesis_examples import examples
+from tests.unit.formats.avro.oracle import raw, read, write
+
+COLUMNS = pa.schema(
+    [
+        ("i", pa.int32()),
+        ("l", pa.int64()),
+        ("f", pa.float32()),
+        ("d", pa.float64()),
+        ("s", pa.string()),
+        ("b", pa.binary()),
+        ("a", pa.list_(pa.int64())),
+        ("m", pa.map_(pa.string(), pa.string())),
+        ("r", pa.struct([("x", pa.int64()), ("y", pa.list_(pa.struct([("z", pa.string())])))])),
+    ]
+)
+
+
+def nullable(t: Any) -> Any:
+    return ["null", t]
+
+
+def field(name: str, t: Any) -> dict[str, Any]:
+    return {"name": name, "type": nullable(t), "default": None}
+
+
+READER = {
+    "type": "record",
+    "name": "reader",
+    "fields": [
+        field("i", "int"),
+        field("l", "long"),
+        field("f", "float"),
+        field("d", "double"),
+        field("s", "string"),
+        field("b", "bytes"),
+        field("a", {"type": "array", "items": nullable("long")}),
+        field("m", {"type": "map", "values": nullable("string")}),
+        field(
+            "r",
+            {
+                "type": "record",
+                "name": "inner",
+                "fields": [
+                    field("x", "long"),
+                    field(
+                        "y",
+                        {
+                            "type": "array",
+                            "items": nullable({"type": "record", "name": "deep", "fields": [field("z", "string")]}),
+                        },
+                    ),
+                ],
+            },
+        ),
+    ],
+}
+PROMOTED = {"int": ["int"], "long": ["int", "long"], "float": ["int", "long", "float"],
+            "double": ["int", "long", "float", "double"], "string": ["string"], "bytes": ["bytes"]}  # fmt: skip
+EXTRA = ("int", "string", "boolean", "double", {"type": "array", "items": "string"}, {"type": "map", "values": "long"},
+         {"type": "array", "items": "null"}, {"type": "fixed", "name": "F", "size": 3}, ["null", "int", "string"],
+         {"type": "enum", "name": "E", "symbols": ["A", "B"]},
+         {"type": "array", "items": {"type": "array", "items": "int"}},
+         {"type": "record", "name": "X", "fields": [{"name": "p", "type": ["null", "bytes"]}]})  # fmt: skip
+
+
+@st.composite
+def written_as(draw: st.DrawFn, t: Any) -> Any:
+    """A writer's type for one of the reader's: promoted from less, with or without null, fields in any order."""
+    if isinstance(t, list):
+        inner = draw(written_as(t[1]))
+        if isinstance(inner, list):
+            return inner
+        return draw(st.sampled_from([inner, ["null", inner], [inner, "null"], [inner]]))
+    if isinstance(t, str):
+        return draw(st.sampled_from(PROMOTED[t]))
+    if t["type"] == "array":
+        return {"type": "array", "items": draw(written_as(t["items"]))}
+    if t["type"] == "map":
+        return {"type": "map", "values": draw(written_as(t["values"]))}
+    kept = [f for f in t["fields"] if draw(st.integers(0, 4))]
+    fields = [{"name": f["name"], "type": draw(written_as(f["type"]))} for f in kept]
+    if t["name"] == "reader":
+        fields += [{"name": f"extra{k}", "type": e} for k, e in enumerate(EXTRA) if not draw(st.integers(0, 9))]
+    fields = draw(st.permutations(fields)) or [{"name": "other", "type": "int"}]
+    return {"type": "record", "name": t["name"], "fields": fields}
+
+
+@st.composite
+def datum(draw: st.DrawFn, t: Any) -> Any:
+    """A value of a writer's type."""
+    if isinstance(t, list):
+        return draw(datum(draw(st.sampled_from(t))))
+    kind = t if isinstance(t, str) else t["type"]
+    if kind == "record":
+        return {f["name"]: draw(datum(f["type"])) for f in t["fields"]}
+    if kind == "array":
+        return draw(st.lists(datum(t["items"]), max_size=3))
+    if kind == "map":
+        return draw(st.dictionaries(st.text(max_size=3), datum(t["values"]), max_size=3))
+    return draw(
+        {
+            "null": st.none(),
+            "int": st.integers(-(2**31), 2**31 - 1),
+            "long": st.integers(-(2**63), 2**63 - 1),
+            "float": st.floats(width=32, allow_nan=False),
+            "double": st.floats(allow_nan=False),
+            "boolean": st.booleans(),
+            "string": st.text(max_size=5),
+            "bytes": st.binary(max_size=5),
+            "fixed": st.binary(min_size=3, max_size=3),
+            "enum": st.sampled_from(["A", "B"]),
+        }[kind]
+    )
+
+
+def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) -> list[Any]:
+    """The rows, as plain values."""
+    made = Reader(plan(parse(json.dumps(writer)), parse(json.dumps(reader)), columns))
+    arrays, _ = made.read(*bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)))
+    for array in arrays:
+        array.validate(full=True)
+    return raw(pa.StructArray.from_arrays(arrays, fields=list(columns)))
+
+
+def float32(value: Any) -> Any:
+    """The row with what a float column holds."""
+    found = value["f"]
+    return {**value, "f": None if found is None else float(np.float32(found))}
+
+
+@examples(80)
+@given(data=st.data(), writer=written_as(READER))
+def test_resolution_is_fastavros(data: st.DataObject, writer: Any) -> None:
+    rows = data.draw(st.lists(datum(writer), min_size=1, max_size=4))
+    schema, reader = fastavro.parse_schema(writer), fastavro.parse_schema(READER)
+    payloads = write(schema, rows)
+    expected = [float32(read(p, schema, reader)) for p in payloads]
+    assert decode(writer, READER, COLUMNS, payloads) == expected
+
+
+def record(*fields: Any) -> Any:
+    return {"type": "record", "name": "R", "fields": list(fields)}
+
+
+def test_defaults_and_aliases() -> None:
+    inner = {"type": "record", "name": "I", "fields": [{"name": "x", "type": "int", "default": 7},
+                                                       {"name": "y", "type": "string"}]}  # fmt: skip
+    reader = record(
+        {"name": "now", "type": "int", "aliases": ["before"]},
+        {"name": "n", "type": "long", "default": -5},
+        {"name": "f", "type": "float", "default": 1.5},
+        {"name": "d", "type": "double", "default": 2},
+        {"name": "t", "type": "string", "default": "é"},
+        {"name": "b", "type": "bytes", "default": "\u00ff\u0001"},
+        {"name": "o", "type": "boolean", "default": True},
+        {"name": "l", "type": {"type": "array", "items": "int"}, "default": []},
+        {"name": "m", "type": {"type": "map", "values": "int"}, "default": {}},
+        {"name": "r", "type": inner, "default": {"y": "z"}},
+        {"name": "u", "type": ["string", "null"], "default": "first"},
+    )
+    columns = pa.schema(
+        [("now", pa.int32()), ("n", pa.int64()), ("f", pa.float32()), ("d", pa.float64()), ("t", pa.string()),
+         ("b", pa.binary()), ("o", pa.bool_()), ("l", pa.list_(pa.int32())), ("m", pa.map_(pa.string(), pa.int32())),
+         ("r", pa.struct([("x", pa.int32()), ("y", pa.string())])), ("u", pa.string())]
+    )  # fmt: skip
+    writer = record({"name": "before", "type": "int"})
+    expected = {"now": 3, "n": -5, "f": 1.5, "d": 2.0, "t": "é", "b": b"\xff\1", "o": True, "l": [], "m": {},
+                "r": {"x": 7, "y": "z"}, "u": "first"}  # fmt: skip
+    assert decode(writer, reader, columns, [b"\x06", b"\x06"]) == [expected] * 2
+
+
+def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **more: Any) -> Any:
+    """A column's value of a payload."""
+    columns = pa.schema([pa.field("a", kind, **more)])
+    [row] = decode(
+        record({"name": "a", "type": writer}), record({"name": "a", "type": reader or writer}), columns, [payload]
+    )
+    return row["a"]
+
+
+def test_types_that_a_column_reads_beyond_the_rules() -> None:
+    enum = {"type": "enum", "name": "E", "symbols": ["A", "é"]}
+    assert one(pa.string(), enum, b"\x02") == "é"
+    assert one(pa.string(), ["null", enum], b"\x02\x00") == "A"
+    assert one(pa.binary(), {"type": "fixed", "name": "F", "size": 2}, b"ab") == b"ab"
+    decimal = {"type": "fixed", "name": "D", "size": 4, "logicalType": "decimal", "precision": 9, "scale": 2}
+    assert one(pa.decimal128(9, 2), decimal, b"\xff\xff\xff\x6a") == b"\xff\x6a"
+    smaller = {"type": "enum", "name": "E", "symbols": ["A", "B"], "default": "B"}
+    assert one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x00", smaller) == "B"
+    assert one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, b"\x02", smaller) == "A"
+    for payload, reader in ((b"\x04", None), (b"\x00", {"type": "enum", "name": "E", "symbols": ["A"]})):
+        with pytest.raises(DecodeError, match="no such symbol"):
+            one(pa.string(), {"type": "enum", "name": "E", "symbols": ["X", "A"]}, payload, reader)
+
+
+@pytest.mark.parametrize(
+    ("logical", "kind", "written", "expected"),
+    [
+        ("timestamp-millis", pa.timestamp("us"), -1, -1000),
+        ("local-timestamp-micros", pa.timestamp("us"), -1, -1),
+        ("timestamp-micros", pa.timestamp("us", "UTC"), 5, 5),
+        ("timestamp-nanos", pa.timestamp("us", "UTC"), -1, -1),
+        ("time-millis", pa.time64("ns"), 5, 5),
+        ("time-micros", pa.time64("ns"), 5000, 5),
+    ],
+)
+def test_a_time_has_its_writers_unit(logical: str, kind: pa.DataType, written: int, expected: int) -> None:
+    writer = {"type": "int" if logical == "time-millis" else "long", "logicalType": logical}
+    reader = {"type": "long", "logicalType": "timestamp-millis"}
+    payload = write(fastavro.parse_schema(record({"name": "a", "type": writer["type"]})), [{"a": written}])[0]
+    assert one(kind, writer, payload, reader) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "writer", "words"),
+    [
+        (pa.int32(), "long", "field 'a': found long, expected what can be read as int32"),
+        (pa.string(), "int", "field 'a': found int"),
+        (pa.list_(pa.int32()), "int", "field 'a': found int"),
+        (
+            pa.decimal128(5, 1),
+            {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+            "decimal of scale 2",
+        ),
+        (pa.struct([("x", pa.int32())]), "string", "field 'a': found string"),
+    ],
+)
+def test_what_cannot_be_read_is_said_at_once(kind: pa.DataType, writer: Any, words: str) -> None:
+    with pytest.raises(Mismatch) as e:
+        one(kind, writer, b"")
+    assert words in str(e.value)
+
+
+def test_a_branch_that_cannot_be_read_fails_when_it_is_met() -> None:
+    assert one(pa.int32(), ["string", "int"], b"\x02\x08", ["null", "int"]) == 4
+    with pytest.raises(DecodeError, match="found string, expected what can be read as int32") as e:
+        one(pa.int32(), ["string", "int"], b"\x00\x02x", ["null", "int"])
+    assert e.value.field == "a"
+    with pytest.raises(DecodeError, match="is null, but declared NOT NULL"):
+        one(pa.int32(), ["null", "int"], b"\x00", "int", nullable=False)
+
+
+def test_a_field_without_a_default_must_be_there() -> None:
+    columns = pa.schema([("a", pa.int32())])
+    with pytest.raises(Mismatch, match="missing required field a, which has no default"):
+        decode(record({"name": "b", "type": "int"}), record({"name": "a", "type": "int"}), columns, [b"\x02"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no JSON"),
+        ('{"name": "x"}', "has no type"),
+        ('{"type": "record", "name": "R", "fields": [{"name": "next", "type": ["null", "R"]}]}', "recursive type 'R'"),
+        ('{"type": "array", "items": "Unknown"}', "unknown type 'Unknown'"),
+        ('{"type": "enum", "name": "1x", "symbols": []}', "illegal name '1x'"),
+    ],
+)
+def test_a_schema_in_error(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words.split("'")[0]) as e:
+        parse(text)
+    assert words in str(e.value)
+
+
+def test_named_types_are_found_by_their_namespaces() -> None:
+    text = json.dumps(
+        {
+            "type": "record",
+            "name": "a.b.R",
+            "fields": [
+                {"name": "x", "type": {"type": "fixed", "name": "F", "size": 2}},
+                {"name": "y", "type": "F"},
+                {"name": "z", "type": "a.b.F"},
+            ],
+        }
+    )
+    found = parse(text)
+    assert found.name == "a.b.R"
+    assert {f.type for f in found.fields} == {found.fields[0].type}

@@ -1,0 +1,200 @@
+"""Formats of changes against rows that Flink itself made of the same records, and their way back."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError
+from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.options import Options
+from kafka_sql.table.row_kind import ROW_KIND
+
+FORMATS_OF_CHANGES = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        ("price", pa.decimal128(10, 2)),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+Case = tuple[str, str, list[str], str | None, list[str] | str]
+
+
+def cases() -> list[Case]:
+    """Format, flags (i: errors ignored, w: with schema), metadata, record, and Flink 2.3's rows or "error"."""
+    lines = Path(__file__).with_name("flink_changes.jsonl").read_text().splitlines()
+    return [tuple(json.loads(line)) for line in lines]
+
+
+def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | None]) -> Decoded:
+    found = FORMATS[format_]
+    given_ = {f"{format_}.ignore-parse-errors": str("i" in flags)}
+    if "w" in flags:
+        given_[f"{format_}.schema-include"] = "true"
+    assert found.metadata_decoder is not None
+    decoder = found.metadata_decoder(SCHEMA, Options(found.options, given_), (ROW_KIND, *metadata))
+    return decoder.decode(pa.array([None if p is None else p.encode() for p in payloads], pa.binary()))
+
+
+def rows(decoded: Decoded, payloads: int) -> list[list[str]]:
+    """The rows of each payload as the file has them."""
+    columns = [column.to_pylist() for column in (*decoded.columns, *decoded.metadata[1:])]
+    found: list[list[str]] = [[] for _ in range(payloads)]
+    assert decoded.rows is not None
+    for i, (payload, kind) in enumerate(zip(decoded.rows.to_pylist(), decoded.metadata[0].to_pylist(), strict=True)):
+        found[payload].append(f"{kind}({','.join(shown(column[i]) for column in columns)})")
+    return found
+
+
+def shown(value: Any) -> str:
+    match value:
+        case None:
+            return "~"
+        case str():
+            return "x" + value.encode().hex()
+        case Decimal():
+            return f"{int(value.scaleb(2))}@2"
+        case datetime():
+            return f"{(value - EPOCH) // timedelta(microseconds=1) * 1000}ns"
+        case [(_, _), *_]:
+            return "{" + ",".join(sorted(f"{shown(k)}={shown(v)}" for k, v in value)) + "}"
+        case list():
+            return "[" + ",".join(map(shown, value)) + "]"
+        case _:
+            return str(value)
+
+
+@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
+def test_rows_are_flinks(format_: str) -> None:
+    groups: dict[tuple[str, tuple[str, ...]], list[Case]] = {}
+    for case in cases():
+        if case[0] == format_:
+            groups.setdefault((case[1], tuple(case[2])), []).append(case)
+    assert sum(map(len, groups.values())) >= 80
+    for (flags, metadata), of_group in groups.items():
+        good = [case for case in of_group if case[4] != "error"]
+        decoded = decode(format_, flags, list(metadata), [case[3] for case in good])
+        assert rows(decoded, len(good)) == [case[4] for case in good]
+        for case in of_group:
+            if case[4] == "error":
+                with pytest.raises(DecodeError, match=r"Corrupt (Debezium|Canal|Maxwell|Ogg) JSON message: "):
+                    decode(format_, flags, list(metadata), [case[3]])
+
+
+@pytest.mark.parametrize(
+    ("format_", "payload", "reason"),
+    [
+        ("debezium-json", '{"op":"u","before":null,"after":{}}', r'The "before" field of UPDATE message is null.*FULL'),
+        ("ogg-json", '{"op_type":"D"}', r'The "before" field of DELETE message is null.*REPLICA IDENTITY to FULL'),
+        ("debezium-json", '{"op":"t"}', r'Unknown "op" value "t"'),
+        ("canal-json", '{"type":"UPDATE","data":[{},{}],"old":[{}]}', r'"old" holds no row, and "type" is "UPDATE"'),
+        ("maxwell-json", '{"type":"insert"}', r'"data" holds no row, and "type" is "insert"'),
+        ("debezium-json", '{"op":"c","after":{"id":"x"}}', r"field 'after.id': Corrupt Debezium JSON message: found"),
+    ],
+)
+def test_errors_name_the_record_and_the_reason(format_: str, payload: str, reason: str) -> None:
+    good = json.dumps({"op": "c", "op_type": "I", "type": "insert", "after": {}, "data": {}})
+    if format_ == "canal-json":
+        good = '{"type":"CREATE"}'
+    with pytest.raises(DecodeError, match=reason) as caught:
+        decode(format_, "", [], [good, None, payload, good])
+    assert caught.value.row == 2
+
+
+def test_canal_reads_what_is_included_and_does_not_look_at_the_rest() -> None:
+    found = FORMATS["canal-json"]
+    options = Options(found.options, {"canal-json.table.include": "or.*", "canal-json.database.include": "a|b"})
+    payloads = [
+        b'{"database":"a","table":"orders","type":"INSERT","data":[{"id":1}]}',
+        b'{"database":"c","table":"orders","type":"INSERT","data":[{"id":2}]}',
+        b'{"database":"b","table":"xor","type":"INSERT","data":[{"id":3}]}',
+        b'{"database":"b","table":"other","type":"what","data":"nothing"}',
+        b'{"database":"b","table":"or","type":"DELETE","data":[{"id":4},{"id":5}]}',
+        b'{"type":"INSERT","data":[{"id":6}]}',
+    ]
+    decoded = found.decoder(SCHEMA, options).decode(pa.array(payloads, pa.binary()))
+    assert decoded.columns[0].to_pylist() == [1, 4, 5]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 4, 4]
+    with pytest.raises(DecodeError, match=r"field 'data': Corrupt Canal JSON message") as caught:
+        found.decoder(SCHEMA, Options(found.options, {"canal-json.table.include": "o.*"})).decode(
+            pa.array(payloads, pa.binary())
+        )
+    assert caught.value.row == 3
+
+
+WRITTEN = {
+    "debezium-json": (
+        '{"before":null,"after":{"id":1,"name":"a"},"op":"c"}',
+        '{"before":{"id":1,"name":"a"},"after":null,"op":"d"}',
+    ),
+    "ogg-json": (
+        '{"before":null,"after":{"id":1,"name":"a"},"op_type":"I"}',
+        '{"before":{"id":1,"name":"a"},"after":null,"op_type":"D"}',
+    ),
+    "canal-json": ('{"data":[{"id":1,"name":"a"}],"type":"INSERT"}', '{"data":[{"id":1,"name":"a"}],"type":"DELETE"}'),
+    "maxwell-json": ('{"data":{"id":1,"name":"a"},"type":"insert"}', '{"data":{"id":1,"name":"a"},"type":"delete"}'),
+}
+
+
+def encode(format_: str, kinds: list[str | None] | None, options: dict[str, str] | None = None) -> list[str]:
+    found = FORMATS[format_]
+    schema = SCHEMA.remove(3).remove(2)
+    encoder = found.encoder(schema, Options(found.options, options or {}))
+    count = len(kinds) if kinds is not None else 1
+    columns: dict[str, Any] = {"id": pa.array([1] * count), "name": pa.array(["a"] * count)}
+    if kinds is not None:
+        columns[ROW_KIND_COLUMN] = pa.array(kinds, pa.string())
+    return [payload.decode() for payload in encoder.encode(pa.RecordBatch.from_pydict(columns)).to_pylist()]
+
+
+@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
+def test_what_is_written_is_flinks(format_: str) -> None:
+    inserted, deleted = WRITTEN[format_]
+    assert encode(format_, None) == [inserted]
+    assert encode(format_, ["+I", "-U", "+U", "-D", None]) == [inserted, deleted, inserted, deleted, inserted]
+    with pytest.raises(EncodeError, match=r"'D' is no row kind"):
+        encode(format_, ["+I", "D"])
+
+
+def test_debezium_with_its_schema_can_only_be_read() -> None:
+    with pytest.raises(InvalidOptionError, match=r"Debezium JSON serialization doesn't support.*schema-include"):
+        encode("debezium-json", None, {"debezium-json.schema-include": "true"})
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(-(2**63), 2**63 - 1) | st.none(),
+        st.text(st.characters(exclude_categories=["Cs"])) | st.none(),
+        st.decimals(-(10**8) + 1, 10**8 - 1, places=2) | st.none(),
+        st.lists(st.text("ab") | st.none()) | st.none(),
+        st.sampled_from(["+I", "-D"]),
+    ),
+    min_size=1,
+)
+
+
+@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
+@given(written=ROWS)
+def test_the_same_row_comes_back(format_: str, written: list[tuple[Any, ...]]) -> None:
+    found = FORMATS[format_]
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*written, strict=True), SCHEMA, strict=False)]
+    kinds = pa.array([row[4] for row in written])
+    batch = pa.RecordBatch.from_arrays([*columns, kinds], names=[*SCHEMA.names, ROW_KIND_COLUMN])
+    payloads = found.encoder(SCHEMA, Options(found.options, {})).encode(batch)
+    decoded = decode(format_, "", [], [payload.decode() for payload in payloads.to_pylist()])
+    assert [column.to_pylist() for column in decoded.columns] == [column.to_pylist() for column in columns]
+    assert decoded.metadata[0].to_pylist() == kinds.to_pylist()

@@ -1,0 +1,133 @@
+"""What the options of avro-confluent say of a registry, and the key stores that they name."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    KeyStoreError,
+    MissingOptionError,
+    OptionError,
+    SecretReferenceError,
+)
+from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.options import settings as settings_of
+from kafka_sql.formats.confluent.tls import context
+from kafka_sql.formats.confluent.wire_format import framed, header, ids, no_header
+from kafka_sql.formats.payload import Payload, payload
+from kafka_sql.options import Options
+
+URL = "http://localhost:8081"
+
+
+def value(**more: str) -> Payload:
+    """The value of a table, as WITH says it; ``__`` stands for a point."""
+    named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in more.items()}
+    return payload("value.format", "value.", {"value.format": "avro-confluent", **named})
+
+
+def settings(options: Options) -> Settings:
+    return settings_of(AVRO_CONFLUENT_OPTIONS, options)
+
+
+def found(**more: str) -> Settings:
+    return settings(value(url=URL, **more).options)
+
+
+def test_what_the_options_say() -> None:
+    assert found() == Settings("avro-confluent", "AVRO", (URL,))
+    assert found(basic_auth__user_info="me:s3").user == "me:s3"
+    assert found(bearer_auth__token="abc").token == "abc"
+    assert settings(value(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
+    assert settings(value(schema_registry__url=URL).options).urls == (URL,)  # Flink's older key
+
+
+def test_properties_one_by_one_and_together() -> None:
+    for more in (
+        {"properties__auto.register.schemas": "false", "properties__request.header.x": "1"},
+        {"properties": "auto.register.schemas:false, request.header.x:1"},
+    ):
+        made = found(**more)
+        assert (made.register, made.headers) == (False, (("x", "1"),))
+    one = value(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
+    assert settings(one.options).user == "me:s3"
+    assert "value.avro-confluent.properties.basic.auth.user.info" in one.keys
+    both = value(url=URL, **{"properties__basic.auth.user.info": "a:b"}, basic_auth__user_info="c:d")
+    assert settings(both.options).user == "c:d"
+
+
+def test_a_secret_is_neither_shown_nor_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SecretReferenceError):
+        found(bearer_auth__token="${env:REGISTRY_TOKEN}")
+    monkeypatch.setenv("REGISTRY_TOKEN", "s3cret")
+    for text in ("basic.auth.user.info:me:s3cret", "bearer.auth.token=s3cret"):
+        with pytest.raises(InvalidOptionError) as e:
+            value(url=URL, properties=text)
+        assert "s3cret" not in str(e.value)
+    made = found(bearer_auth__token="${env:REGISTRY_TOKEN}")
+    assert made.token == "s3cret"
+    assert "s3cret" not in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "words"),
+    [
+        ({"url": "localhost"}, InvalidOptionError, "expected 'http://host:port'"),
+        ({"basic_auth__user_info": "me"}, InvalidOptionError, "expected 'user:password'"),
+        ({"basic_auth__credentials_source": "SASL"}, InvalidOptionError, "expected one of 'USER_INFO', 'URL'"),
+        ({"basic_auth__credentials_source": "USER_INFO"}, MissingOptionError, "user-info' is missing"),
+        ({"bearer_auth__credentials_source": "STATIC_TOKEN"}, MissingOptionError, "bearer-auth.token' is missing"),
+        ({"bearer_auth__credentials_source": "OAUTHBEARER"}, InvalidOptionError, "expected 'STATIC_TOKEN'"),
+        (
+            {"basic_auth__user_info": "a:b", "bearer_auth__token": "c"},
+            ConflictingOptionsError,
+            "shouldn't be set together",
+        ),
+        ({"properties__auto.registr.schemas": "x"}, InvalidOptionError, "Did you mean 'auto.register.schemas'?"),
+        ({"properties": "nothing"}, InvalidOptionError, "expected 'key:value,key:value'"),
+        ({"properties__auto.register.schemas": "maybe"}, InvalidOptionError, "expected 'true' or 'false'"),
+    ],
+)
+def test_options_in_error(more: dict[str, str], error: type[OptionError], words: str) -> None:
+    with pytest.raises(error) as e:
+        settings(value(**({"url": URL} | more)).options)
+    assert words in str(e.value)
+
+
+def test_key_stores_in_error(tmp_path: Path) -> None:
+    jks, junk = tmp_path / "a.jks", tmp_path / "junk"
+    jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    junk.write_bytes(b"junk")
+    for location, words in (
+        (jks, "the JKS file is damaged or cut off"),
+        (junk, "it is no store: neither JKS nor PKCS12 nor PEM"),
+        (tmp_path / "none", "cannot be read"),
+    ):
+        with pytest.raises(KeyStoreError) as e:
+            context(Settings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
+        assert words in str(e.value)
+        assert "'avro-confluent.ssl.truststore.location'" in str(e.value)
+    assert context(Settings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
+
+
+def test_headers() -> None:
+    payloads = pa.array([b"x", header(1) + b"a", None, header(2**32 - 1), header(258) + b"b"])
+    data, offsets = bytes_and_offsets(payloads)
+    assert ids(data, offsets, np.array([1, 3, 4])).tolist() == [1, 2**32 - 1, 258]
+    assert ids(data, offsets, np.array([], np.int64)).tolist() == []
+    rows = np.array([1, 0, 3, 4])
+    assert [part.tolist() for part in framed(data, offsets, rows, skips=False)] == [[1], [0]]
+    assert [part.tolist() for part in framed(data, offsets, rows, skips=True)] == [[1, 3, 4], [0]]
+    (error,) = no_header(data, offsets, np.array([0]))
+    assert (error.row, error.field) == (0, None)
+    assert error.reason.startswith("Unknown data format. Magic number does not match: expected a zero byte ")
+    assert error.reason.endswith("; the payload is: 78")

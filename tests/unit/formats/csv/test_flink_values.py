@@ -1,0 +1,99 @@
+"""CSV as Flink 2.3 reads and writes it: a table of its own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.csv.decoder import CsvDecoder
+from kafka_sql.formats.csv.encoder import CsvEncoder
+from kafka_sql.formats.csv.options import CSV_OPTIONS
+from kafka_sql.options import Options
+from tests.unit.formats.csv.exact_decoder import ExactDecoder
+from tests.unit.formats.flink_values import cases, column_type, shown
+
+CASES = cases("flink_csv.jsonl")
+
+
+def options(chosen: Mapping[str, str]) -> Options:
+    """Checked options, given without ``csv.``."""
+    return Options(CSV_OPTIONS, {f"csv.{key}": value for key, value in chosen.items()})
+
+
+def schema_of(columns: list[list[str]]) -> pa.Schema:
+    """Columns a, b and c."""
+    return pa.schema([(name, column_type(spec)) for name, spec in zip("abc", columns, strict=False)])
+
+
+def read(decoder: CsvDecoder, payload: bytes) -> tuple[str, list[pa.Array]]:
+    """The row as text, and the columns."""
+    try:
+        decoded = decoder.decode(pa.array([payload]))
+    except DecodeError:
+        return "error", []
+    if not len(decoded.columns[0]):
+        return "", []
+    return f"({','.join(shown(column)[0] for column in decoded.columns)})", decoded.columns
+
+
+@pytest.mark.parametrize("start", range(0, len(CASES), 100))
+def test_every_value_is_flinks(start: int) -> None:
+    for columns, chosen, text, expected, written in CASES[start : start + 100]:
+        schema, payload = schema_of(columns), text.encode("latin-1")
+        row, arrays = read(CsvDecoder(schema, options(chosen)), payload)
+        assert row == expected, (columns, chosen, payload)
+        assert read(ExactDecoder(schema, options(chosen)), payload)[0] == expected
+        if written is not None and not any("FLOAT" in c or "DOUBLE" in c for c in columns):
+            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            encoded = CsvEncoder(schema, options(chosen)).encode(batch).to_pylist()
+            assert encoded == [written.encode("latin-1")], (columns, chosen)
+
+
+def test_the_table_has_all_kinds_of_answers() -> None:
+    answers = [expected for _, _, _, expected, _ in CASES]
+    assert answers.count("error") > 100
+    assert answers.count("") > 10
+    assert sum(a not in ("error", "") for a in answers) > 400
+
+
+def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = None) -> list[bytes]:
+    """The payloads of a batch."""
+    batch = pa.RecordBatch.from_pydict(dict(columns))
+    payloads: list[bytes] = CsvEncoder(batch.schema, options(chosen or {})).encode(batch).to_pylist()
+    return payloads
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (pa.array([1.0, 0.1, -0.0, None]), [b"1.0", b"0.1", b"-0.0", b""]),
+        (pa.array([float("nan"), float("inf"), float("-inf")]), [b"NaN", b"Infinity", b"-Infinity"]),
+        (pa.array(["", "a b", "a-b", 'q"', "a\\b", "x" * 24, "x" * 25, "é" * 24, "😀" * 13]),
+         [b"", b'"a b"', b"a-b", b'"q"""', b'"a\\b"', b"x" * 24, b'"' + b"x" * 25 + b'"', "é".encode() * 24,
+          b'"' + "😀".encode() * 13 + b'"']),
+        (pa.array([["a", None, "b c"], [], None]), [b'"a;;b c"', b"", b""]),
+        (pa.array([{"x": 1, "y": "s"}, {}, None], pa.struct([("x", pa.int32()), ("y", pa.string())])),
+         [b"1;s", b";", b""]),
+        (pa.array([b"\1", None]), [b"AQ==", b""]),
+    ],
+)  # fmt: skip
+def test_a_written_value(array: pa.Array, expected: list[bytes]) -> None:
+    assert encode({"a": array}) == expected
+    padded = pa.concat_arrays([array[:1], array, array[:1]])
+    assert encode({"a": padded[1:-1]}) == expected  # a slice is written as what it shows of its array
+
+
+def test_nulls_and_delimiters_of_ones_own() -> None:
+    columns: dict[str, Any] = {"a": pa.array([1, None]), "b": pa.array(["x|y", None])}
+    assert encode(columns, {"field-delimiter": "|", "null-literal": "NULL"}) == [b'1|"x|y"', b"NULL|NULL"]
+    assert encode(columns, {"field-delimiter": "\\t"}) == [b"1\tx|y", b"\t"]
+    assert encode(columns, {"field-delimiter": "é", "quote-character": "§"}) == ["1é§x|y§".encode(), "é".encode()]
+    assert encode(columns, {"field-delimiter": "|", "disable-quote-character": "true"}) == [b"1|x|y", b"|"]
+
+
+def test_no_columns_and_no_rows() -> None:
+    assert encode({"a": pa.array([], pa.int32())}) == []

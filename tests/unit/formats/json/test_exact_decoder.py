@@ -1,0 +1,209 @@
+"""The fast way and the exact way of reading JSON give the same rows, or the same error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.json.decoder import JsonDecoder
+from kafka_sql.formats.json.options import JSON_OPTIONS
+from kafka_sql.options import Options
+from tests.hypothesis_examples import examples
+from tests.unit.formats.columns import held
+from tests.unit.formats.json.exact_decoder import CountingDecoder, ExactDecoder
+from tests.unit.formats.json.random_documents import payloads, schemas
+
+
+def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
+    """Everything about a decoding in a form that compares exactly."""
+    try:
+        decoded = decoder.decode(array)
+    except DecodeError as e:
+        return e.row, e.field
+    for column in decoded.columns:
+        column.validate(full=True)
+    values = [held(column) for column in decoded.columns]
+    return values, [c.type for c in decoded.columns], None if decoded.rows is None else decoded.rows.to_pylist()
+
+
+OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
+
+
+@examples(100)
+@given(data=st.data(), schema=schemas(), chosen=OPTIONS, iso=st.booleans())
+def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
+    options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
+    drawn = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
+    array = pa.array(drawn, pa.binary())
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
+IGNORED = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
+GOOD = b'{"a":1,"s":"x"}'
+# Payloads that pyarrow's reader would take for something else, or that would end it.
+TRAPS = [
+    b"null",
+    b"{}null",
+    b"{}{}",
+    b"{}null{}",
+    b'{"a":1}\0{"a":2}',
+    b'{"a":1}{"a":2}\0{}',
+    b'{"s":"}',
+    b'{"}{}',
+    b'{"a":{}',
+    b"{}}",
+    b"[",
+    b"",
+    b"\xef\xbb\xbf{}",
+    b'{"s":"\xff"}',
+    b'{"z":"\xff"}',
+    b'{"z":NaN}',
+    b'{"z":-Infinity}',
+    b'{"z":[1, Inf]}',
+    b'{"z": NaN, "s":"x: NaN"}',
+    b'{"s":"x: NaN \\" NaN"}',
+    b'{"z":1e400}',
+    b'{"s":"\\ud800"}',
+    b'{"s":"a\nb"}',
+    b'{"a":1,"a":2}',
+    b'{"z":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    b'{"z":' + b'{"z":' * 200_000 + b"1" + b"}" * 200_001,
+    b'{"z":' + b"[" * 1_000_000 + b"}",
+    b'{"z":' + b"[" * 999 + b"]" * 999 + b"}",
+    b'{"z":' + b"[" * 1000 + b"]" * 1000 + b"}",
+    b'{"s":"' + b"[" * 2000 + b'"}',
+    b'{"s":' + b"[" * 999 + b"]" * 999 + b"}",
+]
+
+
+@pytest.mark.parametrize("trap", range(len(TRAPS)))
+@pytest.mark.parametrize("ignore", ["true", "false"])
+@pytest.mark.parametrize("before", [0, 1, 70])
+def test_a_trap_among_good_records(trap: int, ignore: str, before: int) -> None:
+    options = Options(JSON_OPTIONS, {"json.ignore-parse-errors": ignore})
+    array = pa.array([GOOD] * before + [TRAPS[trap], GOOD, TRAPS[trap], GOOD])
+    assert outcome(JsonDecoder(PAIR, options), array) == outcome(ExactDecoder(PAIR, options), array)
+
+
+def test_payloads_that_only_together_are_json_are_not_joined() -> None:
+    # Joined without a newline, these are two good documents.
+    array = pa.array([b'{"s":"}', b'{"}{}'])
+    with pytest.raises(DecodeError) as e:
+        JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
+    assert e.value.row == 0
+
+
+def test_an_odd_record_makes_only_itself_slow() -> None:
+    schema = pa.schema([("a", pa.int64())])
+    texts = [json.dumps({"a": i}) for i in range(10_000)]
+    texts[7_000] = '{"a":7000.0}'
+    decoder = CountingDecoder(schema, Options(JSON_OPTIONS, {}))
+    decoded = decoder.decode(pa.array([t.encode() for t in texts]))
+    assert decoded.columns[0].to_pylist() == list(range(10_000))
+    assert decoded.rows is None
+    assert decoder.exact == 1
+
+
+FAST = pa.schema(
+    [
+        pa.field("n", pa.int64(), nullable=False),
+        ("f", pa.float32()),
+        ("d", pa.decimal128(10, 2)),
+        ("b", pa.binary()),
+        ("day", pa.date32()),
+        ("time", pa.time64("ns")),
+        ("ts", pa.timestamp("us")),
+        ("ltz", pa.timestamp("us", tz="Europe/Berlin")),
+        ("r", pa.struct([pa.field("x", pa.int8(), nullable=False), pa.field("l", pa.list_(pa.timestamp("us")))])),
+        ("m", pa.map_(pa.string(), pa.map_(pa.string(), pa.float64()))),
+    ]
+)
+PLAIN = (
+    '{"n":1,"f":0.1,"d":1.5,"b":"AQI=","day":"2020-12-30","time":"12:13:14.5","ts":"2020-12-30 12:13:14.123","ltz":'
+    '"2020-12-30 12:13:14Z","r":{"x":1,"l":["2020-12-30 12:13:14",null]},"info":"says: Info, NaN","more":[{"x":1}],'
+    '"m":{"a":{"\\u00e9\\ud83d\\ude00":0.1234567890123456789,"x":1e400},"b":null,"a":{}}}'
+)
+
+
+def test_plain_records_of_all_types_go_the_fast_way() -> None:
+    decoder = CountingDecoder(FAST, Options(JSON_OPTIONS, {}))
+    spaced = json.dumps(json.loads(PLAIN), indent=1).encode() + b"\n"
+    turned = json.dumps(dict(reversed(json.loads(PLAIN).items())), ensure_ascii=False).encode()
+    array = pa.array([PLAIN.encode()] * 100 + [b'{"n":2}', b' {"n":"3","f":"1.5"} ', spaced, turned])
+    decoded = decoder.decode(array)
+    assert decoder.exact == 0
+    assert [c.type for c in decoded.columns] == FAST.types
+    assert outcome(decoder, array) == outcome(ExactDecoder(FAST, Options(JSON_OPTIONS, {})), array)
+
+
+@pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, b"", None], pa.binary())])
+def test_no_payload_is_no_row(array: pa.Array) -> None:
+    decoded = JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
+    assert [c.to_pylist() for c in decoded.columns] == [[], []]
+    assert (decoded.rows is None) == (len(array) == 0)
+
+
+def test_slices_and_nulls() -> None:
+    decoder = JsonDecoder(PAIR, Options(JSON_OPTIONS, {}))
+    whole = pa.array([b"no", b'{"a":1}', None, b'{"a":2}', b"", b'[{"a":3},{"a":4}]', b"no"])
+    decoded = decoder.decode(whole[1:6])
+    assert decoded.columns[0].to_pylist() == [1, 2, 3, 4]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 2, 4, 4]
+    assert decoder.decode(pa.array([b'{"a":1}', b'{"a":2}'])).columns[0].to_pylist() == [1, 2]
+
+
+@given(st.data(), st.integers(1, 38))
+def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> None:
+    t = pa.decimal128(precision, data.draw(st.integers(0, precision)))
+    digits = st.from_regex(r"-?(0|[1-9][0-9]{0,80})(\.[0-9]{1,80})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
+    texts = data.draw(st.lists(digits, min_size=1, max_size=4))
+    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {})
+    array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+@given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
+def test_numbers_of_any_length_agree(data: st.DataObject, t: pa.DataType) -> None:
+    digits = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+    floats = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    wholes = st.integers(-(2**64), 2**64).map(str)
+    texts = data.draw(st.lists(digits | floats | wholes | wholes.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
+    schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
+    array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
+    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+
+
+@given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
+def test_strings_of_any_length_and_place_agree(texts: list[str], ascii_only: bool, before: int) -> None:
+    payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
+    array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
+    assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(ExactDecoder(PAIR, IGNORED), array)
+
+
+@pytest.mark.parametrize("size", [1, 100, 5_000])
+def test_columns_that_outgrow_their_room(size: int) -> None:
+    schema = pa.schema([("s", pa.string()), ("l", pa.list_(pa.struct([("f", pa.float64()), ("t", pa.string())])))])
+    rows = [
+        {"s": "x" * (size * (i % 3)), "l": [{"f": j / 7, "t": str(j)} for j in range(size * (i == 7))]}
+        for i in range(20)
+    ]
+    array = pa.array([json.dumps(row).encode() for row in rows])
+    decoder = CountingDecoder(schema, IGNORED)
+    for _ in range(2):  # the second time it knows the room
+        assert pa.RecordBatch.from_arrays(decoder.decode(array).columns, schema=schema).to_pylist() == rows
+    assert decoder.exact == 0
+
+
+def test_the_number_of_rows_is_that_of_payloads_whatever_they_cut() -> None:
+    good = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
+    cuts = [good[:i] for i in range(len(good) + 1)]
+    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(cuts)).rows == pa.array([len(good)])

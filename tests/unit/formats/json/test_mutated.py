@@ -1,0 +1,55 @@
+"""Mutated JSON among good records: no crash, and every good record in its place."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+
+from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
+from kafka_sql.formats.json import JSON
+from kafka_sql.options import Options
+from tests.fuzz.decoders import assault
+from tests.unit.formats.json.exact_decoder import ExactDecoder
+
+SCHEMA = pa.schema(
+    [
+        ("a", pa.int64()),
+        ("s", pa.string()),
+        ("d", pa.decimal128(10, 2)),
+        ("t", pa.timestamp("us")),
+        ("b", pa.binary()),
+        ("l", pa.list_(pa.struct([("x", pa.int32())]))),
+    ]
+)
+
+
+def fuzz(records: int, seed: int) -> int:
+    """An assault with errors ignored; how many mutants became rows."""
+    good = [
+        json.dumps(
+            {"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "b": "AQID", "l": [{"x": k}, None]},
+            ensure_ascii=bool(k % 2),
+        ).encode()
+        for k in range(50)
+    ]
+    options = Options(JSON.options, {"json.ignore-parse-errors": "true"})
+    return assault(JSON.decoder(SCHEMA, options), good, range(50), records, seed, ExactDecoder(SCHEMA, options))
+
+
+def fuzz_changes(records: int, seed: int) -> int:
+    """The same of the envelopes of Debezium's changes."""
+    schema = pa.schema([("a", pa.int64()), ("s", pa.string()), ("t", pa.timestamp("us"))])
+    good = [
+        json.dumps(
+            {"before": None, "after": {"a": k, "s": "é", "t": f"2020-01-01 00:00:{k:02}"}, "op": "c", "ts_ms": k}
+        ).encode()
+        for k in range(50)
+    ]
+    options = Options(DEBEZIUM_JSON.options, {"debezium-json.ignore-parse-errors": "true"})
+    return assault(DEBEZIUM_JSON.decoder(schema, options), good, range(50), records, seed)
+
+
+def test_mutated_payloads() -> None:
+    assert fuzz(2_000, 1) > 60
+    assert fuzz_changes(2_000, 1) > 60

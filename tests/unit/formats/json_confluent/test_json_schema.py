@@ -1,0 +1,186 @@
+"""JSON Schemas of tables: what is written fits them, and they become the same columns again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.errors import DecodeError, SchemaError
+from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.wire_format import header
+from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.json_confluent import JSON_CONFLUENT
+from kafka_sql.formats.json_confluent.columns import columns
+from kafka_sql.formats.json_confluent.records import JsonWriter
+from kafka_sql.formats.json_confluent.schema_from_table import derive
+from kafka_sql.options import Options
+from tests.unit.formats.columns import held
+from tests.unit.formats.json.random_documents import objects, schemas
+
+URL = {"json-confluent.url": "http://localhost:1"}
+PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
+
+
+def options(**more: str) -> Options:
+    named = {f"json-confluent.{key.replace('_', '-')}": value for key, value in more.items()}
+    return Options(JSON_CONFLUENT.options, URL | named)
+
+
+def framed(*texts: str | None) -> pa.BinaryArray:
+    """Documents with a header."""
+    return pa.array([None if t is None else header(7) + t.encode() for t in texts], pa.binary())
+
+
+@given(st.data())
+def test_what_is_written_fits_the_schema_and_is_read_again(data: st.DataObject) -> None:
+    schema = data.draw(schemas(not_null=False))
+    texts = data.draw(st.lists(objects(list(schema), False, oddity=10**6), min_size=1, max_size=3))
+    decoder = JSON_CONFLUENT.decoder(schema, options())
+    try:
+        made = decoder.decode(framed(*texts))
+    except DecodeError:
+        return  # a repeated name, or a number beyond its type
+    batch = pa.RecordBatch.from_arrays(made.columns, schema=schema)
+    written = JsonWriter(schema, options()).write(batch, header(7))
+    validator = jsonschema.Draft7Validator(json.loads(derive(schema)))
+    for payload in written.to_pylist():
+        assert payload[:5] == b"\0\0\0\0\x07"
+        document = json.loads(payload[5:])
+        if "NaN" not in payload.decode() and "Infinity" not in payload.decode():
+            validator.validate(document)
+    again = decoder.decode(written)
+    assert [held(c) for c in again.columns] == [held(c) for c in made.columns]
+
+
+TYPES = {
+    "b": (pa.bool_(), "BOOLEAN"),
+    "i1": (pa.int8(), "TINYINT"),
+    "i2": (pa.int16(), "SMALLINT NOT NULL"),
+    "i4": (pa.int32(), "INT"),
+    "i8": (pa.int64(), "BIGINT NOT NULL"),
+    "f4": (pa.float32(), "FLOAT"),
+    "f8": (pa.float64(), "DOUBLE"),
+    "d": (pa.decimal128(10, 2), "DECIMAL(10, 2)"),
+    "s": (pa.string(), "STRING"),
+    "y": (pa.binary(), "BYTES"),
+    "day": (pa.date32(), "DATE"),
+    "t": (pa.time64("ns"), "TIME(3)"),
+    "ts": (pa.timestamp("us"), "TIMESTAMP(3)"),
+    "ltz": (pa.timestamp("us", "UTC"), "TIMESTAMP_LTZ(6)"),
+    "a": (pa.list_(pa.int32()), "ARRAY<INT NOT NULL>"),
+    "m": (pa.map_(pa.string(), pa.float64()), "MAP<STRING NOT NULL, DOUBLE>"),
+    "r": (
+        pa.struct([("z", pa.string()), ("a`b", pa.list_(pa.int64()))]),
+        "ROW<`z` STRING NOT NULL, `a``b` ARRAY<BIGINT>> NOT NULL",
+    ),
+}
+
+
+def test_a_schema_becomes_the_same_columns() -> None:
+    schema = pa.schema([pa.field(name, t, metadata={KEY: text}) for name, (t, text) in TYPES.items()])
+    text = derive(schema)
+    jsonschema.Draft7Validator.check_schema(json.loads(text))
+    expected = tuple((name, text) for name, (_, text) in TYPES.items())
+    assert columns(Registered(1, text)) == expected
+    shuffled = json.loads(text)
+    shuffled["properties"] = dict(sorted(shuffled["properties"].items()))  # as a registry may do
+    assert columns(Registered(1, json.dumps(shuffled))) == expected
+
+
+# fmt: off
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ({"type": "integer"}, "BIGINT"),
+        ({"type": "number"}, "DOUBLE"),
+        ({"type": ["null", "string"]}, "STRING"),
+        ({"enum": ["a", "b"]}, "STRING"),
+        ({"const": "a"}, "STRING"),
+        ({"type": "string", "format": "date-time"}, "STRING"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "BIGINT"),
+        ({"$ref": "#/definitions/P"}, "ROW<`x` DOUBLE NOT NULL, `y` DOUBLE>"),
+        ({"type": "array", "items": {"$ref": "other.json"}}, "ARRAY<ROW<`k` STRING> NOT NULL>"),
+        ({"allOf": [{"$ref": "#/definitions/P"}]}, "ROW<`x` DOUBLE NOT NULL, `y` DOUBLE>"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "MAP<STRING NOT NULL, BIGINT NOT NULL>"),
+    ],
+)
+def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
+    point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "required": ["x"]}
+    root = {"type": "object", "properties": {"f": node}, "definitions": {"P": point}}
+    other = json.dumps({"type": "object", "properties": {"k": {"type": "string"}}})
+    assert columns(Registered(1, json.dumps(root), (("other.json", other),))) == (("f", expected),)
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        ({"type": ["integer", "string"]}, "has for the field 'f'"),
+        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "which no column has"),
+        ({}, "has for the field 'f' {}, which no column has"),
+        ({"type": "object"}, "which no column has"),
+        ({"$ref": "#"}, "contains itself: the recursive type '#'"),
+        ({"$ref": "none.json"}, "refers to 'none.json', which is not among its references"),
+        ({"$ref": "#/definitions/Q"}, "which is not there"),
+        (True, "has true, expected a type"),
+    ],
+)
+def test_columns_that_no_table_has(node: Any, words: str) -> None:
+    root = {"type": "object", "properties": {"f": {"type": "array", "items": node} if node == {"$ref": "#"} else node}}
+    with pytest.raises(ValueError, match=r"field|refers|itself|expected") as e:
+        columns(Registered(1, json.dumps(root)))
+    assert words in str(e.value)
+    for text in ("[]", '{"type": "string"}', "{"):
+        with pytest.raises(ValueError, match=r"is not JSON|expected an object"):
+            columns(Registered(1, text))
+# fmt: on
+
+
+def test_payloads_in_error() -> None:
+    good = framed('{"id": 1, "name": "x"}')[0].as_py()
+    decoder = JSON_CONFLUENT.decoder(PAIR, options())
+    for bad, field, words in (
+        (b"", None, "Magic number does not match"),
+        (b"\0\0\0\0", None, "the payload is: 00 00 00 00"),
+        (b'{"id": 1}', None, "the payload is: 7b 22"),
+        (header(1) + b"{", None, "JSON"),
+        (header(1) + b'{"id": "x"}', "id", 'found "x", expected BIGINT'),
+    ):
+        for more in (good, b""):
+            with pytest.raises(DecodeError) as e:
+                decoder.decode(pa.array([good, None, bad, more]))
+            assert (e.value.row, e.value.field) == (2, field)
+            assert words in str(e.value)
+
+
+def test_errors_ignored_and_metadata() -> None:
+    texts = ('{"id": 1}', None, "{", '{"id": "x", "name": "y"}', '[{"id": 2}, {"id": 3}]', "")
+    payloads = pa.array([*framed(*texts).to_pylist(), b"", b"{}", header(9) + b'{"id": 4}'], pa.binary())
+    assert JSON_CONFLUENT.metadata_decoder is not None
+    given = options(ignore_parse_errors="true", subject="s")
+    made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
+    assert made.rows is not None
+    assert made.rows.to_pylist() == [0, 3, 4, 4, 8]
+    assert made.columns[0].to_pylist() == [1, None, 2, 3, 4]
+    assert made.columns[1].to_pylist() == [None, "y", None, None, None]
+    assert [m.to_pylist() for m in made.metadata] == [["s"] * 5, [7, 7, 7, 7, 9]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is no object"),
+        ('{"properties": {"id": {}}}', "does not match the table schema"),
+        ('{"properties": {"id": {}, "name": {}, "x": {}}, "required": ["x"]}', "expected [id, name]"),
+    ],
+)
+def test_a_given_schema_in_error(text: str, words: str) -> None:
+    with pytest.raises(SchemaError) as e:
+        JSON_CONFLUENT.encoder(PAIR, options(schema=text, subject="s"))
+    assert words in str(e.value)

@@ -1,0 +1,180 @@
+"""The protobuf format: its options, types beyond Flink's, and records in error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from google.protobuf import message_factory
+
+from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError, MissingOptionError, SchemaError
+from kafka_sql.formats.protobuf import PROTOBUF
+from kafka_sql.options import Options
+from tests.unit.formats.protobuf.oracle import FILE, ITEM, ORDER
+
+ORDERS: Any = message_factory.GetMessageClass(ORDER)
+ITEMS: Any = message_factory.GetMessageClass(ITEM)
+PAIR = pa.schema([("i", pa.int32()), ("s", pa.string())])
+
+
+def options(name: str = "shop.Order", **more: str) -> Options:
+    named = {f"protobuf.{key.replace('_', '-')}": value for key, value in more.items()}
+    given = {"protobuf.message-class-name": name, "protobuf.descriptor-file": str(FILE)} | named
+    return Options(PROTOBUF.options, given)
+
+
+def decode(schema: pa.Schema, payloads: list[bytes | None], given: Options | None = None) -> Any:
+    return PROTOBUF.decoder(schema, given or options()).decode(pa.array(payloads, pa.binary()))
+
+
+def rows(schema: pa.Schema, payloads: list[bytes | None], given: Options | None = None) -> list[Any]:
+    found = decode(schema, payloads, given)
+    return list(pa.RecordBatch.from_arrays(found.columns, schema=schema).to_pylist())
+
+
+def encode(schema: pa.Schema, data: list[Any], given: Options | None = None) -> list[bytes]:
+    batch = pa.RecordBatch.from_pylist(data, schema)
+    return list(PROTOBUF.encoder(schema, given or options()).encode(batch).to_pylist())
+
+
+def test_a_null_payload_is_no_row_and_an_empty_one_is_a_message() -> None:
+    found = decode(PAIR, [None, ORDERS(i=1).SerializeToString(), b"", None])
+    assert found.rows.to_pylist() == [1, 2]
+    assert [c.to_pylist() for c in found.columns] == [[1, 0], ["", ""]]
+    assert decode(PAIR, [b""]).rows is None
+    assert decode(PAIR, []).columns == [pa.array([], f.type) for f in PAIR]
+
+
+def test_records_in_error() -> None:
+    good = ORDERS(i=1, s="x").SerializeToString()
+    for bad, field, words in (
+        (good[:-1], "s", "the message ends in the middle of a value (of 4 bytes)"),
+        (b"\x08" + b"\xff" * 10 + b"\x01", "i", "a number has too many bytes"),
+        (b"\x00\x01", None, "Protocol message contained an invalid tag (byte 1 of 2); the message is: 00 01"),
+        (b"\x72\x01\xff", "s", "Protocol message had invalid UTF-8"),
+        (b"{}", None, "the message ends in the middle of a value"),
+    ):
+        with pytest.raises(DecodeError) as e:
+            decode(PAIR, [good, None, bad, b"\x00"])
+        assert (e.value.row, e.value.field) == (2, field), bad
+        assert words in str(e.value)
+    lenient = decode(PAIR, [good, None, b"\x72\x01\xff", good, b"\x00", good], options(ignore_parse_errors="true"))
+    assert lenient.rows.to_pylist() == [0, 3, 5]
+    assert lenient.columns[1].to_pylist() == ["x"] * 3
+
+
+def test_a_required_field_is_missing() -> None:
+    schema = pa.schema([("price", pa.float64()), ("part", pa.struct([("n", pa.int32())]))])
+    items = options("shop2.Item")
+    with pytest.raises(DecodeError, match=r"Message missing required field"):
+        decode(schema, [ITEMS(price=2.5).SerializePartialToString()], items)
+    with pytest.raises(SchemaError, match=r"requires the field 'id', which is no column"):
+        PROTOBUF.encoder(schema, items)
+    schema = pa.schema([("id", pa.int64())])
+    with pytest.raises(EncodeError, match=r"Fail to serialize at field: id. It is NULL, and the field is required"):
+        encode(schema, [{"id": 1}, {"id": None}], items)
+
+
+def test_not_null() -> None:
+    line = pa.struct([pa.field("qty", pa.int32(), False)])
+    schema = pa.schema([("lines", pa.list_(line)), pa.field("i", pa.int32(), False)])
+    kind = type(ORDERS().lines.add())
+    good, bad = (ORDERS(lines=lines).SerializeToString() for lines in ([kind(qty=0)], [kind(qty=1), kind()]))
+    assert rows(schema, [good]) == [{"lines": [{"qty": 0}], "i": 0}]
+    with pytest.raises(DecodeError, match=r"is null, but declared NOT NULL") as e:
+        decode(schema, [good, None, bad])
+    assert (e.value.row, e.value.field) == (2, "lines[].qty")
+    found = decode(schema, [bad, good, None, bad, good], options(ignore_parse_errors="true"))
+    assert found.rows.to_pylist() == [1, 4]
+
+
+def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
+    schema = pa.schema([("ui", pa.int64()), ("fi", pa.int64()), ("ul", pa.decimal128(20, 0)),
+                        ("fl", pa.decimal128(20, 0)), ("c", pa.int8()), ("cs", pa.list_(pa.int64()))])  # fmt: skip
+    one = ORDERS(ui=2**32 - 1, fi=2**31, ul=2**64 - 1, fl=2**63, c=2, cs=[0, -1, 2])
+    row = rows(schema, [one.SerializeToString()])[0]
+    assert {k: v if isinstance(v, list) else int(v) for k, v in row.items()} == {
+        "ui": 2**32 - 1, "fi": 2**31, "ul": 2**64 - 1, "fl": 2**63, "c": 2, "cs": [0, -1, 2]
+    }  # fmt: skip
+    assert encode(schema, [row]) == [one.SerializeToString()]
+    for name, value in (("ui", -1), ("fi", 2**32), ("ul", 2**64)):
+        with pytest.raises(EncodeError, match=rf"Fail to serialize at field: {name}. {value} is no number from 0 to"):
+            encode(schema.select([name]) if hasattr(schema, "select") else pa.schema([schema.field(name)]),
+                   [{name: value}])  # fmt: skip
+
+
+def test_nulls_in_arrays_and_maps_are_defaults_and_wrong_symbols_the_first() -> None:
+    schema = pa.schema([("ri", pa.list_(pa.int32())), ("rs", pa.list_(pa.string())), ("cs", pa.list_(pa.string())),
+                        ("m", pa.map_(pa.string(), pa.int64())), ("c", pa.string()),
+                        ("lines", pa.list_(pa.struct([("sku", pa.string())])))])  # fmt: skip
+    data = {"ri": [1, None], "rs": [None, "x"], "cs": ["GREEN", None, "?"], "m": [("k", None)], "c": "?",
+            "lines": [None, {"sku": "y"}]}  # fmt: skip
+    found = ORDERS.FromString(encode(schema, [data], options(write_null_string_literal="nil"))[0])
+    assert (list(found.ri), list(found.rs), list(found.cs)) == ([1, 0], ["nil", "x"], [2, 0, 0])
+    assert (dict(found.m), found.c, [line.sku for line in found.lines]) == ({"k": 0}, 0, ["", "y"])
+    assert list(ORDERS.FromString(encode(schema, [data])[0]).rs) == ["", "x"]
+
+
+def test_of_a_oneof_the_last_column_is_written() -> None:
+    schema = pa.schema([("n", pa.int64()), ("a", pa.string())])
+    data = [{"n": 1, "a": "x"}, {"n": 1, "a": None}, {"n": None, "a": "x"}, {"n": None, "a": None}]
+    found = [ORDERS.FromString(p).WhichOneof("choice") for p in encode(schema, data)]
+    assert found == ["a", "n", "a", None]
+
+
+def test_default_values() -> None:
+    schema = pa.schema([("name", pa.string()), ("size", pa.string()), ("price", pa.float64()), ("flag", pa.bool_()),
+                        ("part", pa.struct([("n", pa.int32())])), ("numbers", pa.list_(pa.int32()))])  # fmt: skip
+    payload: list[bytes | None] = [ITEMS(id=1).SerializeToString()]
+    assert rows(schema, payload, options("shop2.Item")) == [dict.fromkeys(schema.names)]
+    assert rows(schema, payload, options("shop2.Item", read_default_values="true")) == [
+        {"name": "none", "size": "LARGE", "price": 1.5, "flag": True, "part": {"n": 0}, "numbers": []}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (pa.schema([("none", pa.int32())]), "Column none does not exist in definition of proto class"),
+        (pa.schema([("i", pa.int64())]), "INT32 (protobuf, field shop.Order.i) is not compatible with int64"),
+        (pa.schema([("lines", pa.string())]), "repeated shop.Line (protobuf, field shop.Order.lines)"),
+        (pa.schema([("m", pa.list_(pa.string()))]), "It should be MAP"),
+        (pa.schema([("line", pa.struct([("price", pa.string())]))]), "(column 'line.price')"),
+        (pa.schema([("at", pa.string())]), "It should be ROW"),
+    ],
+)
+def test_columns_in_error(schema: pa.Schema, words: str) -> None:
+    for make in (PROTOBUF.decoder, PROTOBUF.encoder):
+        with pytest.raises(SchemaError) as e:
+            make(schema, options())
+        assert words in str(e.value)
+
+
+def test_options_in_error(tmp_path: Path) -> None:
+    with pytest.raises(MissingOptionError, match=r"protobuf.descriptor-file"):
+        Options(PROTOBUF.options, {"protobuf.message-class-name": "x"})
+    with pytest.raises(InvalidOptionError, match=r"has no message 'shop.None'; it has: .*shop.Order"):
+        PROTOBUF.decoder(PAIR, options("shop.None"))
+    with pytest.raises(InvalidOptionError, match=r"cannot be read: .*No such file"):
+        PROTOBUF.decoder(PAIR, options(descriptor_file=str(tmp_path / "none")))
+    for text in (b"", b"syntax = 'proto3';", b"\xff"):
+        (tmp_path / "junk").write_bytes(text)
+        with pytest.raises(InvalidOptionError, match=r"is no compiled descriptor file"):
+            PROTOBUF.decoder(PAIR, options(descriptor_file=str(tmp_path / "junk")))
+
+
+def test_the_columns_of_a_message() -> None:
+    assert PROTOBUF.infer is not None
+    found = dict(PROTOBUF.infer(options("shop.Order")).columns)
+    line = "ROW<`sku` STRING, `price` DOUBLE, `tags` ARRAY<STRING>, `qty` INT, `inner` ROW<`x` BIGINT, `flags` "
+    line += "MAP<STRING NOT NULL, BOOLEAN>>>"
+    assert (found["line"], found["lines"], found["ml"]) == (line, f"ARRAY<{line}>", f"MAP<INT NOT NULL, {line}>")
+    assert (found["ui"], found["ul"], found["c"], found["y"]) == ("BIGINT", "DECIMAL(20, 0)", "STRING", "BYTES")
+    assert (found["at"], found["w"], found["doc"]) == ("TIMESTAMP_LTZ(6)", "BIGINT", "STRING")
+    assert found["took"] == "ROW<`seconds` BIGINT, `nanos` INT>"
+    with pytest.raises(SchemaError, match=r"is a group"):
+        PROTOBUF.infer(options("shop2.Item"))
+    with pytest.raises(SchemaError, match=r"recursive type 'shop.Tree' .field 'branches'"):
+        PROTOBUF.infer(options("shop.Tree"))

@@ -1,0 +1,135 @@
+"""Errors that are told of and not raised, in each format: each payload is what it is when it is decoded by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.avro import AVRO
+from kafka_sql.formats.format import Decoder
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.options import Options
+from tests.fuzz.decoders import siege
+from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
+
+Sieged = tuple[Decoder, list[bytes]]
+SCHEMA = pa.schema(
+    [
+        ("a", pa.int64()),
+        ("s", pa.string()),
+        ("d", pa.decimal128(10, 2)),
+        ("t", pa.timestamp("us")),
+        ("l", pa.list_(pa.int32())),
+    ]
+)
+GOOD = [{"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "l": [k, None]} for k in range(20)]
+
+
+def plain(name: str, **given: str) -> Decoder:
+    found = FORMATS[name]
+    return found.decoder(SCHEMA, Options(found.options, {f"{name}.{key}": text for key, text in given.items()}))
+
+
+def of_json() -> Sieged:
+    return plain("json"), [json.dumps(row).encode() for row in GOOD]
+
+
+def of_csv() -> Sieged:
+    return plain("csv", **{"escape-character": "\\"}), [
+        f'{row["a"]},"te""xt é",{row["d"]},{row["t"]},{row["a"]};1'.encode() for row in GOOD
+    ]
+
+
+def of_raw() -> Sieged:
+    found = FORMATS["raw"]
+    return found.decoder(pa.schema([("a", pa.int64())]), Options(found.options, {})), [
+        k.to_bytes(8, "big") for k in range(20)
+    ]
+
+
+def of_protobuf() -> Sieged:
+    given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
+    found, luck, good = FORMATS["protobuf"], Random(5), []
+    for k in range(20):
+        one = message_of(ORDER, luck, 2)
+        one.i = k  # type: ignore[attr-defined]
+        good.append(one.SerializeToString())
+    return found.decoder(ORDERS, Options(found.options, given)), good
+
+
+def of_changes(name: str, inserted: Callable[[Any], Any], deleted: Callable[[Any], Any], *metadata: str) -> Sieged:
+    found = FORMATS[name]
+    assert found.metadata_decoder is not None
+    decoder = found.metadata_decoder(SCHEMA, Options(found.options, {}), ("row-kind", *metadata))
+    changes = [(deleted if k % 2 else inserted)(row) for k, row in enumerate(GOOD)]
+    return decoder, [json.dumps(change).encode() for change in changes]
+
+
+CHANGES: dict[str, Callable[[], Sieged]] = {
+    "debezium-json": lambda: of_changes(
+        "debezium-json",
+        lambda row: {"before": None, "after": row, "op": "c", "ts_ms": 1_589_355_606_100},
+        lambda row: {"before": row, "after": None, "op": "d", "ts_ms": 1_589_355_606_100},
+        "ingestion-timestamp",
+    ),
+    "canal-json": lambda: of_changes(
+        "canal-json",
+        lambda row: {"data": [row], "old": None, "type": "INSERT", "database": "d", "ts": 1_589_355_606_100},
+        lambda row: {"data": [row], "old": None, "type": "DELETE", "database": "d", "ts": 1_589_355_606_100},
+        "database",
+        "ingestion-timestamp",
+    ),
+    "maxwell-json": lambda: of_changes(
+        "maxwell-json",
+        lambda row: {"data": row, "type": "insert", "database": "d", "ts": 1_589_355_606},
+        lambda row: {"data": row, "type": "delete", "database": "d", "ts": 1_589_355_606},
+        "database",
+    ),
+    "ogg-json": lambda: of_changes(
+        "ogg-json",
+        lambda row: {"after": row, "op_type": "I", "op_ts": "2020-05-13 15:40:06.000000", "table": "T"},
+        lambda row: {"before": row, "op_type": "D", "op_ts": "2020-05-13 15:40:06.000000", "table": "T"},
+        "event-timestamp",
+    ),
+}
+FORMATS_UNDER_SIEGE = {"json": of_json, "csv": of_csv, "raw": of_raw, "protobuf": of_protobuf, **CHANGES}
+
+
+@pytest.mark.parametrize("name", FORMATS_UNDER_SIEGE)
+def test_mutated_payloads(name: str) -> None:
+    decoder, good = FORMATS_UNDER_SIEGE[name]()
+    rows, errors = siege(decoder, good, range(20), 1_000, 1)
+    assert rows > 20
+    assert errors > 200
+
+
+def test_decimals_beyond_a_column_that_cannot_be_null() -> None:
+    inner = pa.struct([pa.field("d", pa.decimal128(4, 2), nullable=False)])
+    wide = pa.struct([pa.field("d", pa.decimal128(6, 2), nullable=False)])
+    narrow_schema = pa.schema([pa.field("n", pa.int32(), False), pa.field("l", pa.list_(inner))])
+    wide_schema = pa.schema([pa.field("n", pa.int32(), False), pa.field("l", pa.list_(wide))])
+    rows: list[dict[str, Any]] = [
+        {"n": 0, "l": [{"d": 1}, {"d": 2}]},
+        {"n": 1, "l": None},
+        {"n": 2, "l": [{"d": 1}, {"d": 5000}, {"d": -6000}]},
+        {"n": 3, "l": []},
+        {"n": 4, "l": [{"d": 3}]},
+        {"n": 5, "l": [{"d": 7000}]},
+    ]
+    options = Options(AVRO.options, {})
+    payloads = AVRO.encoder(wide_schema, options).encode(pa.RecordBatch.from_pylist(rows, wide_schema))
+    decoder = AVRO.decoder(narrow_schema, options)
+    bad: list[DecodeError] = []
+    decoded = decoder.decode(payloads, bad)
+    assert [(e.row, e.field) for e in bad] == [(2, "l[].d"), (5, "l[].d")]
+    assert decoded.columns[0].to_pylist() == [0, 1, 3, 4]
+    assert decoded.rows is not None
+    assert decoded.rows.to_pylist() == [0, 1, 3, 4]
+    with pytest.raises(DecodeError, match=r"record 2 of the buffer, field 'l\[\]\.d'.* beyond the column's precision"):
+        decoder.decode(payloads)

@@ -1,0 +1,283 @@
+"""Java's client properties in librdkafka's words."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
+from kafka_sql.kafka.admin.client import admin_config
+from kafka_sql.kafka.config.java_properties import JAVA, OWN_REFUSED, Fate, Property
+from kafka_sql.kafka.config.kerberos import features
+from kafka_sql.kafka.config.properties import resolved, to_librdkafka
+from kafka_sql.kafka.librdkafka.client import patience, patience_at_work
+
+SERVERS = {"bootstrap.servers": "localhost:9092"}
+
+
+def test_java_defaults_hold_where_librdkafka_differs() -> None:
+    config = to_librdkafka(SERVERS)
+    assert config["isolation.level"] == "read_uncommitted"
+    assert config["check.crcs"] == "true"
+    assert config["acks"] == "all"
+    assert config["enable.idempotence"] == "true"
+    assert config["partitioner"] == "murmur2_random"
+
+
+def test_a_given_property_wins_over_the_default() -> None:
+    assert to_librdkafka({**SERVERS, "isolation.level": "read_committed"})["isolation.level"] == "read_committed"
+
+
+# key, the clients that have it (C, P), type and default, of Apache Kafka 4.3
+KAFKA = [line.split("\t") for line in (Path(__file__).parent / "java_properties.tsv").read_text().splitlines()]
+DEFAULTS_OF_JAVA = {
+    key: default.strip("[]").replace("class ", "") for key, _, _, default in KAFKA if default not in ("null", "<none>")
+}
+
+
+def test_every_property_of_java_stands_in_the_table() -> None:
+    assert set(JAVA) == {key for key, *_ in KAFKA} | {"bootstrap.controllers"}
+
+
+@pytest.mark.parametrize("key", DEFAULTS_OF_JAVA)
+def test_every_default_of_java_is_taken(key: str) -> None:
+    to_librdkafka({**SERVERS, key: DEFAULTS_OF_JAVA[key]})
+
+
+def of(fate: Fate) -> list[Property]:
+    return [p for p in JAVA.values() if p.fate is fate]
+
+
+# what a client takes as a value, for those of librdkafka's options that are no number and no free text
+WORDS = {
+    "acks": "1",
+    "allow.auto.create.topics": "false",
+    "check.crcs": "false",
+    "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
+    "compression.type": "zstd",
+    "enable.idempotence": "false",
+    "enable.metrics.push": "false",
+    "group.protocol": "consumer",
+    "isolation.level": "read_committed",
+    "max.in.flight.requests.per.connection": "3",
+    "metadata.recovery.strategy": "none",
+    "sasl.mechanism": "PLAIN",
+    "sasl.oauthbearer.assertion.algorithm": "ES256",
+    "sasl.oauthbearer.assertion.claim.jti.include": "true",
+    "security.protocol": "SSL",
+    "sasl.oauthbearer.token.endpoint.url": "http://localhost:1/token",
+}
+
+
+def value_of(java: Property) -> str:
+    kinds = {key: kind for key, _, kind, _ in KAFKA}
+    return WORDS.get(java.key) or ("20000" if kinds[java.key] in ("INT", "LONG", "SHORT") else "words")
+
+
+@pytest.mark.parametrize("java", of(Fate.SAME), ids=lambda p: p.key)
+def test_same(java: Property) -> None:
+    assert to_librdkafka({**SERVERS, java.key: value_of(java)})[java.key] == value_of(java)
+
+
+@pytest.mark.parametrize("java", of(Fate.RENAMED), ids=lambda p: p.key)
+def test_renamed(java: Property) -> None:
+    config = to_librdkafka({**SERVERS, java.key: value_of(java)})
+    assert config[java.to] == value_of(java)
+    assert java.key not in config
+
+
+# key, Java's value, librdkafka's key and value
+CONVERTED = [
+    ("auto.offset.reset", "none", "auto.offset.reset", "error"),
+    ("auto.offset.reset", "earliest", "auto.offset.reset", "earliest"),
+    ("buffer.memory", "33554432", "queue.buffering.max.kbytes", "32768"),
+    ("buffer.memory", "100", "queue.buffering.max.kbytes", "1"),
+    ("connections.max.idle.ms", "-1", "connections.max.idle.ms", "0"),
+    ("connections.max.idle.ms", "9223372036854775807", "connections.max.idle.ms", "2147483647"),
+    ("fetch.max.bytes", "1000", "fetch.max.bytes", "1048576"),
+    ("fetch.max.bytes", "2147483647", "fetch.max.bytes", "2147483135"),
+    ("partitioner.ignore.keys", "true", "partitioner", "random"),
+    ("partitioner.ignore.keys", "false", "partitioner", "murmur2_random"),
+    ("ssl.endpoint.identification.algorithm", "", "ssl.endpoint.identification.algorithm", "none"),
+    ("ssl.endpoint.identification.algorithm", "https", "ssl.endpoint.identification.algorithm", "https"),
+    ("ssl.key.password", "words", "ssl.key.password", "words"),
+    ("ssl.cipher.suites", "TLS_RSA_WITH_AES_128_GCM_SHA256", "ssl.cipher.suites", "AES128-GCM-SHA256"),
+    ("batch.size", "0", "batch.size", "1"),
+    ("fetch.min.bytes", "0", "fetch.min.bytes", "1"),
+    ("max.partition.fetch.bytes", "2147483647", "max.partition.fetch.bytes", "1000000000"),
+    ("max.poll.interval.ms", "2147483647", "max.poll.interval.ms", "86400000"),
+    ("metadata.max.age.ms", "9223372036854775807", "metadata.max.age.ms", "86400000"),
+    ("reconnect.backoff.max.ms", "9223372036854775807", "reconnect.backoff.max.ms", "3600000"),
+    ("reconnect.backoff.ms", "0", "reconnect.backoff.ms", "0"),
+    ("retry.backoff.max.ms", "0", "retry.backoff.max.ms", "1"),
+    ("retry.backoff.ms", "0", "retry.backoff.ms", "1"),
+    ("session.timeout.ms", "2147483647", "session.timeout.ms", "3600000"),
+    ("socket.connection.setup.timeout.ms", "500", "socket.connection.setup.timeout.ms", "1000"),
+    ("default.api.timeout.ms", "1500", "default.api.timeout.ms", "1500"),
+    ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", "0"),
+    ("receive.buffer.bytes", "-1", "socket.receive.buffer.bytes", "0"),
+    ("request.timeout.ms", "600000", "socket.timeout.ms", "300000"),
+    ("max.request.size", "2147483647", "message.max.bytes", "1000000000"),
+]
+
+
+@pytest.mark.parametrize(("key", "given", "to", "value"), CONVERTED, ids=lambda text: text or "empty")
+def test_converted(key: str, given: str, to: str, value: str) -> None:
+    assert to_librdkafka({**SERVERS, key: given})[to] == value
+
+
+def test_every_conversion_is_tested() -> None:
+    elsewhere = {
+        "sasl.jaas.config",  # test_jaas
+        "sasl.login.callback.handler.class",
+        "sasl.oauthbearer.jwt.retriever.class",
+        "compression.gzip.level",  # below
+        "compression.lz4.level",
+        "compression.zstd.level",
+    } | {key for key in JAVA if key.startswith(("ssl.keystore.", "ssl.truststore."))}  # test_stores
+    assert {p.key for p in of(Fate.CONVERTED)} == {key for key, *_ in CONVERTED if key in JAVA and JAVA[key].fate is (
+        Fate.CONVERTED)} | elsewhere  # fmt: skip
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_a_level_counts_for_its_own_codec(codec: str) -> None:
+    levels = {f"compression.{name}.level": str(i) for i, name in enumerate(("gzip", "lz4", "zstd"), 3)}
+    config = to_librdkafka({**SERVERS, **levels, "compression.type": codec})
+    assert config["compression.level"] == levels[f"compression.{codec}.level"]
+    assert "compression.level" not in to_librdkafka({**SERVERS, **levels})
+
+
+def test_a_value_out_of_librdkafkas_range_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        to_librdkafka({**SERVERS, "request.timeout.ms": "600000"})
+    assert "option 'properties.request.timeout.ms' is 600000: librdkafka's nearest is 300000" in caplog.text
+    with pytest.raises(InvalidOptionError, match=r"'properties.request.timeout.ms': range 10..300000"):
+        to_librdkafka({**SERVERS, "request.timeout.ms": "-5"})
+
+
+@pytest.mark.parametrize(
+    ("java", "openssl"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
+        ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384", "ECDHE-ECDSA-AES256-SHA384"),
+        ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+        ("TLS_DHE_RSA_WITH_AES_256_GCM_SHA384", "DHE-RSA-AES256-GCM-SHA384"),
+        ("TLS_RSA_WITH_AES_128_CBC_SHA", "AES128-SHA"),
+    ],
+)
+def test_cipher_suites(java: str, openssl: str) -> None:
+    names = {cipher["name"] for cipher in _every_cipher()}
+    assert openssl in names
+    config = to_librdkafka({**SERVERS, "ssl.cipher.suites": f"TLS_AES_256_GCM_SHA384, {java},{openssl}"})
+    assert config["ssl.cipher.suites"] == f"{openssl}:{openssl}"
+
+
+def _every_cipher() -> list[ssl._Cipher]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    return context.get_ciphers()
+
+
+def test_cipher_suites_of_tls_13_alone_are_refused() -> None:
+    with pytest.raises(UnsupportedOptionError, match=r"names suites of TLS 1\.3 only"):
+        to_librdkafka({**SERVERS, "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"})
+
+
+def test_a_strategy_by_duration_is_refused() -> None:
+    with pytest.raises(UnsupportedOptionError, match=r"Write 'scan.startup.mode' = 'timestamp'"):
+        to_librdkafka({**SERVERS, "auto.offset.reset": "by_duration:PT1H"})
+
+
+@pytest.mark.parametrize("java", of(Fate.IGNORED), ids=lambda p: p.key)
+def test_ignored_with_a_warning(java: Property, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert to_librdkafka({**SERVERS, java.key: "1"}) == to_librdkafka(SERVERS)
+    assert f"'properties.{java.key}' has no effect: {java.why}" in caplog.text
+
+
+@pytest.mark.parametrize("java", of(Fate.REFUSED), ids=lambda p: p.key)
+def test_refused_with_the_reason(java: Property) -> None:
+    with pytest.raises(InvalidOptionError) as caught:
+        to_librdkafka({**SERVERS, java.key: "hunter2"})
+    assert f"'properties.{java.key}' is not supported: {java.why}" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", OWN_REFUSED)
+def test_what_would_do_harm_is_refused(key: str) -> None:
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: librdkafka would load"):
+        to_librdkafka({**SERVERS, key: "x"})
+
+
+@pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_kerberos_says_what_to_install(given: dict[str, str]) -> None:
+    if "sasl_gssapi" in features():
+        pytest.skip("this client has Kerberos")
+    with pytest.raises(UnsupportedOptionError, match=r"'properties.sasl.mechanism'.*Kerberos.*--enable-gssapi") as e:
+        to_librdkafka({**SERVERS, "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka", **given})
+    assert ("is missing" in str(e.value)) == (not given)
+
+
+@pytest.mark.parametrize(
+    ("login", "option"),
+    [
+        ('principal="alice;reboot"', "sasl.kerberos.principal"),
+        ('principal="-R"', "sasl.kerberos.principal"),
+        ('principal="a b"', "sasl.kerberos.principal"),
+        ('principal=""', "sasl.kerberos.principal"),
+        ('useKeyTab=true keyTab="/k$(reboot)"', "sasl.kerberos.keytab"),
+        ("useKeyTab=true keyTab='/k\\\";reboot;\\\"'", "sasl.kerberos.keytab"),
+    ],
+)
+def test_what_goes_to_a_shell_is_looked_at(login: str, option: str) -> None:
+    """librdkafka runs kinit by system()."""
+    given = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
+    with pytest.raises(InvalidOptionError, match=rf"'properties.{option}'.*kinit") as e:
+        resolved(given)
+    assert "reboot" not in str(e.value)
+
+
+def test_principals_and_keytabs_as_they_are() -> None:
+    login = 'useKeyTab=true keyTab="/etc/my keys/alice-1.keytab" principal="HTTP/host-1.example@EXAMPLE.COM"'
+    found = resolved({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
+    assert found == {
+        "sasl.kerberos.principal": "HTTP/host-1.example@EXAMPLE.COM",
+        "sasl.kerberos.keytab": "/etc/my keys/alice-1.keytab",
+    }
+
+
+def test_unknown_property_names_the_nearest() -> None:
+    with pytest.raises(UnknownOptionError, match=r"'properties.grup.id' is no property .* Did you mean 'group.id'\?"):
+        to_librdkafka({**SERVERS, "grup.id": "a"})
+
+
+def test_out_of_range_names_the_range_and_not_the_value() -> None:
+    with pytest.raises(InvalidOptionError, match=r"'properties.socket.timeout.ms': range 10..300000") as caught:
+        to_librdkafka({**SERVERS, "socket.timeout.ms": "7"})
+    assert "7" not in str(caught.value).removesuffix("range 10..300000.")
+
+
+def test_api_timeout_is_ours_and_checked() -> None:
+    assert to_librdkafka({**SERVERS, "default.api.timeout.ms": "1500"})["default.api.timeout.ms"] == "1500"
+    with pytest.raises(InvalidOptionError, match=r"default.api.timeout.ms': expected milliseconds"):
+        to_librdkafka({**SERVERS, "default.api.timeout.ms": "soon"})
+
+
+@pytest.mark.parametrize("given", [{"acks": "1"}, {"max.in.flight.requests.per.connection": "10"}])
+def test_idempotence_gives_way_as_in_java(given: dict[str, str]) -> None:
+    assert to_librdkafka({**SERVERS, **given})["enable.idempotence"] == "false"
+    assert to_librdkafka({**SERVERS, **given, "enable.idempotence": "true"})["enable.idempotence"] == "true"
+
+
+def test_a_silent_connection_is_given_up_before_all_other_waits_end() -> None:
+    """As Java's clients give it up by request.timeout.ms, in transactions too."""
+    config = to_librdkafka(SERVERS)
+    silence = int(config["socket.timeout.ms"])
+    assert silence == 30_000
+    assert 2 * silence <= min(int(config["delivery.timeout.ms"]), int(patience_at_work(config) * 1000))
+    assert int(admin_config(config)["socket.timeout.ms"]) == patience(config) * 1000 == 10_000
+    asked = to_librdkafka({**SERVERS, "request.timeout.ms": "5000"})
+    assert admin_config(asked)["socket.timeout.ms"] == asked["socket.timeout.ms"] == "5000"

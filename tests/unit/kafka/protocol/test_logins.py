@@ -1,0 +1,180 @@
+"""Logins of the driver's own client that cannot be, each told by the option that is to be mended."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from kafka_sql.errors import BrokerError, InvalidOptionError
+from kafka_sql.kafka.protocol.oauth import check_oauth, token
+from kafka_sql.kafka.protocol.sasl import conversation
+from kafka_sql.kafka.protocol.tls import tls_context
+from tests.certificates import Party, authority, signed
+from tests.http_server import serving
+
+PREFIX = "sasl.oauthbearer."
+
+
+@contextmanager
+def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
+    """A token endpoint with one answer; the options that name it."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Silence."""
+
+    with serving(Answer) as address:
+        yield {
+            f"{PREFIX}method": "oidc",
+            f"{PREFIX}token.endpoint.url": f"{address}/token",
+            f"{PREFIX}client.id": "me",
+            f"{PREFIX}client.secret": "planted-4711",
+        }
+
+
+def test_a_token_of_an_endpoint() -> None:
+    with endpoint(200, json.dumps({"access_token": "abc"}).encode()) as config:
+        assert token(config) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (401, b'{"error": "planted-4711"}', "HTTP status 401"),
+        (500, b"", "HTTP status 500"),
+        (200, b"<html>planted-4711", "JSONDecodeError"),
+        (200, b'{"token": "planted-4711"}', "KeyError"),
+        (200, b"[]", "TypeError"),
+        (200, b"[" * 100_000, "RecursionError"),
+    ],
+)
+def test_an_endpoint_that_gives_no_token(status: int, body: bytes, words: str) -> None:
+    with endpoint(status, body) as config, pytest.raises(BrokerError) as caught:
+        token(config)
+    assert str(caught.value).endswith(f"gave no token: {words}.")
+    assert "planted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [("file:///etc/passwd", "is no http(s) address"), ("", "is no http(s) address"), ("http://127.0.0.1:1", "refused")],
+)
+def test_an_address_that_is_none(url: str, words: str) -> None:
+    with pytest.raises(BrokerError) as caught:
+        token({f"{PREFIX}method": "oidc", f"{PREFIX}token.endpoint.url": url, f"{PREFIX}client.secret": "planted-4711"})
+    assert f"'properties.{PREFIX}token.endpoint.url'" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_an_unsecured_token_that_cannot_be_made() -> None:
+    with pytest.raises(BrokerError, match=r"'properties\.sasl\.oauthbearer\.config' cannot be read"):
+        token({f"{PREFIX}config": 'principal="me'})
+
+
+@pytest.mark.parametrize(
+    ("more", "option"),
+    [
+        ({"grant.type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}, "grant.type"),
+        ({"assertion.algorithm": "RS256"}, "assertion.algorithm"),
+        ({"method": "default"}, "method"),
+    ],
+)
+def test_a_way_to_a_token_that_is_not_known(more: dict[str, str], option: str) -> None:
+    with pytest.raises(InvalidOptionError, match=rf"'?properties\.{PREFIX}{option}'"):
+        check_oauth({f"{PREFIX}method": "oidc", **{PREFIX + key: value for key, value in more.items()}})
+
+
+def test_a_refused_token_is_answered_as_rfc_7628_says() -> None:
+    unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", f"{PREFIX}config": "principal=me"}
+    talk = conversation({"sasl.mechanisms": "OAUTHBEARER", **unsecured}, "host")
+    assert next(talk).startswith(b"n,,\x01auth=Bearer ")
+    assert talk.send(b'{"status":"invalid_token"}') == b"\x01"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"ssl.ca.location": "/nowhere.pem"}, "No such file or directory"),
+        ({"ssl.ca.pem": "planted-4711"}, "certificate"),
+        ({"ssl.certificate.location": "/nowhere.pem"}, "No such file or directory"),
+    ],
+)
+def test_certificates_that_cannot_be_used(config: dict[str, str], words: str) -> None:
+    with pytest.raises(BrokerError) as caught:
+        tls_context(config)
+    assert str(caught.value).startswith("[BROKER] The certificates or keys of the options 'properties.ssl.*' cannot")
+    assert words in str(caught.value)
+    assert "planted" not in str(caught.value)
+
+
+def test_cipher_suites() -> None:
+    names = {
+        cipher["name"] for cipher in tls_context({"ssl.cipher.suites": "ECDHE-ECDSA-AES128-GCM-SHA256"}).get_ciphers()
+    }
+    assert "ECDHE-ECDSA-AES128-GCM-SHA256" in names
+    assert "ECDHE-RSA-AES256-GCM-SHA384" not in names
+    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.cipher\.suites' names no cipher suite"):
+        tls_context({"ssl.cipher.suites": "none-such"})
+
+
+def test_a_certificate_that_was_taken_back(tmp_path: Path) -> None:
+    root = authority("root")
+    server = signed(root, "server")
+    (tmp_path / "ca.pem").write_text(root.pem)
+    (tmp_path / "server.pem").write_text(server.chain + server.key())
+    for revoked in (False, True):
+        (tmp_path / "crl.pem").write_bytes(revocations(root, *([server] if revoked else [])))
+        config = {"ssl.ca.location": str(tmp_path / "ca.pem"), "ssl.crl.location": str(tmp_path / "crl.pem")}
+        with tls_server(tmp_path / "server.pem") as address, socket.create_connection(address) as plain:
+            context = tls_context(config)
+            if revoked:
+                with pytest.raises(ssl.SSLCertVerificationError, match="revoked"):
+                    context.wrap_socket(plain, server_hostname="localhost")
+            else:
+                context.wrap_socket(plain, server_hostname="localhost").close()
+
+
+def revocations(by: Party, *taken_back: Party) -> bytes:
+    now = datetime.now(timezone.utc)
+    made = x509.CertificateRevocationListBuilder().issuer_name(by.certificate.subject)
+    made = made.last_update(now - timedelta(days=1)).next_update(now + timedelta(days=1))
+    for party in taken_back:
+        one = x509.RevokedCertificateBuilder().serial_number(party.certificate.serial_number)
+        made = made.add_revoked_certificate(one.revocation_date(now - timedelta(hours=1)).build())
+    return made.sign(by.private, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+@contextmanager
+def tls_server(certificate: Path) -> Iterator[tuple[str, int]]:
+    """A server of TLS that takes one connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def run(listening: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(listening.accept()[0], server_side=True) as connection:
+            connection.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=run, args=(listening,))
+        thread.start()
+        yield listening.getsockname()[:2]
+        thread.join(30)

@@ -1,0 +1,259 @@
+"""Brokers and registries that do not end, answer with too much or with nonsense: an error within a time, named."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import BrokerError, BrokerUnreachableError, SchemaRegistryError
+from kafka_sql.formats.confluent import client
+from kafka_sql.formats.confluent.client import SchemaRegistry
+from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.librdkafka import cached_producer
+from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader, uvarint
+from kafka_sql.kafka.protocol.connection import Connection
+from kafka_sql.kafka.protocol.sasl import conversation
+from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from tests.http_server import serving
+
+Serve = Callable[[socket.socket, threading.Event], None]
+
+
+@contextmanager
+def server(serve: Serve) -> Iterator[tuple[str, int]]:
+    """A server whose every connection is served so; the event says that the test is over."""
+    over = threading.Event()
+
+    def one(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            serve(connection, over)
+
+    def run() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=one, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=run, daemon=True).start()
+        yield listening.getsockname()[:2]
+        over.set()
+
+
+def config(address: tuple[str, int], **more: str) -> dict[str, str]:
+    given = {
+        "bootstrap.servers": f"{address[0]}:{address[1]}",
+        "delivery.timeout.ms": "1",
+        "linger.ms": "0",
+        "socket.timeout.ms": "500",
+        **{key.replace("_", "."): value for key, value in more.items()},
+    }
+    return to_librdkafka(given)
+
+
+def silent(connection: socket.socket, over: threading.Event) -> None:
+    """Takes what is sent and says nothing."""
+    over.wait(120)
+
+
+def dripping(connection: socket.socket, over: threading.Event) -> None:
+    """A long answer, a byte at a time: each comes well within the time for one."""
+    connection.sendall(b"\0\0\x40\0")
+    while not over.wait(0.05):
+        connection.sendall(b"\0")
+
+
+def endless(connection: socket.socket, over: threading.Event) -> None:
+    """Two gigabytes announced."""
+    connection.sendall(b"\x7f\xff\xff\xff" + b"x" * 1000)
+    over.wait(120)
+
+
+def http(connection: socket.socket, over: threading.Event) -> None:
+    """Another protocol."""
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def short(connection: socket.socket, over: threading.Event) -> None:
+    """An answer to the first request that ends in the middle."""
+    number = connection.recv(1000)[8:12]
+    connection.sendall(b"\0\0\0\x0a" + number + b"\0\0\0\0\0\x05")
+    over.wait(120)
+
+
+@pytest.mark.parametrize(
+    ("serve", "words"),
+    [
+        (silent, "timed out"),
+        (dripping, "timed out"),
+        (endless, "a response of 2147483647 bytes: is it a broker?"),
+        (http, "a response of 1213486160 bytes"),
+        (short, "the response ends early"),
+    ],
+)
+def test_a_broker_that_gives_no_whole_answer(serve: Serve, words: str) -> None:
+    with server(serve) as address, pytest.raises(BrokerUnreachableError) as caught:
+        Transactions(config(address)).ongoing("p")
+    assert words in str(caught.value)
+    assert "did not answer within" in str(caught.value)
+
+
+def test_an_answer_that_comes_in_pieces_is_one() -> None:
+    def slow(connection: socket.socket, over: threading.Event) -> None:
+        number = connection.recv(1000)[8:12]
+        for byte in b"\0\0\0\x10" + number + b"\0\0" + b"\0\0\0\x01" + b"\0\x12\0\0\0\x03":
+            connection.sendall(bytes([byte]))
+        over.wait(120)
+
+    with server(slow) as address:
+        connection = Connection(address, config(address, socket_timeout_ms="60000"))
+        assert connection.versions == {18: 3}
+        assert connection._socket.gettimeout() == 60
+        connection.close()
+
+
+def test_a_new_producer_waits_only_so_long_for_brokers_that_say_nothing() -> None:
+    """What is written by it says why it fails."""
+    with server(silent) as address, ExitStack() as stack:
+        made = cached_producer._made(config(address), stack)
+        began = time.monotonic()
+        cached_producer.await_answer(made.handle, 0.2)
+        assert 0.2 <= time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("address", [("127.0.0.1", 70000), ("127.0.0.1", -1), ("a" * 64 + ".x", 9092), ("a\0b", 9092)])
+def test_addresses_that_are_none(address: tuple[str, int]) -> None:
+    with pytest.raises(OSError, match=r"."):
+        Connection(address, config(("127.0.0.1", 1)))
+
+
+@pytest.mark.parametrize("body", [b"\x80" * 5, b"\xff" * 100_000, uvarint(1 << 31)])
+def test_lengths_that_are_too_great(body: bytes) -> None:
+    with pytest.raises(BrokenAnswer):
+        Reader(body).compact_string()
+
+
+def test_a_text_that_is_none() -> None:
+    with pytest.raises(BrokenAnswer, match="text that is none"):
+        Reader(b"\0\x02\xff\xff").string()
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ("r={nonce}x,s=QUJD,i=1", "fewer than 4096|answer is none"),
+        ("r={nonce}x,s=QUJD,i=999", "answer is none"),
+        ("r={nonce}x,s=QUJD,i=1000", "1000 rounds, fewer than 4096"),
+        ("r={nonce}x,s=QUJD,i=99999999", "answer is none"),
+        ("r={nonce}x,s=QUJD,i=²", "answer is none"),
+        ("r=other,s=QUJD,i=4096", "answer is none"),
+        ("", "answer is none"),
+    ],
+)
+def test_scram_with_hostile_rounds(first: str, words: str) -> None:
+    talk = conversation({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "p"}, "h")
+    nonce = next(talk).decode().partition("r=")[2]
+    with pytest.raises(BrokerError, match=words):
+        talk.send(first.replace("{nonce}", nonce).encode())
+
+
+# the schema registry
+
+
+@contextmanager
+def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[SchemaRegistry]:
+    """A registry that answers so."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with suppress(OSError):
+                answer(self)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with serving(Handler) as address:
+        yield SchemaRegistry(Settings("avro-confluent", "AVRO", (address,)))
+
+
+def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        data = json.dumps(content).encode()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return answer
+
+
+def test_a_registry_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "_TIMEOUT", 0.1)
+    with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
+        SchemaRegistry(Settings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema(5)
+    assert "did not answer within 0.2 s, asked for schema id 5: " in str(caught.value)
+    assert f"http://{host}:{port}: timed out. Is it running, and is the option 'url' right?" in str(caught.value)
+
+
+def test_a_registry_whose_answer_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:  # until the client is gone
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.02)
+
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    with registry(answer) as one, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
+        one.schema(5)
+
+
+def test_a_registry_whose_answer_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_LARGEST", 10_000)
+    with registry(document("x" * 20_000)) as one, pytest.raises(SchemaRegistryError, match="more than 10,000 bytes"):
+        one.schema(5)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ([], "something else than a JSON object"),
+        (None, "something else than a JSON object"),
+        ({}, "has no 'schema' as it should be"),
+        ({"schema": 5}, "has no 'schema' as it should be"),
+        ({"schema": "x", "references": 5}, "has no 'references' as it should be"),
+        ({"schema": "x", "references": [5]}, "has no 'name' as it should be"),
+        ({"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]}, "has no 'version'"),
+    ],
+)
+def test_a_registry_that_answers_with_something_else(content: Any, words: str) -> None:
+    with registry(document(content)) as one, pytest.raises(SchemaRegistryError, match=words):
+        one.schema(5)
+
+
+def test_schemas_that_refer_to_each_other() -> None:
+    names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
+    with registry(document(names)) as one:
+        assert one.schema(5).references == (("b", '"long"'), ("a", '"long"'))
+
+
+def test_a_schema_that_refers_to_ever_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MOST", 20)
+    asked = iter(range(1000))
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        reference = {"name": f"n{next(asked)}", "subject": "s", "version": 1}
+        document({"schema": "x", "references": [reference]})(handler)
+
+    with registry(answer) as one, pytest.raises(SchemaRegistryError, match="refers to more than 20 others"):
+        one.schema(5)

@@ -1,0 +1,50 @@
+"""The metrics through OpenTelemetry's API, read by its SDK."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import pytest
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES
+from kafka_sql.observability.opentelemetry import measure
+from tests.unit.observability.fake_observer import Observed
+
+
+def test_every_metric_with_its_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = InMemoryMetricReader()
+    # the process's own provider can be set once only, and another test may have set it
+    monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
+    observer: Any = Observed()
+    assert measure(observer)
+    assert measure(observer)  # once only
+    data = reader.get_metrics_data()
+    assert data is not None
+    (scope,) = data.resource_metrics[0].scope_metrics
+    assert scope.scope.name == "kafka_sql"
+    # OpenTelemetry's names are the same in any case of their letters
+    found = {m.name.lower(): [(dict(p.attributes), p.value) for p in m.data.data_points] for m in scope.metrics}
+    job = {"job_id": "id-1", "job_name": "copy"}
+    place = {**job, "table": "default.src", "topic": "a", "partition": "0"}
+    assert found["kafka_sql.numrecordsin"] == [(job, 5), ({"job_id": "id-2", "job_name": ""}, 0)]
+    assert found["kafka_sql.pendingrecords"] == [({**job, "table": "default.src"}, 2)]
+    assert found["kafka_sql.records_lag"] == [(place, 2)]
+    named = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS}}
+    assert set(found) <= named
+    assert {m.description for m in scope.metrics} <= {text for text, _ in {**JOBS, **SOURCES, **PARTITIONS}.values()}
+
+
+def test_without_the_library_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("opentelemetry"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert not measure(Observed())  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""Files that options name: only those of the folders that the operator allows, whatever the way to them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.errors import InvalidOptionError, KafkaSqlError, KeyStoreError, SecretReferenceError
+from kafka_sql.kafka.config.properties import resolved, to_librdkafka
+from kafka_sql.options.allowed_paths import VARIABLE, allowed, read
+from kafka_sql.options.secret_references import resolve
+from kafka_sql.source.client_config import task_config
+from tests.batch_read import declared
+from tests.topics import Topics
+
+OUTSIDE = "outside-4711"
+SERVERS = {"bootstrap.servers": "localhost:9092"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An allowed folder with links that lead out of it, beside another one."""
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    (inside / "sub").mkdir(parents=True)
+    outside.mkdir()
+    for place, text in ((inside, "v"), (outside, OUTSIDE)):
+        (place / "secret").write_text(text)
+        (place / "s.properties").write_text(f"k={text}\n")
+    (inside / "link").symlink_to(outside / "secret")
+    (inside / "away").symlink_to(outside)
+    (inside / "own").symlink_to(inside / "secret")
+    (tmp_path / "inside").mkdir()  # whose name begins alike
+    (tmp_path / "inside" / "secret").write_text(OUTSIDE)
+    monkeypatch.setenv(VARIABLE, str(inside))
+    return inside
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "${file:IN/../out/s.properties:k}",
+        "${file:IN/away/s.properties:k}",
+        "${directory:IN:link}",
+        "${directory:IN/away:secret}",
+        "${directory:IN/sub/../../out:secret}",
+        "${directory:IN/../inside:secret}",
+        "${file:/etc/hostname:k}",
+        "${file:in/s.properties:k}",
+    ],
+)
+def test_no_way_leads_out(folder: Path, reference: str) -> None:
+    with pytest.raises(SecretReferenceError, match=f"it is not in the folders that {VARIABLE} allows") as caught:
+        resolve(reference.replace("IN", str(folder)), "o")
+    assert OUTSIDE not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reference", ["${file:IN/s.properties:k}", "${directory:IN:own}", "${directory:IN/sub/..:secret}"]
+)
+def test_what_is_inside_is_read(folder: Path, reference: str) -> None:
+    assert resolve(reference.replace("IN", str(folder)), "o") == "v"
+
+
+def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, os.pathsep.join((str(tmp_path / "none"), str(tmp_path / "out"))))
+    assert resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o") == OUTSIDE
+    monkeypatch.setenv(VARIABLE, "")  # none is allowed, which is not the same as no variable
+    with pytest.raises(SecretReferenceError):
+        resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o")
+    monkeypatch.delenv(VARIABLE)
+    assert resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o") == OUTSIDE
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ("ssl.truststore.location", KeyStoreError),
+        ("ssl.keystore.location", KeyStoreError),
+        ("ssl.ca.location", InvalidOptionError),
+        ("ssl.certificate.location", InvalidOptionError),
+        ("ssl.key.location", InvalidOptionError),
+    ],
+)
+def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSqlError]) -> None:
+    config = to_librdkafka({**SERVERS, option: str(folder / "link")})
+    with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* it is not in the folders that {VARIABLE}"):
+        resolved(config)
+
+
+def test_the_racks_file(folder: Path) -> None:
+    definition = declared(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
+    with pytest.raises(InvalidOptionError, match="it is not in the folders"):
+        task_config(definition, 3)
+
+
+def test_what_never_ends_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", tmp_path / "pipe"):
+        with pytest.raises(OSError, match="it is no regular file"):
+            read(path)
+    with pytest.raises(FileNotFoundError, match="no file's name has"):
+        read("a\0b")
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path)
+    assert allowed("~/x") == Path.home() / "x"

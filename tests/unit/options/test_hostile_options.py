@@ -1,0 +1,156 @@
+"""Values that are meant ill, or that a slip has made so: an error that names the option, soon."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PrivateFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+from kafka_sql.errors import InvalidOptionError, OptionError, TransactionError
+from kafka_sql.kafka.config.jaas import parse
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.options.offsets import specific_offsets
+from kafka_sql.options.option import milliseconds, size_in_bytes
+from kafka_sql.options.secret_references import has_reference, only_reference, resolve
+from kafka_sql.sink.exactly_once.records import claims, decisions
+from kafka_sql.stores.errors import UnreadableStore
+from kafka_sql.stores.kdf_limits import check_rounds
+from kafka_sql.stores.pem import certificates
+from kafka_sql.stores.store import trusted
+from tests.certificates import STORE, authority
+
+SERVERS = {"bootstrap.servers": "localhost:9092"}
+SIZE = 100_000
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800"])
+def test_what_c_would_cut_off(text: str) -> None:
+    with pytest.raises(
+        InvalidOptionError, match=r"Invalid value of option 'properties.client.id': it has a NUL, or half"
+    ):
+        to_librdkafka({**SERVERS, "client.id": text})
+    with pytest.raises(InvalidOptionError, match="Invalid name of option"):
+        to_librdkafka({**SERVERS, f"x{text}": "1"})
+
+
+@pytest.mark.parametrize("value", ["²", "٥", "9" * 5000, "0x10", "1_000", "+5", "-5", "${env:HOME}"])
+@pytest.mark.parametrize(
+    "option", ["socket.connection.setup.timeout.ms", "delivery.timeout.ms", "transaction.timeout.ms"]
+)
+def test_numbers_that_are_none(option: str, value: str) -> None:
+    with pytest.raises(OptionError, match=f"'properties.{option}'"):
+        to_librdkafka({**SERVERS, option: value})
+
+
+@pytest.mark.parametrize("value", ["²", "٥", "9" * 5000])
+@pytest.mark.parametrize("option", ["buffer.memory", "max.in.flight.requests.per.connection", "fetch.max.bytes"])
+def test_other_numbers_that_are_none(option: str, value: str) -> None:
+    with pytest.raises(OptionError):
+        to_librdkafka({**SERVERS, option: value})
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "9223372036854775807 s", "١٠", "١٠ s", "1 d d"])
+def test_durations_and_sizes_beyond_javas_long(text: str) -> None:
+    for read in (milliseconds, size_in_bytes):
+        with pytest.raises(ValueError, match="expected a"):
+            read(text)
+
+
+def test_the_greatest_of_them() -> None:
+    assert milliseconds(" 0009223372036854775807 MS ") == 2**63 - 1
+    assert size_in_bytes("8388607 tb") == 8388607 << 40
+
+
+@pytest.mark.parametrize("text", [f"partition:0,offset:{'9' * 5000}", f"partition:{'9' * 5000},offset:1"])
+def test_offsets_that_are_too_great(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match="should follow the format"):
+        specific_offsets(text, "k")
+
+
+HEAVY = {
+    "open references": "${" * SIZE,
+    "colons": "${" + ":" * SIZE,
+    "open with colons": "${a:" * SIZE,
+    "without a colon": "${a}" * SIZE,
+    "closed at the end": "${" * SIZE + "}",
+}
+
+
+@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY.keys())
+def test_references_take_time_by_their_length(text: str) -> None:
+    start = time.process_time()
+    assert not has_reference(text)
+    assert not only_reference(text)
+    assert resolve(text, "o") == text
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize("part", ["/* ", "${", "// \n", '"', "'", "a=", "=", "\\"])
+def test_logins_take_time_by_their_length(part: str) -> None:
+    start = time.process_time()
+    with pytest.raises(InvalidOptionError):
+        parse("x.PlainLoginModule required " + part * (SIZE // len(part)))
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    "part", ["-----BEGIN A-----", "-----BEGIN CERTIFICATE-----\n", "-----END A-----", "-----BEGIN "]
+)
+def test_pem_takes_time_by_its_length(part: str) -> None:
+    start = time.process_time()
+    with pytest.raises(UnreadableStore):
+        certificates(part * (SIZE * 10 // len(part)))
+    assert time.process_time() - start < 20
+
+
+def test_a_cut_off_certificate_before_others_is_not_passed_over() -> None:
+    whole = authority("a").pem
+    with pytest.raises(UnreadableStore, match="it is cut off"):
+        certificates(whole[:100] + whole)
+    with pytest.raises(UnreadableStore, match="it is cut off"):
+        certificates(whole + whole[:100])
+
+
+@pytest.mark.parametrize(
+    ("rounds", "fits"), [(65_536, True), (5_000_000, True), (5_000_001, False), (8_388_607, False)]
+)
+def test_a_store_that_asks_for_hours_of_hashing(rounds: int, fits: bool) -> None:
+    party = authority("a")
+    lock = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(100_000).build(STORE.encode())
+    data = serialize_key_and_certificates(b"a", party.private, party.certificate, None, lock)
+    asking = data.replace(b"\x02\x03\x01\x86\xa0", b"\x02\x03" + rounds.to_bytes(3, "big"))
+    assert asking != data
+    if fits:
+        check_rounds(asking)
+        return
+    for read in (check_rounds, lambda store: trusted(store, STORE)):
+        with pytest.raises(UnreadableStore, match="more than 5,000,000 rounds"):
+            read(asking)
+
+
+def test_a_jks_whose_alias_is_beyond_the_first_plane() -> None:
+    party = authority("a")
+    der = party.certificate.public_bytes(Encoding.DER)
+    alias = b"\xed\xa0\xbd\xed\xb8\x80"  # Java writes the two halves of such a character
+    body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
+    body += struct.pack(">H", len(alias)) + alias + bytes(8) + b"\0\x05X.509" + struct.pack(">I", len(der)) + der
+    sealed = body + hashlib.sha1(STORE.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
+    assert trusted(sealed, STORE) == party.pem
+
+
+def test_a_jks_with_a_certificate_that_is_none() -> None:
+    body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
+    body += b"\0\x01a" + bytes(8) + b"\0\x05X.509" + struct.pack(">I", 3) + b"abc"
+    with pytest.raises(UnreadableStore, match="certificate 1 of 1 is damaged"):
+        trusted(body + bytes(20), None)
+
+
+@pytest.mark.parametrize("key", ["x", "[]", "{}", "5", '["decision"]', '["claim", "p"]'])
+@pytest.mark.parametrize("value", [b"x", b"[]", b"{}", b"\x78\x9c\x03\x00", b"[" * 100_000])
+def test_a_log_of_decisions_in_which_others_have_written(key: str, value: bytes) -> None:
+    with pytest.raises(TransactionError, match="that this package did not write"):
+        (decisions if "claim" not in key else claims)({key: value})

@@ -1,0 +1,222 @@
+"""The options table and its checks."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    KafkaSqlError,
+    MissingOptionError,
+    UnknownOptionError,
+    UnsupportedOptionError,
+)
+from kafka_sql.options import connector as opt
+from kafka_sql.options.option import milliseconds, size_in_bytes
+from kafka_sql.table.declaration import Column, Table
+
+GOOD = {
+    "connector": "kafka",
+    "topic": "orders",
+    "properties.bootstrap.servers": "localhost:9092",
+    "format": "json",
+}
+
+
+def declared(**changes: str | None) -> Definition:
+    given = {**GOOD, **{k: v for k, v in changes.items() if v is not None}}
+    for key, value in changes.items():
+        if value is None:
+            del given[key]
+    return define(Table(("orders",), (Column("a", "INT", "INT"),), given))
+
+
+def refused(error: type[KafkaSqlError], **changes: str | None) -> str:
+    with pytest.raises(error) as caught:
+        declared(**changes)
+    return str(caught.value)
+
+
+def test_values_and_defaults() -> None:
+    options = declared(topic="a; b", **{"scan.startup.mode": "Earliest-Offset"}).options
+    assert options[opt.TOPIC] == ("a", "b")
+    assert options[opt.STARTUP_MODE] == "earliest-offset"
+    assert options[opt.DELIVERY_GUARANTEE] == "at-least-once"
+    assert options.get(opt.GROUP_ID) is None
+    assert declared().options[opt.STARTUP_MODE] == "group-offsets"  # Flink's default
+
+
+def test_printing_options_shows_no_value() -> None:
+    assert "localhost" not in repr(declared())
+
+
+def test_unknown_option_names_the_nearest() -> None:
+    message = refused(UnknownOptionError, **{"scan.startup.mod": "earliest-offset"})
+    assert message.startswith(
+        "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
+    )
+    assert "(did you mean 'scan.startup.mode'?)" in message
+    assert "Supported options: 'client.id.prefix'," in message
+
+
+def test_an_option_of_another_format_is_unknown() -> None:
+    assert "'raw.charset'" in refused(UnknownOptionError, **{"raw.charset": "UTF-8"})
+    assert "'value.json.ignore-parse-errors'" in refused(
+        UnknownOptionError, **{"value.json.ignore-parse-errors": "true"}
+    )
+
+
+def test_missing_option_is_named() -> None:
+    message = refused(MissingOptionError, **{"properties.bootstrap.servers": None})
+    assert "Missing required options are: 'properties.bootstrap.servers'" in message
+
+
+def test_missing_format_names_both_spellings() -> None:
+    message = refused(MissingOptionError, format=None)
+    assert "Could not find required scan format 'value.format' (or 'format')" in message
+
+
+def test_missing_connector() -> None:
+    message = refused(MissingOptionError, connector=None, conector="kafka")
+    assert "do not contain an option key 'connector'" in message
+    assert "'conector'" in message
+
+
+def test_other_connector_is_refused_by_name() -> None:
+    message = refused(InvalidOptionError, connector="kafak")
+    assert "Could not find any connector for identifier 'kafak'" in message
+    assert "Did you mean 'kafka'?" in message
+
+
+def test_contradictory_formats() -> None:
+    assert "'format' and 'value.format' shouldn't be set together" in refused(
+        ConflictingOptionsError, **{"value.format": "json"}
+    )
+
+
+def test_value_format_has_its_own_prefix() -> None:
+    found = declared(format=None, **{"value.format": "json", "value.json.ignore-parse-errors": "true"})
+    assert found.value.format.identifier == "json"
+    (ignore,) = (o for o in found.value.format.options if o.key == "json.ignore-parse-errors")
+    assert found.value.options[ignore] is True
+
+
+def test_wrong_value_names_the_choices() -> None:
+    message = refused(InvalidOptionError, **{"scan.startup.mode": "earlies-offset"})
+    assert "Invalid value 'earlies-offset' for option 'scan.startup.mode'" in message
+    assert "'earliest-offset', 'latest-offset', 'group-offsets'" in message
+    assert "Did you mean 'earliest-offset'?" in message
+
+
+def test_empty_topic() -> None:
+    assert "option 'topic'" in refused(InvalidOptionError, topic="a;;b")
+
+
+def test_unknown_format_names_what_there_is() -> None:
+    message = refused(InvalidOptionError, format="jsn")
+    assert "'jsn'" in message
+    assert "Did you mean 'json'?" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("500", 500), ("500 ms", 500), ("10s", 10_000), ("5 MIN", 300_000), ("2 h", 7_200_000), ("1 day", 86_400_000)],
+)
+def test_durations(text: str, expected: int) -> None:
+    assert milliseconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1 s", "1.5 s", "10 lightyears"])
+def test_no_durations(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a duration"):
+        milliseconds(text)
+
+
+def test_the_spellings_of_data_streams() -> None:
+    for prefix in ("", "properties."):
+        table = declared(
+            **{
+                f"{prefix}client.id.prefix": "shop",
+                f"{prefix}register.consumer.metrics": "false",
+                f"{prefix}commit.offsets.on.checkpoint": "false",
+                f"{prefix}partition.discovery.interval.ms": "-1",
+            }
+        )
+        assert table.options[opt.CLIENT_ID_PREFIX] == "shop"
+        assert table.options[opt.REGISTER_METRICS] is False
+        assert table.options[opt.COMMIT_OFFSETS] is False
+        assert table.options[opt.DISCOVERY_INTERVAL] == 0
+        assert not {k for k in table.client if "prefix" in k or "discovery" in k or "checkpoint" in k}
+    assert declared(**{"partition.discovery.interval.ms": "10000"}).options[opt.DISCOVERY_INTERVAL] == 10_000
+    message = refused(
+        ConflictingOptionsError,
+        **{"partition.discovery.interval.ms": "1", "scan.topic-partition-discovery.interval": "2 s"},
+    )
+    assert "'scan.topic-partition-discovery.interval' and 'partition.discovery.interval.ms' are one option" in message
+
+
+def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        table = declared(
+            **{
+                "scan.startup.mode": "earliest-offset",
+                "properties.auto.offset.reset": "latest",
+                "properties.enable.auto.commit": "true",
+                "properties.key.deserializer": "a.b.C",
+            }
+        )
+    assert "key.deserializer" not in table.client
+    assert "enable.auto.commit" not in table.client
+    for words in (
+        "'properties.key.deserializer' has no effect: it is overridden, as in Flink",
+        "'properties.enable.auto.commit' has no effect: it is overridden",
+        "'properties.auto.offset.reset' is overridden: a query starts at 'earliest-offset'",
+    ):
+        assert words in caplog.text
+    caplog.clear()
+    declared(**{"properties.auto.offset.reset": "latest"})  # the group's offsets need it
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scan.watermark.emit.strategy", "on-event"),
+        ("scan.watermark.alignment.group", "g"),
+        ("scan.watermark.alignment.max-drift", "1 s"),
+        ("scan.watermark.alignment.update-interval", "1 s"),
+    ],
+)
+def test_what_spark_cannot_carry_is_refused_with_the_reason(key: str, value: str) -> None:
+    message = refused(UnsupportedOptionError, **{key: value})
+    assert message.startswith(f"[UNSUPPORTED_OPTION] Option '{key}' = '")
+    assert "' is not supported on Spark: Spark " in message
+
+
+def test_an_idle_partition_holds_no_watermark_back_in_any_case() -> None:
+    table = declared(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
+    assert table.options[opt.WATERMARK_IDLE] == 10_000
+
+
+def test_limits_of_a_batch() -> None:
+    table = declared(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
+    assert (table.options[opt.MAX_BYTES], table.options[opt.MAX_OFFSETS]) == (64 << 20, 10)
+    assert "must not be more than 'scan.max-offsets-per-trigger' (1)" in refused(
+        ConflictingOptionsError, **{"scan.min-offsets-per-trigger": "2", "scan.max-offsets-per-trigger": "1"}
+    )
+    assert "expected a size such as '500 kb'" in refused(InvalidOptionError, **{"scan.max-bytes-per-trigger": "-1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"), [("1024", 1024), ("1 kb", 1024), ("32MB", 32 << 20), ("2 g", 2 << 30), ("3 bytes", 3)]
+)
+def test_sizes(text: str, bytes: int) -> None:
+    assert size_in_bytes(text) == bytes
+
+
+@pytest.mark.parametrize("text", ["", "0", "1.5 mb", "mb", "1 xb", "１ mb"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a size"):
+        size_in_bytes(text)

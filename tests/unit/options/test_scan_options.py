@@ -1,0 +1,151 @@
+"""The options that say which records are read: their forms, and what they must be to each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KafkaSqlError, MissingOptionError
+from kafka_sql.options import connector as opt
+from kafka_sql.options.offsets import partition_set, specific_offsets
+from kafka_sql.options.timestamps import Moment, parse_moment
+from kafka_sql.table.declaration import Column, Table
+
+GIVEN = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}
+
+
+def made(**options: str) -> Definition:
+    given = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
+    return define(Table(("t",), (Column("a", "INT", "INT"),), {**GIVEN, **given}))
+
+
+def refused(error: type[KafkaSqlError], **options: str) -> str:
+    with pytest.raises(error) as caught:
+        made(**options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", Moment(0)),
+        ("-1", Moment(-1)),  # before 1970, and not relative: it has no unit
+        (" 1767225600000 ", Moment(1_767_225_600_000)),
+        ("2026-01-01", Moment(1_767_225_600_000)),
+        ("2026-01-01T00:00", Moment(1_767_225_600_000)),
+        ("2026-01-01 00:00:00", Moment(1_767_225_600_000)),
+        ("2026-01-01T00:00:00Z", Moment(1_767_225_600_000)),
+        ("2026-01-01T01:00:00+01:00", Moment(1_767_225_600_000)),
+        ("2026-01-01T01:00:00+0100", Moment(1_767_225_600_000)),
+        ("2025-12-31T19:00:00.5-05:00", Moment(1_767_225_600_500)),
+        ("2026-01-01T00:00:00.123456789Z", Moment(1_767_225_600_123)),
+        ("1969-12-31T23:59:59.999Z", Moment(-1)),
+        ("-1 hour", Moment(-3_600_000, relative=True)),
+        ("-30min", Moment(-1_800_000, relative=True)),
+        ("- 7 d", Moment(-604_800_000, relative=True)),
+        ("-500 ms", Moment(-500, relative=True)),
+    ],
+)
+def test_times(text: str, expected: Moment) -> None:
+    assert parse_moment(text) == expected
+    assert expected.at(10_000_000) == expected.millis + (10_000_000 if expected.relative else 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "1 hour", "-1 lightyear", "2026-13-01", "2026-01-01T25:00", "01.01.2026", "9" * 19, "-1 h 5 min"],
+)
+def test_no_times(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # Python has words of its own for a month 13
+        parse_moment(text)
+    said = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": text}
+    assert "'scan.startup.timestamp-millis'" in refused(InvalidOptionError, topic="t", **said)
+
+
+def test_partitions() -> None:
+    assert partition_set("orders:0,1;returns:3") == (("orders", 0), ("orders", 1), ("returns", 3))
+    assert partition_set(" b : 2 , 1 ; a.b-c_d:0;b:1") == (("a.b-c_d", 0), ("b", 1), ("b", 2))
+    for text in ("", "orders", "orders:", "orders:0,", "orders:-1", "orders:x", "orders:0;", "a:0:1", f"a:{2**31}"):
+        with pytest.raises(ValueError, match="expected topics with their partitions"):
+            partition_set(text)
+
+
+def test_specific_offsets_of_several_topics() -> None:
+    text = "topic:a.b,partition:0,offset:1;topic:c,partition:0,offset:2;topic:c,partition:1,offset:-2"
+    assert specific_offsets(text, "o") == {("a.b", 0): 1, ("c", 0): 2, ("c", 1): -2}
+    for wrong in ("topic:,partition:0,offset:1", "topic:a;partition:0,offset:1", "partition:0,offset:-4"):
+        with pytest.raises(InvalidOptionError, match="should follow the format"):
+            specific_offsets(wrong, "o")
+    with pytest.raises(InvalidOptionError, match="either every entry names its topic, or none does"):
+        specific_offsets("topic:a,partition:0,offset:1;partition:1,offset:1", "o")
+
+
+SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({}, MissingOptionError, "Either 'topic' or 'topic-pattern' must be set."),
+        (
+            {"topic__pattern": "a", "scan_partitions": "a:0"},
+            ConflictingOptionsError,
+            "Option 'topic-pattern' and 'scan.partitions' shouldn't be set together.",
+        ),
+        (
+            {"topic": "a", "scan_partitions": "a:0;b:1"},
+            ConflictingOptionsError,
+            "Option 'scan.partitions' names 'b', which option 'topic' does not name.",
+        ),
+        (
+            {"topic": "a;b", **SPECIFIC, "scan_startup_specific__offsets": "partition:0,offset:1"},
+            ConflictingOptionsError,
+            "Currently Kafka source only supports specific offset for single topic",
+        ),
+        (
+            {"topic": "a;b", **SPECIFIC, "scan_startup_specific__offsets": "topic:ab,partition:0,offset:1"},
+            ConflictingOptionsError,
+            "names topic 'ab', which is none of the table's.",
+        ),
+        (
+            {"topic__pattern": "a.*", **SPECIFIC, "scan_startup_specific__offsets": "topic:ba,partition:0,offset:1"},
+            ConflictingOptionsError,
+            "names topic 'ba', which is none of the table's.",
+        ),
+        (
+            {"topic": "a", "scan_startup_mode": "earliest-offset", "scan_startup_offsets__initializer": "m:f"},
+            ConflictingOptionsError,
+            "Option 'scan.startup.offsets-initializer' and 'scan.startup.mode' shouldn't be set together.",
+        ),
+        (
+            {"topic": "a", "scan_startup_offsets__initializer": "m.f"},
+            InvalidOptionError,
+            "Invalid value 'm.f' for option 'scan.startup.offsets-initializer': expected 'module:callable'.",
+        ),
+        (
+            {"topic__pattern": "[a[b]]"},
+            InvalidOptionError,
+            "Invalid value '[a[b]]' for option 'topic-pattern': a class inside a class ('[') is not supported.",
+        ),
+        ({"topic": "a", "scan_missing__topics": "drop"}, InvalidOptionError, "expected one of 'fail', 'ignore'"),
+        ({"topic": "a", "scan_fail__on__data__loss": "no"}, InvalidOptionError, "expected 'true' or 'false'"),
+    ],
+)
+def test_rules(options: dict[str, str], error: type[KafkaSqlError], words: str) -> None:
+    assert words in refused(error, **options)
+
+
+def test_what_is_understood() -> None:
+    assert opt.topics(made(topic="a;b").options) == ("a", "b")
+    assert opt.topics(made(scan_partitions="b:1;a:0,2").options) == ("a", "b")
+    assert opt.topics(made(topic__pattern="a").options) is None
+    offsets = "topic:ab,partition:0,offset:1"
+    made(topic__pattern="a.*", **SPECIFIC, scan_startup_specific__offsets=offsets)
+    made(topic="ab", **SPECIFIC, scan_startup_specific__offsets=offsets)
+    made(scan_partitions="ab:0", **SPECIFIC, scan_startup_specific__offsets="partition:0,offset:1")
+    made(topic="a", scan_startup_offsets__initializer="my.module:f")
+    options = made(topic="a").options
+    assert (options[opt.DISCOVERY_INTERVAL], options[opt.MISSING_TOPICS]) == (300_000, "fail")
+    assert options[opt.FAIL_ON_DATA_LOSS] is True

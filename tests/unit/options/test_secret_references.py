@@ -1,0 +1,142 @@
+"""References to secrets: Kafka's syntax and providers; an error names the reference and never what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import BrokerError, InvalidOptionError, SecretReferenceError
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.config.properties import to_librdkafka
+from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.librdkafka.client import open_handle
+from kafka_sql.options.secret_references import has_reference, masked, resolve
+from kafka_sql.table.declaration import Column, Table
+
+SECRET = "hunter2"
+SASL = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "u",
+    "sasl.password": "${env:KAFKA_PASSWORD}",
+}
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a properties file and a secret as a file, and a variable of the environment."""
+    (tmp_path / "s.properties").write_text(
+        "# all of ours\nkey.password = " + SECRET + "\nlong : a\\\n  b\nö\\u0020ü=x\n"
+    )
+    (tmp_path / "password").write_text(SECRET + "\n")
+    monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
+    monkeypatch.delenv("KAFKA_OTHER", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("${env:KAFKA_PASSWORD}", SECRET),
+        ("${file:FOLDER/s.properties:key.password}", SECRET),
+        ("${file:FOLDER/s.properties:long}", "ab"),
+        ("${file:FOLDER/s.properties:ö ü}", "x"),
+        ("${directory:FOLDER:password}", SECRET + "\n"),
+        ("a${env:KAFKA_PASSWORD}b${directory:FOLDER:password}c", f"a{SECRET}b{SECRET}\nc"),
+        ("${env}", "${env}"),
+        ("$env:KAFKA_PASSWORD", "$env:KAFKA_PASSWORD"),
+        ("", ""),
+    ],
+)
+def test_resolved(secrets: Path, value: str, expected: str) -> None:
+    value = value.replace("FOLDER", str(secrets))
+    assert resolve(value, "o") == expected
+    assert has_reference(value) == (expected != value)
+
+
+def test_what_was_put_in_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A", "${env:B}")
+    assert resolve("${env:A}", "o") == "${env:B}"
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("${env:KAFKA_OTHER}", "this process has no such variable"),
+        ("${env:x:KAFKA_PASSWORD}", "has no path"),
+        ("${file:FOLDER/s.properties:other}", "has no key 'other'"),
+        ("${file:FOLDER/none:key}", "cannot be read (No such file or directory)"),
+        ("${directory:FOLDER:none}", "cannot be read (No such file or directory)"),
+        ("${directory:FOLDER/sub:../password}", "has no path of its own"),
+        ("${evn:KAFKA_PASSWORD}", "names no provider. There are: 'env', 'file', 'directory'. Did you mean 'env'?"),
+    ],
+)
+def test_a_missing_one_is_named(secrets: Path, value: str, why: str) -> None:
+    value = value.replace("FOLDER", str(secrets))
+    with pytest.raises(SecretReferenceError) as caught:
+        resolve("before" + value, "properties.sasl.password")
+    message = str(caught.value)
+    assert message.startswith(f"[SECRET_REFERENCE] Option 'properties.sasl.password': reference '{value}'")
+    assert why in message
+    assert SECRET not in message
+    assert caught.value.__cause__ is None
+
+
+def test_a_bad_file_is_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / "bad.properties").write_text("password=" + SECRET + "\\u12")
+    (tmp_path / "latin").write_bytes(SECRET.encode() + b"\xff")
+    for value in (f"${{file:{tmp_path}/bad.properties:password}}", f"${{directory:{tmp_path}:latin}}"):
+        with pytest.raises(SecretReferenceError) as caught:
+            resolve(value, "o")
+        assert SECRET not in str(caught.value)
+
+
+def test_masked() -> None:
+    given, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
+    assert masked(f"no {SECRET} plain", given, resolved) == "no ${env:P} plain"
+
+
+def declared(**options: str) -> Definition:
+    given = {f"properties.{key}": value for key, value in SASL.items()}
+    basic = {"connector": "kafka", "topic": "t", "format": "raw", **given, **options}
+    return define(Table(("t",), (Column("a", "STRING", "STRING"),), basic))
+
+
+def test_a_definition_keeps_references(secrets: Path) -> None:
+    found = declared()
+    assert found.client["sasl.password"] == "${env:KAFKA_PASSWORD}"
+    assert SECRET.encode() not in cloudpickle.dumps(found)
+    assert SECRET not in repr(found)
+
+
+def test_they_are_resolved_where_a_client_is_made(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = declared().client
+    with open_handle(bindings.CONSUMER, client):
+        pass
+    Cluster(client)
+    monkeypatch.delenv("KAFKA_PASSWORD")
+    for make in (lambda: open_handle(bindings.CONSUMER, client).__enter__(), lambda: Cluster(client)):
+        with pytest.raises(
+            SecretReferenceError, match=r"'properties.sasl.password': reference '\$\{env:KAFKA_PASSWORD"
+        ):
+            make()
+
+
+def test_a_client_that_refuses_what_was_found_does_not_quote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PROTOCOL", SECRET)
+    config = to_librdkafka({**SASL, "sasl.password": "p", "security.protocol": "${env:KAFKA_PROTOCOL}"})
+    for make in (lambda: open_handle(bindings.CONSUMER, config).__enter__(), lambda: Cluster(config)):
+        with pytest.raises(BrokerError) as caught:
+            make()
+        assert SECRET not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+
+def test_what_the_connector_goes_by_itself_is_no_reference() -> None:
+    for key in ("isolation.level", "auto.offset.reset", "socket.connection.setup.timeout.ms"):
+        with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' cannot be a reference"):
+            to_librdkafka({**SASL, key: "${env:X}"})

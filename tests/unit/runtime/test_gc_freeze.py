@@ -1,0 +1,55 @@
+"""The garbage collector passes over what a worker has loaded, and nowhere else."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_sql.runtime import gc_freeze
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+def test_a_program_is_left_alone() -> None:
+    before = gc.get_freeze_count()  # Python 3.12 begins with some hundreds
+    gc_freeze.freeze_modules()
+    assert gc.get_freeze_count() == before
+
+
+def test_a_worker_is_frozen_again_where_it_has_loaded_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc_freeze, "is_worker", lambda: True)
+    monkeypatch.setattr(gc_freeze, "_frozen", 0)
+    gc_freeze.freeze_modules()
+    first = gc.get_freeze_count()
+    assert first > 10_000
+    kept = [[] for _ in range(100)]  # type: ignore[var-annotated]
+    gc_freeze.freeze_modules()
+    assert gc.get_freeze_count() <= first
+    monkeypatch.setitem(sys.modules, "loaded_meanwhile", sys)
+    gc_freeze.freeze_modules()
+    assert gc.get_freeze_count() >= len(kept) + first - 1000
+
+
+def test_who_is_a_worker() -> None:
+    """As Spark starts its daemon: a module of that name, run as the main one."""
+    program = (
+        "import runpy, sys, pathlib, tempfile\n"
+        "folder = pathlib.Path(tempfile.mkdtemp()); (folder / 'pyspark').mkdir()\n"
+        "(folder / 'pyspark' / '__init__.py').touch()\n"
+        "(folder / 'pyspark' / 'daemon.py').write_text("
+        "'import kafka_sql.runtime.worker_process as p; print(p.is_worker())')\n"
+        "import kafka_sql.runtime.worker_process as p\n"
+        "print(p.is_worker())\n"
+        "sys.path.insert(0, str(folder))\n"
+        "runpy.run_module('pyspark.daemon', run_name='__main__', alter_sys=True)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["False", "True"]

@@ -1,0 +1,162 @@
+"""Records that cannot be read: left out, given as rows; against each record read by itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
+from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.split import Split
+from kafka_sql.source.reader.bad_records import BadRecords, handling
+from kafka_sql.source.reader.changelog_normalize import latest, upserts
+from kafka_sql.source.reader.row_decoder import RowDecoder
+from kafka_sql.source.reader.tolerant_row_decoder import LenientDecoder
+from kafka_sql.table.declaration import Column, Table
+
+OPTIONS = {
+    "connector": "kafka",
+    "topic": "t",
+    "properties.bootstrap.servers": "h:1",
+    "format": "json",
+    "error-handling.mode": "ignore",
+}
+N = Column("n", "BIGINT", "BIGINT", nullable=False)
+AT = Column("at", "BIGINT", "BIGINT", metadata="offset", virtual=True)
+ERROR = Column("why", "STRING", "STRING", metadata="error", virtual=True)
+RAW_KEY = Column("k", "BINARY", "BYTES", metadata="raw-key", virtual=True)
+RAW_VALUE = Column("v", "BINARY", "BYTES", metadata="raw-value", virtual=True)
+TYPES = {"n": pa.int64(), "at": pa.int64(), "why": pa.string(), "k": pa.binary(), "v": pa.binary(), "id": pa.string()}
+PAYLOADS = st.lists(
+    st.none()
+    | st.integers(0, 99).map(lambda n: b'{"n": %d}' % n)
+    | st.lists(st.integers(0, 9), max_size=3).map(lambda ns: json.dumps([{"n": n} for n in ns]).encode())
+    | st.sampled_from([b"", b"{", b'{"n": "x"}', b'{"n": null}', b"\xff", b'[{"n": 1}, {"n": []}]']),
+    max_size=60,
+)
+
+
+def schema(*columns: Column) -> pa.Schema:
+    return pa.schema([pa.field(c.name, TYPES[c.name], nullable=c.nullable) for c in columns])
+
+
+def decoder(definition: Definition, *columns: Column) -> tuple[LenientDecoder, BadRecords]:
+    split = Split("t", 0, 0, 1000)
+    bad = BadRecords(definition, split)
+    return LenientDecoder(definition, schema(*columns), split, bad), bad
+
+
+def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> Records:
+    return Records(
+        pa.array(payloads, pa.binary()),
+        np.arange(len(payloads)) * 2,
+        None if keys is None else pa.array(keys, pa.binary()),
+    )
+
+
+@given(PAYLOADS)
+def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]) -> None:
+    definition = define(Table(("t",), (N, AT), OPTIONS))
+    lenient, _ = decoder(definition, N, AT)
+    strict = RowDecoder(definition, schema(N, AT), Split("t", 0, 0, 1000))
+    expected: list[dict[str, Any]] = []
+    for i, payload in enumerate(payloads):
+        one = records([payload])
+        try:
+            rows = strict.decode(Records(one.values, np.array([i * 2])))
+        except DecodeError:
+            continue
+        expected += rows.batch.to_pylist()
+    assert lenient.decode(records(payloads)).batch.to_pylist() == expected
+
+
+def test_a_row_says_why_and_has_the_bytes() -> None:
+    columns = (N, AT, ERROR, RAW_KEY, RAW_VALUE)
+    definition = define(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
+    assert definition.tells_errors
+    lenient, _ = decoder(definition, *columns)
+    assert lenient.wanted.keys
+    batch = lenient.decode(records([b'{"n": 1}', b'{"n": "x"}', None, b"{"], [b"a", b"b", b"c", None])).batch
+    found = batch.to_pylist()
+    assert [(row["n"], row["at"], row["k"], row["v"]) for row in found] == [
+        (1, 0, b"a", b'{"n": 1}'),
+        (None, 2, b"b", b'{"n": "x"}'),
+        (None, 6, None, b"{"),
+    ]
+    assert found[0]["why"] is None
+    assert found[1]["why"].startswith("[DECODE] t[0]@2, field 'n': found ")
+    assert found[2]["why"].startswith("[DECODE] t[0]@6: the payload is no JSON")
+
+
+def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
+    options = {
+        "connector": "upsert-kafka",
+        "topic": "t",
+        "properties.bootstrap.servers": "h:1",
+        "key.format": "json",
+        "value.format": "json",
+        "value.fields-include": "EXCEPT_KEY",
+        "error-handling.mode": "log",
+    }
+    key = Column("id", "STRING", "STRING", nullable=False)
+    definition = define(Table(("t",), (key, N), options, primary_key=("id",)))
+    lenient, bad = decoder(definition, key, N)
+    a, b = b'{"id": "a"}', b'{"id": "b"}'
+    changes = records(
+        [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None, None, b'{"n": 4}'], [a, b, a, b"[", b"{", b, a]
+    )
+
+    def run() -> Iterator[Records]:
+        yield changes
+
+    found = [row for batch in latest(lenient, run(), upserts) for row in batch.to_pylist()]
+    assert found == [{"id": "a", "n": 4}]
+    assert bad._count == 3
+
+
+def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    definition = define(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
+    with caplog.at_level(logging.WARNING, "kafka_sql"), handling(definition, Split("t", 0, 0, 40)) as bad:
+        assert bad is not None
+        LenientDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 11
+    assert told[0].startswith("table 'db.t': left out: [DECODE] t[0]@0: the payload is no JSON")
+    assert told[-1] == "table 'db.t': 20 records of t[0] from offset 0 to 40 could not be read and were left out"
+
+
+def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:
+    definition = define(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
+    with handling(definition, Split("t", 0, 0, 40)) as bad:
+        assert bad is None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"error-handling.log.target": "dead"}, MissingOptionError, "needs 'error-handling.mode' = 'log'"),
+        (
+            {"error-handling.mode": "log", "error-handling.log.target": "t"},
+            ConflictingOptionsError,
+            "its dead letters would come back",
+        ),
+    ],
+)
+def test_options(options: dict[str, str], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        define(Table(("t",), (N,), {**OPTIONS, **options}))
+
+
+def test_the_latest_row_of_a_key_and_rows_of_errors_do_not_go_together() -> None:
+    options = {**OPTIONS, "format": "debezium-json"}
+    with pytest.raises(SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*the latest row of each key"):
+        define(Table(("t",), (N, ERROR), options, primary_key=("n",)))

@@ -1,0 +1,157 @@
+"""The latest row of each key: against Flink's semantics, a dictionary written record by record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql.types import LongType, StringType, StructType
+
+from kafka_sql.catalog.data_source import provider
+from kafka_sql.definition import define
+from kafka_sql.errors import SchemaError, UnsupportedSqlError
+from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.split import Split
+from kafka_sql.source.changelog_checks import check_key
+from kafka_sql.source.reader.changelog_normalize import changelog, latest, upserts
+from kafka_sql.source.reader.row_decoder import RowDecoder
+from kafka_sql.table.declaration import Column, Table
+from tests.hypothesis_examples import examples
+
+OPTIONS = {
+    "connector": "upsert-kafka",
+    "topic": "t",
+    "properties.bootstrap.servers": "h:1",
+    "key.format": "json",
+    "value.format": "json",
+    "value.fields-include": "EXCEPT_KEY",
+}
+COLUMNS = (
+    Column("v", "BIGINT", "BIGINT"),
+    Column("k", "STRING", "STRING", nullable=False),
+    Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True),
+)
+SCHEMA = pa.schema([("v", pa.int64()), pa.field("k", pa.string(), nullable=False), ("o", pa.int64())])
+# key, value: None is a tombstone, an empty text no row, a list as many rows
+CHANGES = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.none() | st.just("") | st.lists(st.integers(0, 99), min_size=1, max_size=2))
+)
+
+
+def test_a_key_that_cannot_be_compared() -> None:
+    nested = pa.schema([("v", pa.int64()), ("k", pa.list_(pa.int64()))])
+    with pytest.raises(SchemaError, match=r"PRIMARY KEY column 'k' cannot be of type list"):
+        check_key(nested, ("k",))
+    check_key(SCHEMA, ("k", "v"))
+
+
+def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
+    definition = define(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
+    stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
+    source = provider("kafka.t", definition, stored)({})
+    assert source.reader(stored)
+    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': a stream of an 'upsert-kafka' table is a stream of"):
+        source.streamReader(stored)
+
+
+def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Records:
+    # two spellings of one key: what counts is what it says
+    keys = [json.dumps({"k": k}, separators=None if i % 2 else (",", ":")).encode() for i, (k, _) in enumerate(changes)]
+    values = [
+        None if v is None else b"" if isinstance(v, str) else json.dumps([{"v": n} for n in v]).encode()
+        for _, v in changes
+    ]
+    offsets = np.arange(first, first + len(changes)) * 3
+    return Records(pa.array(values, pa.binary()), offsets, pa.array(keys, pa.binary()))
+
+
+@examples(60)  # the first decoder of a process takes its time
+@given(st.lists(CHANGES, max_size=5), st.integers(0, 20))
+def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], enough: int) -> None:
+    expected: dict[str, tuple[int, int]] = {}
+    offset = 0
+    for batch in batches:
+        for key, value in batch:
+            if value is None:
+                expected.pop(key, None)
+            elif value:
+                expected[key] = (int(value[-1]), offset * 3)
+            offset += 1
+
+    def run() -> Iterator[Records]:
+        first = 0
+        for batch in batches:
+            if batch:
+                yield records(batch, first)
+            first += len(batch)
+
+    definition = define(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
+    rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
+    found = [row for b in latest(rows, run(), upserts, enough) for row in b.to_pylist()]
+    assert found == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
+
+
+CHANGELOG = {
+    "connector": "kafka",
+    "topic": "t",
+    "properties.bootstrap.servers": "h:1",
+    "scan.startup.mode": "earliest-offset",
+    "format": "debezium-json",
+}
+# a key, and the value and key that it gets; None deletes it
+EVENTS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.none() | st.tuples(st.integers(0, 99), st.sampled_from("abcd"))), max_size=12
+)
+
+
+@given(st.lists(EVENTS, max_size=4), st.integers(0, 20))
+def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: int) -> None:
+    content: dict[str, tuple[int, int]] = {}
+    runs: list[Records] = []
+    offset = 0
+    for batch in batches:
+        payloads: list[bytes | None] = []
+        for key, change in batch:
+            before = {"k": key, "v": content[key][0]} if key in content else None
+            if change is None:
+                content.pop(key, None)
+                event = {"op": "d", "before": before} if before is not None else None  # a tombstone says nothing
+            else:
+                value, moved = change
+                if before is not None:
+                    del content[key]
+                content[moved] = (value, offset)
+                event = {"op": "u" if before else "c", "before": before, "after": {"k": moved, "v": value}}
+            payloads.append(None if event is None else json.dumps(event).encode())
+            offset += 1
+        if payloads:
+            offsets = np.arange(offset - len(payloads), offset)
+            runs.append(Records(pa.array(payloads, pa.binary()), offsets, None))
+    definition = define(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
+    rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
+    found = [row for b in latest(rows, iter(runs), changelog, enough) for row in b.to_pylist()]
+    assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
+
+
+def test_changes_are_read_as_content_or_with_their_kind_and_not_as_rows() -> None:
+    stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
+    without_key = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
+    with pytest.raises(
+        UnsupportedSqlError, match=r"Table 'db.t': the format 'debezium-json' has changes of rows. Decl"
+    ):
+        without_key.reader(stored)
+    for key in ((), ("k",)):
+        plain = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored)({})
+        with pytest.raises(UnsupportedSqlError, match=r"a stream of the format 'debezium-json' is a stream of changes"):
+            plain.streamReader(stored)
+        kinds = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
+        with_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
+        log = provider("kafka.t", define(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind)({})
+        assert log.reader(with_kind)
+        assert log.streamReader(with_kind)

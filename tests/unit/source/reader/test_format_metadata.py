@@ -1,0 +1,97 @@
+"""A format's own metadata, with a format made here: one byte of length, a text, the rest is the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.definition import define
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.format import Bad, Decoded, Format
+from kafka_sql.formats.raw import RAW
+from kafka_sql.formats.registry import FORMATS
+from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.split import Split
+from kafka_sql.options import Options
+from kafka_sql.source.reader import split_reader
+from kafka_sql.table.declaration import Column, Table
+
+ASKED: list[tuple[str, ...]] = []
+
+
+class TaggedDecoder:
+    """Values are rows as often as their length says, with the tag's text as metadata."""
+
+    def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
+        ASKED.append(metadata)
+        self._metadata = metadata
+
+    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+        repeated = [(i, p) for i, p in enumerate(payloads.to_pylist()) for _ in range(p[0])]
+        made = {"tag": pa.array([p[1:2].decode() for _, p in repeated]), "size": pa.array([p[0] for _, p in repeated])}
+        texts = pa.array([p[2:].decode() for _, p in repeated], pa.string())
+        return Decoded([texts], pa.array([i for i, _ in repeated], pa.int64()), [made[k] for k in self._metadata])
+
+
+TAGGED = Format(
+    "tagged",
+    (),
+    TaggedDecoder,
+    RAW.encoder,
+    metadata={"tag": pa.string(), "size": pa.int64()},
+    metadata_decoder=TaggedDecoder,
+)
+OPTIONS = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "tagged"}
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The rows of a table with these columns over three records."""
+    monkeypatch.setitem(FORMATS, "tagged", TAGGED)
+
+    def fetch(*_: object, **__: object) -> Iterator[Records]:
+        import numpy as np
+
+        yield Records(pa.array([b"\1xa", b"\0yb", b"\2zc"], pa.binary()), np.array([5, 6, 7]))
+
+    monkeypatch.setattr(split_reader, "fetch", fetch)
+
+    def run(*columns: tuple[Column, pa.DataType]) -> list[tuple[Any, ...]]:
+        ASKED.clear()
+        definition = define(Table(("t",), tuple(c for c, _ in columns), OPTIONS))
+        schema = pa.schema([(c.name, kind) for c, kind in columns])
+        (batch,) = split_reader.read_split(definition, schema, Split("t", 0, 5, 8))
+        return list(zip(*batch.to_pydict().values(), strict=True))
+
+    return run
+
+
+VALUE = (Column("v", "STRING", "STRING"), pa.string())
+OFFSET = (Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True), pa.int64())
+TAG = (Column("t", "STRING", "STRING", metadata="value.tag", virtual=True), pa.string())
+SIZE = (Column("s", "STRING", "STRING", metadata="value.size", virtual=True), pa.string())
+
+
+def test_it_stands_beside_the_rows_in_the_declared_type(read: Any) -> None:
+    assert read(SIZE, VALUE, OFFSET, TAG) == [("1", "a", 5, "x"), ("2", "c", 7, "z"), ("2", "c", 7, "z")]
+    assert ASKED == [("size", "tag")]
+
+
+def test_it_is_asked_for_only_where_it_is_declared(read: Any) -> None:
+    assert read(VALUE, OFFSET) == [("a", 5), ("c", 7), ("c", 7)]
+    assert ASKED == [()]
+
+
+def test_an_unknown_key_names_the_formats_own(read: Any) -> None:
+    wrong = (Column("x", "STRING", "STRING", metadata="value.tga", virtual=True), pa.string())
+    with pytest.raises(SchemaError, match=r"for reading: value.tag, value.size, topic, .* Did you mean 'value.tag'"):
+        read(VALUE, wrong)
+
+
+def test_a_type_that_it_cannot_have(read: Any) -> None:
+    wrong = (Column("x", "INT", "INT", metadata="value.tag", virtual=True), pa.int32())
+    with pytest.raises(SchemaError, match=r"metadata column 'x' with metadata key 'value\.tag' of table 't'"):
+        read(VALUE, wrong)

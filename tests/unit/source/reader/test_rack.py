@@ -1,0 +1,54 @@
+"""Where a process finds its rack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.source.client_config import task_config
+from tests.batch_read import declared
+from tests.topics import Topics
+
+
+def rack(text: str | None, **more: str) -> str | None:
+    options = more if text is None else {"scan_rack__id": text, **more}
+    return task_config(declared(Topics("localhost:1"), "t", **options), 3).get("client.rack")
+
+
+def test_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "az").write_text(" eu-1a\n")
+    monkeypatch.setenv("NODE_AZ", "eu-1b")
+    assert rack(f"file:{tmp_path / 'az'}") == "eu-1a"
+    assert rack("env:NODE_AZ") == "eu-1b"
+    assert rack("tests.integration.source.reader.rack_functions:b") == "b"
+    assert rack(None) is None
+    assert rack(None, properties_client_rack="fixed") == "fixed"
+
+
+@pytest.mark.parametrize("text", ["env:NOT_THERE", "tests.integration.source.reader.rack_functions:none"])
+def test_where_it_names_nothing_the_property_counts(text: str) -> None:
+    assert rack(text) is None
+    assert rack(text, properties_client_rack="fixed") == "fixed"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("file:/no/such", "file '/no/such' cannot be read on this machine: No such file"),
+        ("no_such_module:f", "module 'no_such_module' cannot be imported in the process that reads"),
+        (
+            "tests.integration.source.reader.rack_functions:missing",
+            "module 'tests.integration.source.reader.rack_functions' has no callable 'missing'",
+        ),
+        ("tests.integration.source.reader.rack_functions:wrong", "expected a text or None, and it gave int"),
+        ("env", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
+        ("env:", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
+    ],
+)
+def test_in_error(text: str, words: str) -> None:
+    with pytest.raises(InvalidOptionError) as e:
+        rack(text)
+    assert "'scan.rack-id'" in str(e.value)
+    assert words in str(e.value)

@@ -1,0 +1,45 @@
+"""Admission control, and a Spark that has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_sql.definition import Definition, define
+from kafka_sql.errors import UnsupportedOptionError
+from kafka_sql.source.stream import read_limits
+from kafka_sql.source.stream.rate_limits import limits
+from kafka_sql.table.declaration import Column, Table
+
+
+def declared(**options: str) -> Definition:
+    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
+    return define(Table(("orders",), (Column("a", "INT", "INT"),), given))
+
+
+@pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])
+def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = declared(**{option: "1"})
+    monkeypatch.setattr(read_limits, "AVAILABLE", True)
+    read_limits.check_triggers(table)
+    monkeypatch.setattr(read_limits, "AVAILABLE", False)
+    read_limits.check_triggers(declared())
+    with pytest.raises(UnsupportedOptionError, match=f"Table 'orders': option '{option}' needs PySpark 4.2 or later"):
+        read_limits.check_triggers(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("ReadAllAvailable",)),
+        ({"scan.max-offsets-per-trigger": "7", "scan.max-bytes-per-trigger": "1 kb"}, ("ReadMaxRows", 7)),
+        ({"scan.max-bytes-per-trigger": "1 kb", "scan.min-offsets-per-trigger": "2"}, ("ReadMaxBytes", 1024)),
+        ({"scan.min-offsets-per-trigger": "2"}, ("ReadMinRows", 2)),
+    ],
+)
+def test_the_limit_that_spark_hands_back(options: dict[str, str], expected: tuple[Any, ...]) -> None:
+    sparks = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
+    limit = read_limits.default_limit(limits(declared(**options).options))
+    assert limit == getattr(sparks, expected[0])(*expected[1:])
+    assert read_limits.is_limited(limit) is bool(options)

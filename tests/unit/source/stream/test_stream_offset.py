@@ -1,0 +1,54 @@
+"""A stream's offset in Spark's checkpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.errors import CheckpointError
+from kafka_sql.source.stream.stream_offset import Progress, from_json, to_json
+
+OFFSETS = st.dictionaries(
+    st.tuples(st.sampled_from(["a", "b", "version", "offsets"]), st.integers(0, 99)), st.integers(0, 2**60)
+)
+
+
+def test_it_is_readable() -> None:
+    progress = Progress({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
+    assert json.dumps(to_json(progress)) == (
+        '{"version": 2, "offsets": {"b": {"9": 2, "10": 1}, "orders": {"0": 42, "1": 17}}, "starts": {"b": {"9": 0}}}'
+    )
+    assert to_json(Progress({})) == {"version": 2, "offsets": {}}
+
+
+def test_version_1_is_read() -> None:
+    assert from_json({"orders": {"0": 42, "1": 17}}) == Progress({("orders", 0): 42, ("orders", 1): 17})
+    assert from_json({"version": {"0": 42}}) == Progress({("version", 0): 42})  # a topic's name
+    assert from_json({}) == Progress({})
+
+
+@given(OFFSETS, OFFSETS, OFFSETS, st.dictionaries(st.text(), st.text()))
+def test_what_is_kept_is_what_was_given(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
+    progress = Progress(offsets, starts, stops, ids)
+    text = json.dumps(to_json(progress))
+    assert from_json(json.loads(text)) == progress
+    assert json.dumps(to_json(from_json(json.loads(text)))) == text
+
+
+def test_reading_goes_on_at_the_offsets_and_begins_at_the_starts() -> None:
+    assert Progress({("a", 0): 5}, {("a", 0): 1, ("a", 1): 3}).positions == {("a", 0): 5, ("a", 1): 3}
+
+
+def test_a_later_version_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="has version 3, and this version of kafka_sql knows 1 and 2"):
+        from_json({"version": 3, "offsets": {}})
+
+
+@pytest.mark.parametrize("foreign", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
+def test_what_is_no_offset_of_a_kafka_table_is_refused(foreign: Any) -> None:
+    with pytest.raises(CheckpointError, match=r"is none of a Kafka table.*SET another 'pipeline.name'"):
+        from_json(foreign)

@@ -1,0 +1,28 @@
+"""The names under which readers appear at the brokers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.definition import define
+from kafka_sql.source.client_config import ENUMERATOR, reading_config
+from kafka_sql.table.declaration import Column, Table
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, None),
+        ({"properties.group.id": "shop"}, "shop-7"),
+        ({"properties.group.id": "shop", "client.id.prefix": "reader"}, "reader-7"),
+        ({"properties.client.id.prefix": "reader", "properties.client.id": "mine"}, "reader-7"),
+        ({"properties.group.id": "shop", "properties.client.id": "mine"}, "mine"),
+    ],
+)
+def test_client_ids(options: dict[str, str], expected: str | None) -> None:
+    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
+    table = define(Table(("t",), (Column("a", "INT", "INT"),), given))
+    assert reading_config(table, "7").get("client.id") == expected
+    assert reading_config(table, "7").get("bootstrap.servers") == "x:1"
+    if expected == "reader-7":
+        assert reading_config(table, ENUMERATOR)["client.id"] == "reader-enumerator-admin-client"

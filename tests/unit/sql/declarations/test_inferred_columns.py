@@ -1,0 +1,114 @@
+"""CREATE TABLE without columns, as far as it needs no registry: the schema stands in the options."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kafka_sql.definition import define
+from kafka_sql.errors import MissingOptionError, SchemaError
+from kafka_sql.sql.declarations.create import read, table_of
+from kafka_sql.sql.declarations.inferred_columns import with_inferred_columns
+from kafka_sql.sql.declarations.render import create_statement
+from kafka_sql.sql.grammar.dialect import parse_declaration
+from kafka_sql.table.declaration import Table
+
+WITH = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:9092'"
+VALUE = "'value.format' = 'avro-confluent', 'value.avro-confluent.url' = 'http://localhost:8081'"
+KEY = "'key.format' = 'avro-confluent', 'key.avro-confluent.url' = 'http://localhost:8081'"
+
+
+def record(**fields: Any) -> str:
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields.items()]})
+
+
+def table(statement: str) -> Table:
+    return table_of(with_inferred_columns(read(statement, parse_declaration)))
+
+
+def of(schema: str, more: str = "", columns: str = "") -> Table:
+    return table(f"CREATE TABLE t {columns} WITH ({WITH}, {VALUE}, 'value.avro-confluent.schema' = '{schema}'{more})")
+
+
+@pytest.mark.parametrize(
+    ("avro", "declared"),
+    [
+        ("int", "INT NOT NULL"),
+        (["null", "long"], "BIGINT"),
+        (["string", "null"], "STRING"),
+        (["double"], "DOUBLE NOT NULL"),
+        ("boolean", "BOOLEAN NOT NULL"),
+        ("float", "FLOAT NOT NULL"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, "DECIMAL(9, 2) NOT NULL"),
+        ({"type": "fixed", "name": "F", "size": 4, "logicalType": "decimal", "precision": 9}, "DECIMAL(9, 0) NOT NULL"),
+        ({"type": "fixed", "name": "F", "size": 4}, "BYTES NOT NULL"),
+        ({"type": "enum", "name": "E", "symbols": ["a"]}, "STRING NOT NULL"),
+        ({"type": "string", "logicalType": "uuid"}, "STRING NOT NULL"),
+        ({"type": "int", "logicalType": "date"}, "DATE NOT NULL"),
+        ({"type": "int", "logicalType": "time-millis"}, "TIME(3) NOT NULL"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "TIMESTAMP_LTZ(3) NOT NULL"),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "TIMESTAMP(6) NOT NULL"),
+        ({"type": "array", "items": ["null", "int"]}, "ARRAY<INT> NOT NULL"),
+        ({"type": "map", "values": "int"}, "MAP<STRING NOT NULL, INT NOT NULL> NOT NULL"),
+        (
+            ["null", {"type": "record", "name": "S", "fields": [{"name": "x", "type": ["null", "int"]}]}],
+            "ROW<`x` INT>",
+        ),
+    ],
+)
+def test_a_column(avro: Any, declared: str) -> None:
+    [column] = of(record(a=avro)).columns
+    assert (column.name, column.nullable) == ("a", not declared.endswith(" NOT NULL"))
+    assert column.declared.removesuffix(" NOT NULL") == declared.removesuffix(" NOT NULL")
+
+
+def test_what_is_declared_stands_behind_the_columns_and_all_of_it_is_kept() -> None:
+    found = of(record(a="int", b=["null", "string"]), columns="(o BIGINT METADATA FROM 'offset' VIRTUAL, c AS a + 1)")
+    assert [c.name for c in found.columns] == ["a", "b", "o", "c"]
+    assert found.options["value.avro-confluent.schema"] == record(a="int", b=["null", "string"])
+    again = table(create_statement(found))
+    assert again == found
+    assert define(found).value.columns == ("a", "b")
+
+
+def test_the_keys_columns_come_first() -> None:
+    key = f", {KEY}, 'key.avro-confluent.schema' = '{record(id='long')}'"
+    found = of(record(a="int"), key)
+    assert [c.name for c in found.columns] == ["id", "a"]
+    definition = define(found)
+    assert definition.key is not None
+    assert (definition.key.columns, definition.value.columns) == (("id",), ("a",))
+    both = define(of(record(a="int", id="long"), key))
+    assert both.key is not None
+    assert (both.key.columns, both.value.columns) == (("id",), ("id", "a"))
+    prefixed = define(of(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
+    assert prefixed.key is not None
+    assert (prefixed.key.columns, prefixed.key.fields) == (("k_id",), ("id",))
+
+
+def test_a_table_with_columns_and_other_formats_are_as_they_were() -> None:
+    assert [c.name for c in of(record(a="int"), columns="(z INT)").columns] == ["z"]
+    with pytest.raises(SchemaError, match="declares no columns"):
+        table(f"CREATE TABLE t WITH ({WITH}, 'format' = 'json')")
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (record(a=["int", "string"]), "Field 'a' of the Avro schema is [int, string], a union of several types"),
+        (record(a={"type": "array", "items": "null"}), "Field 'a[]' of the Avro schema is null"),
+        ('"string"', "is string, expected a record"),
+        (record(a="Nobody"), "names the unknown type 'Nobody'. Declare the table's columns"),
+    ],
+)
+def test_a_schema_without_columns(schema: str, words: str) -> None:
+    with pytest.raises(SchemaError) as e:
+        of(schema)
+    assert words in str(e.value)
+
+
+def test_there_must_be_a_subject() -> None:
+    with pytest.raises(MissingOptionError, match=r"set 'avro-confluent\.subject'"):
+        table(f"CREATE TABLE t WITH ({WITH}, {VALUE})".replace("'t'", "'t;u'"))

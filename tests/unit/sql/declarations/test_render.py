@@ -1,0 +1,115 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.declarations.render import show_create
+from kafka_sql.table.declaration import Table
+
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)
+NAMES = st.text(alphabet="abcXYZ09_ `.é'\"\\-", min_size=1, max_size=8)
+SIMPLE = st.sampled_from(
+    ["INT", "decimal(10, 2)", "STRING", "TIMESTAMP(3)", "TIMESTAMP_LTZ(3)", "BYTES", "TIME(3)", "double precision"]
+)
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+TYPES = st.recursive(
+    SIMPLE,
+    lambda inner: st.one_of(
+        inner.map(lambda t: f"ARRAY<{t} NOT NULL>"),
+        inner.map(lambda t: f"{t} MULTISET"),
+        st.tuples(SIMPLE, inner).map(lambda kv: f"MAP<{kv[0]}, {kv[1]}>"),
+        st.tuples(NAMES, inner, TEXTS).map(lambda f: f"ROW<{quoted(f[0])} {f[1]} NOT NULL {literal(f[2])}, q INT>"),
+        st.tuples(NAMES, inner).map(lambda f: f"ROW({quoted(f[0])} {f[1]} /* c */)"),
+    ),
+    max_leaves=4,
+)
+
+
+@st.composite
+def statements(draw: st.DrawFn) -> str:
+    names = draw(st.lists(NAMES, min_size=2, max_size=6, unique_by=str.lower))
+    elements = [f"{quoted(names[0])} TIMESTAMP(3)"]
+    physical = []
+    for name in names[1:]:
+        kind = draw(st.sampled_from(("physical", "metadata", "computed")))
+        if kind == "computed":
+            text = f"{quoted(name)} AS COALESCE({literal(draw(TEXTS))}, 'x') -- why\n"
+        else:
+            text = f"{quoted(name)} {draw(TYPES)}{draw(st.sampled_from(['', ' NOT NULL', ' NULL']))}"
+        if kind == "metadata":
+            text += draw(st.sampled_from([" METADATA", " METADATA VIRTUAL"]))
+            if draw(st.booleans()):
+                text = text.replace("METADATA", f"METADATA FROM {literal(draw(TEXTS))}")
+        if kind == "physical":
+            physical.append(name)
+        if draw(st.booleans()):
+            text += f" COMMENT {literal(draw(TEXTS))}"
+        elements.append(text)
+    if draw(st.booleans()):
+        mark = quoted(names[0])
+        delay = draw(st.sampled_from(["", " - INTERVAL '5' SECOND"]))
+        elements.append(f"WATERMARK FOR {mark} AS {mark}{delay}")
+    with_key = draw(st.booleans())
+    if physical and with_key:
+        elements.append(f"CONSTRAINT x PRIMARY KEY ({', '.join(map(quoted, physical))}) NOT ENFORCED")
+    options = draw(st.dictionaries(NAMES, TEXTS, min_size=1, max_size=3))
+    head = draw(st.sampled_from(["CREATE TABLE", "create temporary table", "CREATE TABLE IF NOT EXISTS"]))
+    comment = f" COMMENT {literal(draw(TEXTS))}" if draw(st.booleans()) else ""
+    pairs = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in options.items())
+    table = ".".join(map(quoted, draw(st.lists(NAMES, min_size=1, max_size=2))))
+    return f"{head} {table} ({', '.join(elements)}){comment} WITH ({pairs})"
+
+
+@given(statements())
+def test_what_is_shown_declares_an_equal_table(sql: str) -> None:
+    table = parse_create(sql)
+    again = parse_create(show_create(table))
+    assert again == table
+    assert list(again.options.items()) == list(table.options.items())
+    assert show_create(again) == show_create(table)
+
+
+def test_a_column_of_the_key_is_computed_with_as_one_that_is_never_null() -> None:
+    text = "CREATE TABLE t (a BIGINT{}, b AS a * 2, PRIMARY KEY (a) NOT ENFORCED) WITH ('k' = 'v')"
+    table = parse_create(text.format(""))
+    assert table == parse_create(text.format(" NOT NULL"))
+    assert parse_create(show_create(table)) == table
+
+
+def test_canonical_text() -> None:
+    table = parse_create(
+        "create temporary table if not exists db.t (id int primary key not enforced comment 'it''s',"
+        " t as id*2 comment 'x',"
+        " ts timestamp(3) metadata from 'timestamp' virtual, topic string metadata, watermark for ts as ts)"
+        r" comment 'c' with ('connector'='kafka', 'properties.ssl.keystore.password'='p', 'x'='a\''b')"
+    )
+    assert (
+        show_create(table)
+        == r"""CREATE TEMPORARY TABLE IF NOT EXISTS `db`.`t` (
+  `id` int NOT NULL COMMENT 'it''s',
+  `t` AS id*2 COMMENT 'x',
+  `ts` timestamp(3) METADATA FROM 'timestamp' VIRTUAL,
+  `topic` string METADATA,
+  WATERMARK FOR `ts` AS ts,
+  PRIMARY KEY (`id`) NOT ENFORCED
+) COMMENT 'c' WITH (
+  'connector' = 'kafka',
+  'properties.ssl.keystore.password' = '******',
+  'x' = 'a\''b'
+)"""
+    )
+
+
+def test_printing_a_table_shows_no_options() -> None:
+    table = parse_create("CREATE TABLE t (a INT) WITH ('a.password' = 'hunter2')")
+    assert isinstance(table, Table)
+    assert "hunter2" not in repr(table)
+    assert "hunter2" not in show_create(table)

@@ -1,0 +1,26 @@
+"""SHOW JOBS and STOP JOB, told from Spark's own statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.sql.recognize.classify import ShowJobs, Statement, StopJob, kind
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SHOW JOBS", ShowJobs()),
+        ("-- all\nshow jobs ;", ShowJobs()),
+        ("STOP JOB 'a''b'", StopJob("a'b")),
+        ("stop job 'a' with savepoint;", StopJob("a", savepoint=True)),
+        ("STOP JOB 'a' WITH DRAIN", StopJob("a", drain=True)),
+        ("STOP JOB 'a' WITH SAVEPOINT WITH DRAIN", StopJob("a", savepoint=True, drain=True)),
+        ("SHOW JOBS LIKE 'a'", None),
+        ("STOP JOB a", None),
+        ("STOP JOB 'a' WITH", None),
+        ("STOP 'a'", None),
+    ],
+)
+def test_kind(statement: str, expected: Statement | None) -> None:
+    assert kind(statement) == expected

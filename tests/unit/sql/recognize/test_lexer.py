@@ -1,0 +1,62 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot.dialects.spark import Spark
+
+from kafka_sql.sql.grammar.dialect import Flink
+from kafka_sql.sql.recognize import lexer
+
+PIECES = [
+    *("SELECT", "t1", "2024_x", "`a ``b`", "'text'", "'it\\'s'", '"double"', "r'raw'", "12", "1.5", "é", "\n", " "),
+    *("(", ")", ",", ".", "=", ";", "-- comment\n", "/* a ' comment */", "/* nested /* in */ it */"),
+]
+
+
+def kinds(sql: str) -> list[tuple[str, str]]:
+    return [(x.kind, x.text) for x in lexer.spark(sql)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "lexemes"),
+    [
+        ("", []),
+        ("a1 `b``c`", [("word", "a1"), ("quoted", "`b``c`")]),
+        (r"'it\'s' 'a''b'", [("string", r"'it\'s'"), ("string", "'a'"), ("string", "'b'")]),
+        (r"'\\' x", [("string", r"'\\'"), ("word", "x")]),
+        (r"r'\' x", [("string", r"r'\'"), ("word", "x")]),
+        (
+            "1 1.5 2e-3 10L 1a",
+            [("number", "1"), ("number", "1.5"), ("number", "2e-3"), ("number", "10L"), ("word", "1a")],
+        ),
+        ("a -- 'b\n/* /* ' */ ' */ c", [("word", "a"), ("word", "c")]),
+        ("a /* not closed", [("word", "a")]),
+        ("a 'not closed", [("word", "a"), ("symbol", "'not closed")]),
+        ("|> => ->", [("symbol", "|>"), ("symbol", "=>"), ("symbol", "->")]),
+    ],
+)
+def test_spark(sql: str, lexemes: list[tuple[str, str]]) -> None:
+    assert kinds(sql) == lexemes
+
+
+def test_flink_doubles_quotes_and_knows_no_backslash() -> None:
+    found = [(x.kind, x.text) for x in lexer.flink(r"'a''b' '\' // c" + "\n/* /* */ `x``y` 1.5e3")]
+    assert found == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map(" ".join))
+def test_spark_agrees_with_sqlglot(sql: str) -> None:
+    """sqlglot joins some words (``SELECT DISTINCT``), so the starts of ours are a superset of its."""
+    ours = {x.start: x for x in lexer.spark(sql)}
+    for token in Spark().tokenize(sql):
+        assert token.start in ours
+    assert all(sql[x.start : x.end] == x.text for x in ours.values())
+    assert len(ours) == len(Spark().tokenize(sql))
+
+
+@given(
+    st.lists(st.sampled_from(["CREATE", "'a''b'", r"'\'", "`a``b`", "1.5", "(", "||", "<=", "-- c'\n", "/* ' */"])).map(
+        " ".join
+    )
+)
+def test_flink_agrees_with_the_dialect(sql: str) -> None:
+    assert [(x.start, x.end) for x in lexer.flink(sql)] == [(t.start, t.end + 1) for t in Flink().tokenize(sql)]

@@ -1,0 +1,100 @@
+"""CREATE TABLE ... AS and statement sets that fail halfway."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.sql import ddl
+from kafka_sql.sql.jobs import statement_sets
+from kafka_sql.sql.recognize.statement_types import StatementSet
+
+_CREATE = "CREATE TABLE t WITH ('connector' = 'kafka') AS SELECT 1 AS a"
+
+
+class Tables:
+    """A temporary table t, and what is asked for."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.temporary = SimpleNamespace(name=("", "t"), table=SimpleNamespace(temporary=True))
+        self.made = SimpleNamespace(name=("default", "t"), table=SimpleNamespace(temporary=False))
+
+    def find(self, name: tuple[str, ...]) -> Any:
+        return self.temporary if name == ("t",) else None
+
+    def plain(self, text: str) -> Any:
+        assert text == "SELECT current_database()"
+        return SimpleNamespace(collect=lambda: [("default",)])
+
+    def create(self, table: Any, replace: bool = False) -> Any:
+        self.calls.append(("create", table.name, replace))
+        return self.made
+
+    def remove(self, entry: Any) -> None:
+        self.calls.append(("remove", entry))
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
+    column = ddl.read("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
+    monkeypatch.setattr(ddl.settings, "is_streaming", lambda _: False)
+    monkeypatch.setattr(ddl, "reading", lambda _, query, streaming: SimpleNamespace(text=query))
+    monkeypatch.setattr(ddl, "columns_of", lambda schema, whose: column)
+    return Tables()
+
+
+def run(text: str) -> Any:
+    return SimpleNamespace(schema=None)
+
+
+def test_as_fills_the_table_that_was_made(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ddl, "insert", lambda spark, t, entry, statement, run: entry)
+    assert ddl.create(None, tables, _CREATE, run) is tables.made  # type: ignore[arg-type]
+    assert tables.calls == [("create", ("t",), False)]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_as_that_fails_removes_the_table_that_was_made(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+) -> None:
+    def insert(*_: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(ddl, "insert", insert)
+    with pytest.raises(failure):
+        ddl.create(None, tables, _CREATE, run)  # type: ignore[arg-type]
+    assert tables.calls == [("create", ("t",), False), ("remove", tables.made)]
+
+
+class Job:
+    id = name = "job"
+
+    def __init__(self, fails: type[BaseException] | None) -> None:
+        self.stops, self.fails = 0, fails
+
+    def stop(self) -> None:
+        self.stops += 1
+        if self.fails:
+            raise self.fails("stuck")
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_set_that_fails_leaves_no_job(monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]) -> None:
+    jobs = [Job(RuntimeError), Job(None), Job(KeyboardInterrupt), Job(None)]
+    left = list(jobs)
+
+    def start(*_: Any) -> Job:
+        if not left:
+            raise failure("the first")
+        return left.pop(0)
+
+    prepared = SimpleNamespace(stream=object(), entry=None, text="", bounded=())
+    monkeypatch.setattr(statement_sets, "_prepared", lambda *_: prepared)
+    monkeypatch.setattr(statement_sets, "_names", lambda spark, ready: [str(n) for n in range(len(ready))])
+    monkeypatch.setattr(statement_sets.streaming, "run", start)
+    with pytest.raises(failure, match="the first"):
+        statement_sets.execute(None, None, StatementSet(("INSERT",) * 5), None)  # type: ignore[arg-type]
+    assert [job.stops for job in jobs] == [1, 1, 1, 1]

@@ -1,0 +1,41 @@
+"""How SQL files are read as tests."""
+
+from tests.sql_script import NONE, Step, show, steps
+
+
+def test_statements_with_their_rows() -> None:
+    text = """-- a title
+CREATE TABLE t (
+  a INT
+);
+
+SELECT a,
+  b FROM t;
+--> 1 | x
+--> 2 | NULL
+
+-- none
+SELECT 1;
+--> (no rows)
+"""
+    assert steps(text) == [
+        Step("-- a title\nCREATE TABLE t (\n  a INT\n)", [], None),
+        Step("SELECT a,\n  b FROM t", ["1 | x", "2 | NULL"], None),
+        Step("-- none\nSELECT 1", [NONE], None),
+    ]
+
+
+def test_a_statement_that_fails() -> None:
+    assert steps("SELECT 1;\n--! no such thing\nSELECT 2;\n") == [
+        Step("SELECT 1", [], "no such thing"),
+        Step("SELECT 2", [], None),
+    ]
+
+
+def test_a_statement_set_is_one_statement() -> None:
+    text = "EXECUTE STATEMENT SET BEGIN\n  INSERT INTO a SELECT 1;\n  INSERT INTO b SELECT 2;\nEND;\nSELECT 1;\n--> 1\n"
+    assert [step.statement[-4:] for step in steps(text)] == ["\nEND", "CT 1"]
+
+
+def test_values() -> None:
+    assert show({"b": [None, True], "a": b"\x00\xff"}) == "{a: X'00ff', b: [NULL, true]}"
