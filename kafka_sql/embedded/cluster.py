@@ -167,7 +167,7 @@ class EmbeddedKafka:
 def _lock(folder: Path) -> int:
     """Locks the folder, which is made where it is not there; the file descriptor holds the lock.
 
-    Kafka has a lock of its own, but writes to the metadata log before it looks at it. The nodes' guardians keep this
+    Kafka has a lock of its own, but writes to the metadata log before it looks at it. The nodes' watchdogs keep this
     one open, so it also holds while the brokers of a process that was killed are ending.
     """
     folder.mkdir(parents=True, exist_ok=True)

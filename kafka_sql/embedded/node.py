@@ -46,7 +46,7 @@ class Node:
         self.log = folder / "broker.log"
         self.pid: int | None = None
         self._cluster, self._folder, self._command, self._lock = cluster, folder, command, lock
-        self._guardian: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
     def __repr__(self) -> str:
@@ -87,12 +87,12 @@ class Node:
 
     def launch(self) -> None:
         """Starts the process and returns at once."""
-        # -I -S: nothing of the caller's environment or packages gets into the guardian, which is up in 20 ms.
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py"))]
+        # -I -S: nothing of the caller's environment or packages gets into the watchdog, which is up in 20 ms.
+        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))]
         command += [str(self._folder.parent) if self._lock is None else "", *self._command]
         with self.log.open("ab") as output:
             self._log_start = output.tell()
-            self._guardian = subprocess.Popen(
+            self._watchdog = subprocess.Popen(
                 command,
                 cwd=self._folder,
                 stdin=subprocess.PIPE,
@@ -101,8 +101,8 @@ class Node:
                 start_new_session=True,
                 pass_fds=() if self._lock is None else (self._lock,),
             )
-        assert self._guardian.stdout is not None
-        self.pid = int(self._guardian.stdout.readline() or 0) or None
+        assert self._watchdog.stdout is not None
+        self.pid = int(self._watchdog.stdout.readline() or 0) or None
 
     def terminate(self) -> None:
         """SIGTERM, without waiting; a paused broker hears it too."""
@@ -111,23 +111,23 @@ class Node:
 
     def await_end(self, seconds: float) -> None:
         """Waits for the end, kills after `seconds`, and lets go of the process."""
-        if self._guardian is None:
+        if self._watchdog is None:
             return
         try:
-            self._guardian.wait(seconds)
+            self._watchdog.wait(seconds)
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
-            self._guardian.wait()
-        for pipe in (self._guardian.stdin, self._guardian.stdout):
+            self._watchdog.wait()
+        for pipe in (self._watchdog.stdin, self._watchdog.stdout):
             assert pipe is not None
             pipe.close()
-        self._guardian, self.pid = None, None
+        self._watchdog, self.pid = None, None
 
     def fileno(self) -> int:
         """A file that becomes readable when the process ends, for ``select``."""
-        if self._guardian is None or self._guardian.stdout is None:
+        if self._watchdog is None or self._watchdog.stdout is None:
             raise EmbeddedKafkaError(f"Node {self.id} does not run.")
-        return self._guardian.stdout.fileno()
+        return self._watchdog.stdout.fileno()
 
     def last_words(self, lines: int = 15) -> str:
         """The end of what the broker printed since its last start, without Java's stack frames."""
@@ -143,9 +143,9 @@ class Node:
         return answer is not None and answer.cluster == self._cluster and expected <= answer.nodes
 
     def _signal(self, number: signal.Signals) -> None:
-        # The guardian reaps the broker and ends at once: while it runs, the process id is the broker's or, for
+        # The watchdog reaps the broker and ends at once: while it runs, the process id is the broker's or, for
         # that moment, nobody's.
-        if self._guardian is not None and self.pid is not None and self._guardian.poll() is None:
+        if self._watchdog is not None and self.pid is not None and self._watchdog.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 

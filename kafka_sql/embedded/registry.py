@@ -59,7 +59,7 @@ class EmbeddedRegistry:
         self._files = (certificate, key) if certificate is not None and key is not None else None
         self._port, self._secure_port = free_ports(2)
         self._folder: Path | None = None
-        self._guardian: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
         self.pid: int | None = None
 
     @property
@@ -94,28 +94,28 @@ class EmbeddedRegistry:
                 "quarkus.http.ssl.certificate.key-files": self._files[1],
             }
         command = [java, *_JVM, *(f"-D{k}={v}" for k, v in settings.items()), "-jar", str(app / _JAR)]
-        guardian = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(self._folder)]
+        watchdog = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), str(self._folder)]
         with (self._folder / "registry.log").open("wb") as log:
-            self._guardian = subprocess.Popen(
-                [*guardian, *command],
+            self._watchdog = subprocess.Popen(
+                [*watchdog, *command],
                 cwd=self._folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
             )
-        assert self._guardian.stdout is not None
-        self.pid = int(self._guardian.stdout.readline() or 0) or None
+        assert self._watchdog.stdout is not None
+        self.pid = int(self._watchdog.stdout.readline() or 0) or None
         self._await_ready()
         return self
 
     def _await_ready(self) -> None:
-        assert self._guardian is not None
+        assert self._watchdog is not None
         assert self._folder is not None
         deadline = time.monotonic() + _START_SECONDS
         while not self._answers():
             try:
-                self._guardian.wait(0.1)
+                self._watchdog.wait(0.1)
                 fault = "ended at its start"
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
@@ -134,19 +134,19 @@ class EmbeddedRegistry:
 
     def end(self) -> None:
         """SIGTERM, and wait; its schemas stay for the next start()."""
-        if self._guardian is None:
+        if self._watchdog is None:
             return
-        if self.pid is not None and self._guardian.poll() is None:
+        if self.pid is not None and self._watchdog.poll() is None:
             os.kill(self.pid, signal.SIGTERM)
         try:
-            self._guardian.wait(_STOP_SECONDS)
+            self._watchdog.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self._guardian.terminate()  # which kills the registry
-            self._guardian.wait()
-        for pipe in (self._guardian.stdin, self._guardian.stdout):
+            self._watchdog.terminate()  # which kills the registry
+            self._watchdog.wait()
+        for pipe in (self._watchdog.stdin, self._watchdog.stdout):
             assert pipe is not None
             pipe.close()
-        self._guardian, self.pid = None, None
+        self._watchdog, self.pid = None, None
 
     def restart(self) -> None:
         """End it and start it again, on its port and with its schemas."""

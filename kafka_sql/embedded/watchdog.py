@@ -6,7 +6,7 @@ every Unix the kernel closes the pipes of a dead process. So this process holds 
 its parent, stdin; the end of that file is the parent's end, however it came about. It stands in a session of
 its own, so that Ctrl-C in the parent's terminal interrupts the parent's query and not the broker.
 
-Usage: guardian.py SCRATCH COMMAND...
+Usage: watchdog.py SCRATCH COMMAND...
 
 SCRATCH is the cluster's folder, to remove when the parent has died, or '' where data is kept. The process id of
 COMMAND is written to stdout, the output of COMMAND goes to stderr. The exit status is that of COMMAND, 128 + n where
@@ -33,7 +33,7 @@ def main(scratch: str, *command: str) -> None:
     def follow() -> None:
         status = child.wait()
         if orphaned.is_set() and scratch:
-            shutil.rmtree(scratch, ignore_errors=True)  # the other nodes' guardians are at it too; the last one ends it
+            shutil.rmtree(scratch, ignore_errors=True)  # the other nodes' watchdogs are at it too; the last one ends it
         os._exit(status if status >= 0 else 128 - status)  # the main thread may be blocked in read()
 
     signal.signal(signal.SIGTERM, lambda *_: child.kill())

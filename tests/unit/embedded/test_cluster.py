@@ -45,7 +45,7 @@ def test_data_that_cannot_be_stored(tmp_path: Path) -> None:
         EmbeddedKafka(data=tmp_path / "file").start()
 
 
-def test_the_lock_holds_until_the_guardian_has_ended(tmp_path: Path) -> None:
+def test_the_lock_holds_until_the_watchdog_has_ended(tmp_path: Path) -> None:
     lock = _lock(tmp_path)
     running = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock)
     running.launch()

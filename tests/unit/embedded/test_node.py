@@ -142,7 +142,7 @@ def test_it_is_gone_with_its_parent(tmp_path: Path, kind: str, number: signal.Si
     assert folder.exists() == (kind == "kept")
 
 
-def test_a_signal_in_the_moment_between_the_broker_s_end_and_the_guardian_s(
+def test_a_signal_in_the_moment_between_the_broker_s_end_and_the_watchdog_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = node(tmp_path, "sleep", "100")

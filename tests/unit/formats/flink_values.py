@@ -35,8 +35,8 @@ SCALARS: Final = {
 
 
 def cases(name: str) -> list[Any]:
-    """The cases of a file beside this one."""
-    lines = Path(__file__).with_name(name).read_text().splitlines()
+    """The cases of a file, by its path from this folder."""
+    lines = (Path(__file__).parent / name).read_text().splitlines()
     return [json.loads(line) for line in lines]
 
 

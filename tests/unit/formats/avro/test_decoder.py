@@ -98,7 +98,7 @@ ARROW: dict[str, pa.DataType] = {
 
 def test_schemas_and_payloads_are_flinks() -> None:
     compared = 0
-    for kind, not_null, legacy, encoding, document, schema_text, payload in cases("flink_avro.jsonl"):
+    for kind, not_null, legacy, encoding, document, schema_text, payload in cases("avro/flink_avro.jsonl"):
         field = pa.field("a", ARROW[kind], not not_null).with_metadata({KEY: kind + " NOT NULL" * not_null})
         schema = pa.schema([field])
         assert derive(schema, legacy) == schema_text, kind

@@ -16,7 +16,7 @@ from kafka_sql.options import Options
 from tests.unit.formats.csv.exact_decoder import ExactDecoder
 from tests.unit.formats.flink_values import cases, column_type, shown
 
-CASES = cases("flink_csv.jsonl")
+CASES = cases("csv/flink_csv.jsonl")
 
 
 def options(chosen: Mapping[str, str]) -> Options:
