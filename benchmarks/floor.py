@@ -14,7 +14,7 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka import bindings, fetch_kernels
 from kafka_sql.kafka.librdkafka.client import open_handle
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 
 FLOOR = "librdkafka into nothing"
 _BATCH = 20_000

@@ -16,7 +16,7 @@ from benchmarks.peers.launch import OURS
 from benchmarks.station import Station
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.options import Options
 
 UNIT = "us"  # of CPU time a record

@@ -56,7 +56,7 @@ class Definition:
         return ".".join(self.table.name)
 
     @property
-    def upsert(self) -> bool:
+    def is_upsert(self) -> bool:
         """Whether a record replaces the one before it of the same key, and a tombstone deletes it."""
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
 
@@ -73,10 +73,10 @@ class Definition:
     @property
     def current(self) -> bool:
         """Whether a batch read gives the latest row of each key."""
-        return self.upsert or (self.changes and bool(self.table.primary_key))
+        return self.is_upsert or (self.changes and bool(self.table.primary_key))
 
 
-def define(table: Table) -> Definition:
+def validate_table(table: Table) -> Definition:
     """Check a table's options in the order of Flink's factories: formats, missing and ill-typed options, unknown ones,
     the rules between them, the columns of key and value, Kafka's properties.
 

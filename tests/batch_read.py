@@ -12,10 +12,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from kafka_sql.definition import Definition, define
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Offsets, Split
 from kafka_sql.source.enumerator.data_loss import lost_in_task
 from kafka_sql.source.enumerator.partitions import partitions
 from kafka_sql.source.enumerator.plan import batch_range, snapshot
@@ -38,7 +38,7 @@ def declared(topics: Topics, topic: str | None, **options: str) -> Definition:
     }
     if "scan.startup.offsets-initializer" not in given:
         given = {"scan.startup.mode": "earliest-offset", **given}
-    return define(Table(("t",), (Column("v", "BINARY", "BYTES"),), given))
+    return validate_table(Table(("t",), (Column("v", "BINARY", "BYTES"),), given))
 
 
 def planned(definition: Definition) -> dict[str, tuple[int, int]]:
@@ -116,7 +116,7 @@ class Streaming:
         table = self.definition.table
         changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
         given = {key: value for key, value in {**table.options, **changed}.items() if value}
-        return Streaming(define(replace(table, options=given)), self.checkpoint)
+        return Streaming(validate_table(replace(table, options=given)), self.checkpoint)
 
 
 def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place, bytes | None]]:

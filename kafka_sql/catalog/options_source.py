@@ -59,12 +59,12 @@ class KafkaFormat(DataSource):
 
     def _table(self, schema: StructType) -> KafkaTable:
         from kafka_sql.catalog.data_source import table_class
-        from kafka_sql.definition import define
+        from kafka_sql.definition import validate_table
         from kafka_sql.options.connector import CONNECTOR
         from kafka_sql.table.declaration import Column, Table
 
         given = {key: text for key, text in self.options.items() if key.lower() not in _SPARKS_OWN}
         kinds = ((f, f.dataType.simpleString()) for f in schema)
         columns = tuple(Column(f.name, kind, kind, nullable=f.nullable) for f, kind in kinds)
-        definition = define(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
+        definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
         return table_class(self.name(), definition, schema)(dict(self.options))

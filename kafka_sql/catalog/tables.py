@@ -19,7 +19,7 @@ from kafka_sql.catalog.catalog_sync import Kept
 from kafka_sql.catalog.catalog_table import Entry, Name, make_entry
 from kafka_sql.catalog.file_store import Folder
 from kafka_sql.catalog.spark_catalog import HIDDEN, SparkSide
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.source.reader.bad_record_counters import listener
 from kafka_sql.table.declaration import Table
@@ -255,7 +255,7 @@ class Tables:
         return found
 
     def _define(self, table: Table) -> Definition:
-        return with_fields(define(table), listener=self._listener)
+        return with_fields(validate_table(table), listener=self._listener)
 
     def _entry(self, name: Name, table: Table) -> Entry:
         definition = self._define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))

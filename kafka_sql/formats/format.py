@@ -45,7 +45,7 @@ class Decoded:
         return Decoded(columns, rows.filter(kept), metadata)
 
 
-def tell(bad: Bad, error: DecodeError) -> None:
+def report_or_raise(bad: Bad, error: DecodeError) -> None:
     """Tell of a payload in error.
 
     Raises:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.kafka.admin.cluster import Position
+from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.sink.batch_reports import Report
 from kafka_sql.source.reader.bad_record_counters import Unreadable
 from kafka_sql.source.stream.stream_offset import Offsets, flat, from_json
@@ -45,7 +45,7 @@ class SourceMetrics:
     max_timestamp: int | None = None
 
     @property
-    def pending(self) -> dict[Position, int]:
+    def pending(self) -> dict[TopicPartition, int]:
         """How many offsets of each partition have not been read."""
         return {p: max(0, end - self.current.get(p, end)) for p, end in self.latest.items()}
 

@@ -43,7 +43,7 @@ def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, Writ
         SchemaError: a key that cannot be written, a type that it cannot have, or both keys for headers.
     """
     found: dict[str, WrittenColumn] = {}
-    known, keys = _writable(definition), metadata_keys(definition.upsert or definition.changes)
+    known, keys = _writable(definition), metadata_keys(definition.is_upsert or definition.changes)
     for column in definition.table.persisted:
         key = column.metadata
         if key is None:
@@ -78,7 +78,7 @@ def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, Writ
 def _writable(definition: Definition) -> list[str]:
     """The keys that can be written; a single topic needs no saying (KafkaDynamicSink.listWritableMetadata)."""
     said = single_topic(definition) is not None
-    keys = metadata_keys(definition.upsert or definition.changes)
+    keys = metadata_keys(definition.is_upsert or definition.changes)
     return [key for key, known in keys.items() if known.writable and not (said and key == "topic")]
 
 

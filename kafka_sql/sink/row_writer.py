@@ -111,7 +111,7 @@ class RowWriter:
             rows = definition.value.batch(batch)
             if deleted is None:
                 values = self._value.encode(rows)
-            elif definition.upsert:
+            elif definition.is_upsert:
                 values = tombstones(self._value, rows, deleted)
             else:  # the format says it
                 values = self._value.encode(rows.append_column(ROW_KIND_COLUMN, kinds))

@@ -31,7 +31,7 @@ def check_topics_exist(definition: Definition) -> None:
             settings = topic_settings(definition)
             key = (definition.client["bootstrap.servers"], *topics, repr(settings))
             if key not in _ensured:
-                new = _UPSERT_CONFIG if definition.upsert else {}
+                new = _UPSERT_CONFIG if definition.is_upsert else {}
                 for topic in ensure_topics(cluster, topics, settings, definition.name, new):
                     facts = {"table": definition.name, "topic": topic}
                     _LOG.info("Table '%s': topic '%s' was created", definition.name, topic, extra=facts)

@@ -32,7 +32,7 @@ def check_stream(definition: Definition) -> None:
     Raises:
         UnsupportedSqlError: says how the table can be read.
     """
-    if definition.upsert:
+    if definition.is_upsert:
         raise UnsupportedSqlError(
             f"Table '{definition.name}': a stream of an 'upsert-kafka' table is a stream of changes, and "
             "Spark's streams have new rows only: an aggregate would count a row and never take it back. Read it as "

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import WriterFencedError
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.source.stream.micro_batch import Stream
@@ -86,7 +86,7 @@ class Query:
             given = {"topic": self.source, **given}
         columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
         sink = engine.table(self.bootstrap, self.target, self.prefix, self.naming, **self.writing)
-        return define(Table(("source",), columns, given)), sink
+        return validate_table(Table(("source",), columns, given)), sink
 
     def pipeline(self, run: str) -> Pipeline:
         """A life of it."""

@@ -17,7 +17,7 @@ from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
 from kafka_sql.kafka.records import Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile, mutant, real
 
 _TALKS = 0.03  # of the inputs are whole conversations, each of which takes as long as many responses

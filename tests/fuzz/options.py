@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, OptionError
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.config.jaas import parse, to_librdkafka
@@ -108,7 +108,7 @@ def option(rng: random.Random) -> str:
     for k in secrets:
         given[k] = PLANTED + given[k]
     try:
-        definition = define(Table(("t",), _COLUMNS, given, primary_key=key or ()))
+        definition = validate_table(Table(("t",), _COLUMNS, given, primary_key=key or ()))
         if "confluent" not in name:
             definition.value.decoder(_SCHEMA)
             definition.value.encoder(_SCHEMA)

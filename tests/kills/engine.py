@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
@@ -42,7 +42,7 @@ def table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING",
         **more,
     }
     columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
-    return define(Table(("numbers",), columns, options))
+    return validate_table(Table(("numbers",), columns, options))
 
 
 class Engine:

@@ -15,7 +15,7 @@ import yaml
 
 from kafka_sql import errors
 from kafka_sql.cli.splitter import statements
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.sql.declarations.create import parse_create, read
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.recognize.classify import CreateTable, Refused, kind
@@ -91,7 +91,7 @@ def understood(statement: str) -> None:
     if isinstance(found, CreateTable):
         declaration = read(statement, parse_declaration)
         if declaration.like is None and " AS SELECT" not in statement:
-            assert define(parse_create(statement)).table.columns
+            assert validate_table(parse_create(statement)).table.columns
     elif found is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
         assert sqlglot.parse_one(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement), dialect="spark") is not None
 
@@ -153,5 +153,5 @@ def test_the_navigation_names_pages_that_are_there() -> None:
 def test_example_files_declare_what_they_say(path: Path) -> None:
     statement = path.read_text().replace("${bootstrap}", "localhost:9092")
     if "CREATE TABLE" in statement:
-        assert define(parse_create(statement)).table.columns
+        assert validate_table(parse_create(statement)).table.columns
     assert statement.startswith("-- ")  # the demo prints the first line as the heading

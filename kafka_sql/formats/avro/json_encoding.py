@@ -17,7 +17,7 @@ from kafka_sql.formats.avro.plan import read_factor
 from kafka_sql.formats.avro.schema import Type, parse
 from kafka_sql.formats.avro.schema_from_table import derive
 from kafka_sql.formats.avro.writer import write_factor
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.java import jackson
 from kafka_sql.formats.java.jackson import Integral, Number
 from kafka_sql.formats.java.text import double_text, quoted
@@ -54,7 +54,7 @@ class TextDecoder:
                 rows.append(self._read(jackson.parse(payloads[i].as_py())))
             except ValueError as e:
                 path, _, reason = str(e).rpartition("\0")
-                tell(bad, DecodeError(i, path or None, reason))
+                report_or_raise(bad, DecodeError(i, path or None, reason))
             else:
                 origins.append(i)
         columns = [pa.array([row[f.name] for row in rows], f.type) for f in self._schema]

@@ -13,7 +13,7 @@ from kafka_sql.formats.avro import decode_kernels
 from kafka_sql.formats.avro import opcodes as i
 from kafka_sql.formats.avro.plan import Plan
 from kafka_sql.formats.columnar.column_buffers import Slots
-from kafka_sql.formats.format import Bad, tell
+from kafka_sql.formats.format import Bad, report_or_raise
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
@@ -52,14 +52,14 @@ class Reader:
         while True:
             slots, wrong = self._filled(data, offsets, rows, header, bad is None)
             for error in wrong:
-                tell(bad, error)
+                report_or_raise(bad, error)
             kept = _without(rows, wrong)
             try:
                 return [slots.array(node) for node in self._plan.tree], kept
             except OverflowError as e:
                 wrong = self._beyond(slots, e.args[0], e.args[1], kept)
             for error in wrong:
-                tell(bad, error)
+                report_or_raise(bad, error)
             rows = _without(kept, wrong)
 
     def _filled(

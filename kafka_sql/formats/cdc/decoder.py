@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merged
 from kafka_sql.formats.cdc.partial import completed
-from kafka_sql.formats.format import Bad, Decoded, Decoder, tell
+from kafka_sql.formats.format import Bad, Decoded, Decoder, report_or_raise
 from kafka_sql.table.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -76,7 +76,7 @@ class ChangeDecoder:
         except DecodeError as e:
             raise self._corrupt(_at(chosen, e.row), e.reason, e.field) from e
         for error in unread:
-            tell(bad, self._corrupt(_at(chosen, error.row), error.reason, error.field))
+            report_or_raise(bad, self._corrupt(_at(chosen, error.row), error.reason, error.field))
         rows = np.arange(len(payloads)) if made.rows is None else np.asarray(made.rows)
         origins = rows if chosen is None else chosen[rows]
         fields = self._unwrapped(made.columns)
@@ -95,7 +95,7 @@ class ChangeDecoder:
         ]
         first = {error.row: error for error in reversed(wrong)}
         for error in first.values():
-            tell(bad, error)
+            report_or_raise(bad, error)
         return Decoded(columns, pa.array(origin), metadata).without(first)
 
     def _fields(self) -> list[Metadata]:
@@ -139,7 +139,9 @@ class ChangeDecoder:
                 reasons = dict.fromkeys(np.flatnonzero(bad).tolist(), "")
                 reasons |= dict(zip(lacking.tolist(), absent.tolist(), strict=True))
                 for document, name in sorted(reasons.items()):
-                    tell(told, self._reason(fields, document, int(origins[document]), operations[document], name))
+                    report_or_raise(
+                        told, self._reason(fields, document, int(origins[document]), operations[document], name)
+                    )
             # as in Flink, what a record held before its first wrong row stays
             of_each = np.where(_from_first_wrong(documents, wrong), _SKIPPED, of_each)
         if dialect.partial_old:
@@ -180,7 +182,7 @@ class ChangeDecoder:
                 return known.convert(values).cast(known.type)
             except DecodeError as e:
                 if not self._ignore:
-                    tell(told, self._corrupt(int(origin[e.row]), e.reason))
+                    report_or_raise(told, self._corrupt(int(origin[e.row]), e.reason))
                 values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
 
     def _corrupt(self, row: int, reason: str, field: str | None = None) -> DecodeError:

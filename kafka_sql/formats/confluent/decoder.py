@@ -14,7 +14,7 @@ from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME, Registered
 from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header, spread
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 
 
 class Reader(Protocol):
@@ -75,7 +75,7 @@ class FramedDecoder:
         found = ids(data, offsets, kept)
         columns, rows = self._by_schema(data, offsets, kept, found, bad)
         for error in no_header(data, offsets, headless):
-            tell(bad, error)
+            report_or_raise(bad, error)
         numbers = ids(data, offsets, rows) if self._metadata else found
         aligned = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
         return Decoded(columns, aligned, metadata(self._metadata, numbers, self._subject))
@@ -142,7 +142,7 @@ class FramedDecoder:
         if reader is not None:
             return reader.read(data, offsets, rows, HEADER, bad)
         for row in rows.tolist():
-            tell(bad, DecodeError(row, None, self._unreadable[number]))
+            report_or_raise(bad, DecodeError(row, None, self._unreadable[number]))
         return [pa.array([], field.type) for field in self._schema], rows[:0]
 
     def _reader(self, number: int) -> Reader | None:

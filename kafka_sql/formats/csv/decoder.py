@@ -16,7 +16,7 @@ from kafka_sql.formats.csv.decode_kernels import run
 from kafka_sql.formats.csv.fallback import row_reader
 from kafka_sql.formats.csv.options import Dialect, dialect
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.options import Options
 
 
@@ -66,7 +66,7 @@ class CsvDecoder:
             try:
                 row = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
             except DecodeError as e:
-                tell(bad, e)
+                report_or_raise(bad, e)
                 continue
             if row is not None:
                 rows.append(row)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merged
 from kafka_sql.formats.columnar.decode_plan import Program
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.json.fallback import Row, Rules, row_reader
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
@@ -91,7 +91,7 @@ class JsonDecoder:
             try:
                 made = self._read_row(i, data[offsets[i] : offsets[i + 1]].tobytes())
             except DecodeError as e:
-                tell(bad, e)
+                report_or_raise(bad, e)
                 continue
             rows += made
             origins += [i] * len(made)

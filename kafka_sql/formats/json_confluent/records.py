@@ -10,7 +10,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
 from kafka_sql.formats.confluent.wire_format import framed, ids, no_header, without_header
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
@@ -50,9 +50,9 @@ class JsonConfluentDecoder:
         except DecodeError as e:
             raise DecodeError(int(good[e.row]), e.field, e.reason) from e
         for error in wrong:
-            tell(bad, DecodeError(int(good[error.row]), error.field, error.reason))
+            report_or_raise(bad, DecodeError(int(good[error.row]), error.field, error.reason))
         for error in [] if self._ignore else no_header(data, offsets, headless):
-            tell(bad, error)
+            report_or_raise(bad, error)
         origins = good if made.rows is None else good[np.asarray(made.rows)]
         aligned = made.rows is None and len(good) == len(payloads)
         found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)

@@ -15,7 +15,7 @@ from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import metadata as metadata_of
 from kafka_sql.formats.confluent.options import settings
 from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.protobuf.reader import Reader
 from kafka_sql.formats.protobuf.writer import Writer
 from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
@@ -70,7 +70,7 @@ class ProtobufConfluentDecoder:
         if errors:
             raise min(errors, key=lambda e: e.row)
         for error in [] if self._ignore else no_header(data, offsets, headless):
-            tell(bad, error)
+            report_or_raise(bad, error)
         rows = np.concatenate(origins)
         columns = _joined(self._schema, parts)
         if len(parts) > 1:
@@ -114,7 +114,7 @@ class ProtobufConfluentDecoder:
         if not isinstance(reader, str):
             return reader.read(data, starts, ends, rows, bad)
         for row in [] if self._ignore else rows.tolist():
-            tell(bad, DecodeError(row, None, reader))
+            report_or_raise(bad, DecodeError(row, None, reader))
         return _joined(self._schema, []), rows[:0]
 
     def _reader(self, key: Key) -> Reader | str:

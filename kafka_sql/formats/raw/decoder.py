@@ -11,7 +11,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.format import Bad, Decoded, tell
+from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field, sql_name
 from kafka_sql.options import Options
@@ -38,7 +38,7 @@ class RawDecoder:
         """
         wrong = self._errors(payloads)
         for error in wrong:
-            tell(bad, error)
+            report_or_raise(bad, error)
         if not wrong:
             return Decoded([self._column(payloads)])
         rows = pa.array(np.setdiff1d(np.arange(len(payloads)), [e.row for e in wrong], assume_unique=True))

@@ -14,15 +14,14 @@ from confluent_kafka.admin import OffsetSpec, TopicMetadata
 from kafka_sql.errors import BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
-from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST, Offsets, Position, Question, ask_newest, at_time, newest
+from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST, Question, ask_newest, at_time, newest
 from kafka_sql.kafka.admin.reloading_admin import Renewal
 from kafka_sql.kafka.admin.topic_not_found import absence
 from kafka_sql.kafka.librdkafka.client import patience_at_work
+from kafka_sql.kafka.types import Offsets, TopicPartition
 
 _NEW_TOPIC: Final = 0.3  # seconds for brokers to hear of a topic
 _LOOK: Final = 0.03
-
-__all__ = ["Cluster", "Offsets", "Position"]
 
 
 class Cluster:
@@ -61,7 +60,7 @@ class Cluster:
 
     def partitions(
         self, topics: tuple[str, ...], existing: Mapping[str, TopicMetadata] | None = None
-    ) -> list[Position]:
+    ) -> list[TopicPartition]:
         """All partitions of ``topics``, sorted.
 
         Args:
@@ -90,17 +89,17 @@ class Cluster:
                 return known
             time.sleep(_LOOK)  # nobody tells when a broker has heard of it
 
-    def earliest(self, positions: Collection[Position]) -> Offsets:
+    def earliest(self, positions: Collection[TopicPartition]) -> Offsets:
         """The first offset that each partition still holds."""
         return self._offsets(dict.fromkeys(positions, EARLIEST), self._read_committed)
 
-    def latest(self, positions: Collection[Position]) -> Offsets:
+    def latest(self, positions: Collection[TopicPartition]) -> Offsets:
         """The offset after the last record: the last stable offset under ``read_committed``, else the high
         watermark.
         """
         return self._offsets(dict.fromkeys(positions, LATEST), self._read_committed)
 
-    def latest_of_existing(self, positions: Collection[Position]) -> Offsets:
+    def latest_of_existing(self, positions: Collection[TopicPartition]) -> Offsets:
         """The same; a partition that does not exist (any more, or not yet at its leader) is absent."""
         found: Offsets = {}
         for position, answer in self._answers(dict.fromkeys(positions, LATEST), self._read_committed).items():
@@ -108,11 +107,11 @@ class Cluster:
                 found[position] = answer()
         return found
 
-    def high_watermarks(self, positions: Collection[Position]) -> Offsets:
+    def high_watermarks(self, positions: Collection[TopicPartition]) -> Offsets:
         """The offset after the last record, whether its transaction is open or not."""
         return self._offsets(dict.fromkeys(positions, LATEST), False)
 
-    def newest(self, positions: Collection[Position]) -> Callable[[], int | None]:
+    def newest(self, positions: Collection[TopicPartition]) -> Callable[[], int | None]:
         """Ask for the time of the newest record in these partitions; does not wait.
 
         Returns:
@@ -123,7 +122,7 @@ class Cluster:
         self._renewal.keep(admin, answers)
         return partial(newest, answers)
 
-    def at_times(self, times: Mapping[Position, int]) -> Offsets:
+    def at_times(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """The first offset whose record is not older than the time; a partition without one is absent.
 
         Args:
@@ -132,13 +131,13 @@ class Cluster:
         asked = {p: at_time(millis) for p, millis in times.items()}
         return {p: offset for p, offset in self._offsets(asked, self._read_committed).items() if offset >= 0}
 
-    def committed(self, group: str | None, positions: Collection[Position]) -> Offsets:
+    def committed(self, group: str | None, positions: Collection[TopicPartition]) -> Offsets:
         """The offsets that ``group`` has committed; a partition without one is absent."""
         if group is None or not positions:
             return {}
         return groups.committed(self.admin(), group, positions)
 
-    def commit(self, group: str, offsets: Mapping[Position, int]) -> Future[None]:
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
         """Commit offsets for ``group`` without joining it; does not wait.
 
         Returns:
@@ -152,10 +151,12 @@ class Cluster:
     def _has_changed(self, admin: Admin) -> bool:
         return self.admin() is not admin
 
-    def _offsets(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> Offsets:
+    def _offsets(self, asked: Mapping[TopicPartition, OffsetSpec], stable: bool) -> Offsets:
         return {position: answer() for position, answer in self._answers(asked, stable).items()}
 
-    def _answers(self, asked: Mapping[Position, OffsetSpec], stable: bool) -> Mapping[Position, Callable[[], int]]:
+    def _answers(
+        self, asked: Mapping[TopicPartition, OffsetSpec], stable: bool
+    ) -> Mapping[TopicPartition, Callable[[], int]]:
         if not asked:
             return {}
         return Question(self.admin, self.topics, asked, stable).answers(self._election)

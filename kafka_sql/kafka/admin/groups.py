@@ -5,37 +5,38 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+import confluent_kafka
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.admin.client import Admin, kind_of
-from kafka_sql.kafka.admin.offsets import Offsets, Position
+from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options.secret_references import resolve
 
 _OPTION = "properties.group.id"
 
 
-def committed(admin: Admin, group: str, positions: Collection[Position]) -> Offsets:
+def committed(admin: Admin, group: str, positions: Collection[TopicPartition]) -> Offsets:
     """The offsets of a group, which may be a reference; a partition without one is absent.
 
     Raises:
         BrokerError: the coordinator refuses or does not answer.
     """
     group = resolve(group, _OPTION)
-    request = ConsumerGroupTopicPartitions(group, [TopicPartition(t, p) for t, p in positions])
+    request = ConsumerGroupTopicPartitions(group, [confluent_kafka.TopicPartition(t, p) for t, p in positions])
     answer = admin.ask(
         lambda api, seconds: api.list_consumer_group_offsets([request], request_timeout=seconds)[group].result()
     )
     return {(tp.topic, tp.partition): tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
 
 
-def commit(admin: Admin, group: str, offsets: Mapping[Position, int]) -> Future[None]:
+def commit(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
     """Commit offsets; does not wait.
 
     Returns:
         done when the coordinator has answered; fails with BrokerError.
     """
-    places = [TopicPartition(t, p, offset) for (t, p), offset in offsets.items()]
+    places = [confluent_kafka.TopicPartition(t, p, offset) for (t, p), offset in offsets.items()]
     request = ConsumerGroupTopicPartitions(resolve(group, _OPTION), places)
     answer: Future[None] = Future()
     servers, shown = admin.servers, admin.shown

@@ -9,17 +9,17 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Final
 
-from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException, TopicPartition
+import confluent_kafka
+from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import OffsetSpec, TopicMetadata
 
 from kafka_sql.errors import BrokerUnreachableError, TopicNotFoundError
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import API_TIMEOUT
+from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-Position = tuple[str, int]  # topic, partition
-Offsets = dict[Position, int]
 Listed = Callable[[], Mapping[str, TopicMetadata]]
 
 EARLIEST: Final[OffsetSpec] = OffsetSpec.earliest()
@@ -61,7 +61,7 @@ class Question:
     """A question for the offsets of partitions, which is asked at once."""
 
     def __init__(
-        self, current: Callable[[], Admin], listed: Listed, specs: Mapping[Position, OffsetSpec], stable: bool
+        self, current: Callable[[], Admin], listed: Listed, specs: Mapping[TopicPartition, OffsetSpec], stable: bool
     ) -> None:
         """Ask.
 
@@ -75,7 +75,7 @@ class Question:
         self._admin = current()
         self._sent = {(tp.topic, tp.partition): answer for tp, answer in self._send(self._admin, specs).items()}
 
-    def answers(self, election: float) -> dict[Position, Callable[[], int]]:
+    def answers(self, election: float) -> dict[TopicPartition, Callable[[], int]]:
         """What gives each offset.
 
         Args:
@@ -83,14 +83,16 @@ class Question:
         """
         return {place: partial(self._answer, place, election) for place in self._specs}
 
-    def _send(self, admin: Admin, specs: Mapping[Position, OffsetSpec]) -> dict[TopicPartition, Any]:
+    def _send(
+        self, admin: Admin, specs: Mapping[TopicPartition, OffsetSpec]
+    ) -> dict[confluent_kafka.TopicPartition, Any]:
         return admin.api.list_offsets(
-            {TopicPartition(t, p): spec for (t, p), spec in specs.items()},
+            {confluent_kafka.TopicPartition(t, p): spec for (t, p), spec in specs.items()},
             isolation_level=self._level,
             request_timeout=_LEADER,
         )
 
-    def _answer(self, place: Position, election: float) -> int:
+    def _answer(self, place: TopicPartition, election: float) -> int:
         """The offset.
 
         Raises:
@@ -121,7 +123,7 @@ class Question:
             admin = self._current()
             (answer,) = self._send(admin, {place: self._specs[place]}).values()
 
-    def _told(self, place: Position, answer: Future[Any], deadline: float) -> int | None:
+    def _told(self, place: TopicPartition, answer: Future[Any], deadline: float) -> int | None:
         """The offset of an answer; None where the partition is between two leaders."""
         try:
             offset = int(answer.result().offset)
@@ -137,15 +139,15 @@ class Question:
             return None
         return None if offset == OFFSET_INVALID else offset  # librdkafka's answer where the leader has gone
 
-    def _exists(self, place: Position) -> bool:
+    def _exists(self, place: TopicPartition) -> bool:
         """Whether the cluster knows a partition; that of a new topic it does a moment before its leader does."""
         topic = self._listed().get(place[0])
         return topic is not None and place[1] in topic.partitions
 
 
-def ask_newest(admin: Admin, positions: Collection[Position]) -> Collection[Future[Any]]:
+def ask_newest(admin: Admin, positions: Collection[TopicPartition]) -> Collection[Future[Any]]:
     """Ask for the time of the newest record in each partition; does not wait."""
-    asked = {TopicPartition(t, p): _NEWEST for t, p in positions}
+    asked = {confluent_kafka.TopicPartition(t, p): _NEWEST for t, p in positions}
     return list(admin.api.list_offsets(asked, request_timeout=admin.request).values()) if asked else ()
 
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+import confluent_kafka
+from confluent_kafka import Consumer, KafkaException
 
 from kafka_sql.errors import FetchError
-from kafka_sql.kafka.admin.cluster import Position
 from kafka_sql.kafka.config.properties import API_TIMEOUT, resolved
+from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 RECORDS: Final = 100  # of each partition
@@ -26,7 +27,7 @@ _SMALL: Final = {
 }
 
 
-def bytes_per_offset(config: Mapping[str, str], starts: Mapping[Position, int]) -> dict[Position, float]:
+def bytes_per_offset(config: Mapping[str, str], starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
     """Bytes of key and value for each offset from ``starts`` on, on average; a partition that gave no record in time is
     absent.
 
@@ -40,7 +41,7 @@ def bytes_per_offset(config: Mapping[str, str], starts: Mapping[Position, int]) 
     try:
         consumer = Consumer({**resolved({"group.id": "kafka_sql", **mine, **_SMALL}), "logger": _LOG})
         try:
-            consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in starts.items()])
+            consumer.assign([confluent_kafka.TopicPartition(t, p, offset) for (t, p), offset in starts.items()])
             return _sample(consumer, starts)
         finally:
             consumer.close()
@@ -48,10 +49,10 @@ def bytes_per_offset(config: Mapping[str, str], starts: Mapping[Position, int]) 
         raise FetchError(f"The sizes of records cannot be had: {e.args[0].str()}.") from None
 
 
-def _sample(consumer: Consumer, starts: Mapping[Position, int]) -> dict[Position, float]:
-    totals: dict[Position, int] = dict.fromkeys(starts, 0)
-    counts: dict[Position, int] = dict.fromkeys(starts, 0)
-    lasts: dict[Position, int] = {}
+def _sample(consumer: Consumer, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
+    totals: dict[TopicPartition, int] = dict.fromkeys(starts, 0)
+    counts: dict[TopicPartition, int] = dict.fromkeys(starts, 0)
+    lasts: dict[TopicPartition, int] = {}
     wanted = set(starts)
     deadline = time.monotonic() + _SECONDS
     while wanted and (left := deadline - time.monotonic()) > 0:
@@ -67,5 +68,5 @@ def _sample(consumer: Consumer, starts: Mapping[Position, int]) -> dict[Position
             lasts[place] = int(message.offset() or 0)
             if counts[place] == RECORDS:
                 wanted.discard(place)
-                consumer.pause([TopicPartition(*place)])
+                consumer.pause([confluent_kafka.TopicPartition(*place)])
     return {p: totals[p] / (last + 1 - starts[p]) for p, last in lasts.items()}

@@ -31,7 +31,7 @@ from kafka_sql.kafka.protocol.connection_pool import Brokers
 from kafka_sql.kafka.protocol.errors import Passing
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
 from kafka_sql.kafka.records import Records, Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 

@@ -22,7 +22,7 @@ from kafka_sql.kafka.librdkafka.bindings import Message
 from kafka_sql.kafka.librdkafka.client import Handle, open_handle, patience_at_work
 from kafka_sql.kafka.librdkafka.headers import gather_headers
 from kafka_sql.kafka.records import VALUES_ONLY, Records, Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 
 _FILL_MS: Final = 5  # how long a batch that has its first record waits for the others
 _WATERMARK_SECONDS: Final = 10

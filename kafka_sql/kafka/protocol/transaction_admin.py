@@ -14,7 +14,8 @@ from kafka_sql.kafka.protocol.errors import OLDEST, PASSING, Passing, complete, 
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transaction_requests import Described, Position
+from kafka_sql.kafka.protocol.transaction_requests import Described
+from kafka_sql.kafka.types import TopicPartition
 
 T = TypeVar("T")
 
@@ -200,16 +201,16 @@ class Transactions:
             found += fine("ListTransactions", code, ids)
         return found
 
-    def _producers(self, positions: set[Position]) -> dict[Position, list[transaction_requests.Producing]]:
+    def _producers(self, positions: set[TopicPartition]) -> dict[TopicPartition, list[transaction_requests.Producing]]:
         leaders = transaction_requests.read_leaders(
             self._brokers.any().ask(transaction_requests.leaders(sorted({t for t, _ in positions})))
         )
-        groups: dict[Address, list[Position]] = {}
+        groups: dict[Address, list[TopicPartition]] = {}
         for position in sorted(positions):
             if position not in leaders:
                 raise Passing(5)
             groups.setdefault(leaders[position], []).append(position)
-        found: dict[Position, list[transaction_requests.Producing]] = {}
+        found: dict[TopicPartition, list[transaction_requests.Producing]] = {}
         for address, group in groups.items():
             answer = transaction_requests.read_describe_producers(
                 self._brokers.at(address).ask(transaction_requests.describe_producers(group))

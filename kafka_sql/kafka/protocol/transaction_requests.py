@@ -13,6 +13,7 @@ from typing import Final
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import NO_TAGS, Reader
 from kafka_sql.kafka.protocol.connection import Address, Request
+from kafka_sql.kafka.types import TopicPartition
 
 METADATA, FIND_COORDINATOR, INIT, END, DESCRIBE_PRODUCERS, DESCRIBE, LIST = 3, 10, 22, 26, 61, 65, 66
 _TRANSACTION: Final = 1  # a coordinator's kind
@@ -20,7 +21,6 @@ _TRANSACTION: Final = 1  # a coordinator's kind
 # id unusable until the coordinator is restarted. Version 4 serves everywhere and leaves the epoch as it is.
 _END_VERSION: Final = 4
 
-Position = tuple[str, int]  # topic, partition
 
 ONGOING: Final = "Ongoing"
 
@@ -41,7 +41,7 @@ class Described:
     epoch: int
     timeout: int
     started: int
-    partitions: tuple[Position, ...]
+    partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def leaders(topics: Sequence[str]) -> Request:
     return Request(METADATA, 1, codec.pack("i", len(topics)) + b"".join(map(codec.string, topics)))
 
 
-def read_leaders(answer: Reader) -> dict[Position, Address]:
+def read_leaders(answer: Reader) -> dict[TopicPartition, Address]:
     """The response to ``leaders``; a partition without a leader is absent."""
-    found: dict[Position, Address] = {}
+    found: dict[TopicPartition, Address] = {}
     nodes: dict[int, Address] = {}
 
     def broker() -> None:
@@ -169,7 +169,7 @@ def describe(ids: Sequence[str]) -> Request:
 def read_describe(answer: Reader) -> dict[str, tuple[int, Described]]:
     """An error code and what is known, for each id."""
 
-    def topic() -> list[Position]:
+    def topic() -> list[TopicPartition]:
         name = str(answer.compact_string())
         numbers = answer.compact_array(lambda: answer.number("i"))
         answer.tags()
@@ -210,7 +210,7 @@ def read_list(answer: Reader) -> tuple[int, list[str]]:
     return code, answer.compact_array(transaction)
 
 
-def describe_producers(positions: Sequence[Position]) -> Request:
+def describe_producers(positions: Sequence[TopicPartition]) -> Request:
     """Which producers write to partitions; asked of their leader."""
     topics: dict[str, list[int]] = {}
     for name, number in positions:
@@ -222,9 +222,9 @@ def describe_producers(positions: Sequence[Position]) -> Request:
     return Request(DESCRIBE_PRODUCERS, 0, body + NO_TAGS, flexible=True)
 
 
-def read_describe_producers(answer: Reader) -> dict[Position, tuple[int, list[Producing]]]:
+def read_describe_producers(answer: Reader) -> dict[TopicPartition, tuple[int, list[Producing]]]:
     """An error code and the producers, for each partition."""
-    found: dict[Position, tuple[int, list[Producing]]] = {}
+    found: dict[TopicPartition, tuple[int, list[Producing]]] = {}
 
     def producer() -> Producing:
         number, epoch = answer.number("q"), answer.number("i")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DataLossError
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets, Split
 from kafka_sql.options import connector as opt
 
 _LOG = logging.getLogger("kafka_sql.source")

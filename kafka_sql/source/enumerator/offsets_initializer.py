@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets, Position
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.callables import load
 
@@ -19,24 +20,24 @@ class OffsetsRetriever:
     _cluster: Cluster
     _group: str | None
 
-    def beginning_offsets(self, partitions: Collection[Position]) -> dict[Position, int]:
+    def beginning_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset that each partition still holds."""
         return self._cluster.earliest(partitions)
 
-    def end_offsets(self, partitions: Collection[Position]) -> dict[Position, int]:
+    def end_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset behind the last record; under read_committed, the last stable one."""
         return self._cluster.latest(partitions)
 
-    def committed_offsets(self, partitions: Collection[Position]) -> dict[Position, int]:
+    def committed_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """What 'properties.group.id' has committed; a partition without it is absent."""
         return self._cluster.committed(self._group, partitions)
 
-    def offsets_for_times(self, timestamps: Mapping[Position, int]) -> dict[Position, int]:
+    def offsets_for_times(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The first offset whose record is not older than the milliseconds since 1970-01-01 UTC; without one absent."""
         return self._cluster.at_times(timestamps)
 
 
-def initialized(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def initialized(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     """What the initializer says of these partitions; -1, -2 and -3 are the latest, earliest and committed offset.
 
     It is called as ``callable(partitions, client)`` with a list of (topic, partition) and an OffsetsRetriever, on the

@@ -8,14 +8,15 @@ from collections.abc import Callable
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import TopicNotFoundError
-from kafka_sql.kafka.admin.cluster import Cluster, Position
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import java_pattern
 
 _LOG = logging.getLogger("kafka_sql.source")
 
 
-def partitions(definition: Definition, cluster: Cluster) -> list[Position]:
+def partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
     """The partitions that the table has as of now, sorted.
 
     Raises:
@@ -69,10 +70,10 @@ class Discovery:
         bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         fixed = bounded or definition.options.get(opt.SCAN_PARTITIONS) is not None
         self._interval = 0 if fixed else definition.options[opt.DISCOVERY_INTERVAL] / 1000
-        self._found: list[Position] | None = None
+        self._found: list[TopicPartition] | None = None
         self._next = 0.0
 
-    def partitions(self, cluster: Cluster) -> list[Position]:
+    def partitions(self, cluster: Cluster) -> list[TopicPartition]:
         """The partitions of the table, as of the last look.
 
         Raises:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.admin.cached_cluster import kept_cluster
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets, Position
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets, Split, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.enumerator.data_loss import held
 from kafka_sql.source.enumerator.partitions import partitions
@@ -30,7 +30,7 @@ def snapshot(definition: Definition) -> list[Split]:
     return [replace(split, waits=split.stop > ends[split.topic, split.partition]) for split in splits(starts, stops)]
 
 
-def batch_range(definition: Definition, cluster: Cluster, positions: list[Position]) -> tuple[Offsets, Offsets]:
+def batch_range(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> tuple[Offsets, Offsets]:
     """The start and the end of a batch read in each partition; an end may be one that does not exist yet.
 
     Raises:
@@ -43,7 +43,7 @@ def batch_range(definition: Definition, cluster: Cluster, positions: list[Positi
     return held(definition, cluster, within(definition, cluster, starts, stops), stops), stops
 
 
-def splits(starts: Mapping[Position, int], stops: Mapping[Position, int]) -> list[Split]:
+def splits(starts: Mapping[TopicPartition, int], stops: Mapping[TopicPartition, int]) -> list[Split]:
     """One split a partition that has something to read."""
     return [
         Split(topic, partition, starts[topic, partition], stop)

@@ -7,7 +7,8 @@ import time
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import MissingOptionError, OffsetError
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets, Position
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import offsets as special
 from kafka_sql.options.offsets import of_topics, specific_offsets
@@ -18,7 +19,7 @@ _EARLIEST = ("earliest", "smallest", "beginning")  # librdkafka's words, too
 _LATEST = ("latest", "largest", "end")
 
 
-def start_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def start_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     """The startup position of each partition.
 
     Raises:
@@ -66,7 +67,7 @@ def startup_mode(definition: Definition) -> str:
     """The startup mode: of an upsert table the earliest, as the latest row of a key is known from its first record on
     only.
     """
-    return opt.EARLIEST if definition.upsert else definition.options[opt.STARTUP_MODE]
+    return opt.EARLIEST if definition.is_upsert else definition.options[opt.STARTUP_MODE]
 
 
 def now() -> int:
@@ -74,7 +75,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def at_time(cluster: Cluster, positions: list[Position], millis: int) -> Offsets:
+def at_time(cluster: Cluster, positions: list[TopicPartition], millis: int) -> Offsets:
     """The first offset of each partition whose record is not older than ``millis``; without one, the end."""
     ends = cluster.latest(positions)  # first: what comes in between is then not missed
     return {**ends, **cluster.at_times(dict.fromkeys(positions, millis))}
@@ -91,7 +92,7 @@ def resolved(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offs
     }
 
 
-def _specific(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
     named = of_topics(specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key), topics)
     chosen = resolved(definition, cluster, {p: named[p] for p in positions if p in named})
@@ -115,7 +116,7 @@ def named_group(definition: Definition, when: str, instead: str) -> str:
     return str(group)
 
 
-def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     group = named_group(
         definition,
         "'scan.startup.mode' is 'group-offsets' (its default)",
@@ -125,7 +126,7 @@ def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Pos
     return {**committed, **reset(definition, cluster, [p for p in positions if p not in committed], "none")}
 
 
-def reset(definition: Definition, cluster: Cluster, positions: list[Position], default: str) -> Offsets:
+def reset(definition: Definition, cluster: Cluster, positions: list[TopicPartition], default: str) -> Offsets:
     """Where partitions start that have no offset of their own: 'properties.auto.offset.reset', or ``default``.
 
     Raises:

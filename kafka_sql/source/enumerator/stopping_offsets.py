@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets, Position
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import of_topics, specific_offsets
 from kafka_sql.source.enumerator.partitions import partitions
 from kafka_sql.source.enumerator.starting_offsets import at_time, named_group, now, resolved
 
 
-def stop_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets | None:
+def stop_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets | None:
     """The offset of each partition that is the first not to be read; it may not exist yet. None: there is no end.
 
     Raises:
@@ -45,14 +46,14 @@ def within_reach(definition: Definition) -> bool:
     return all(stop <= ends[p] for p, stop in (stop_offsets(definition, cluster, positions) or {}).items())
 
 
-def _specific(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
     named = of_topics(specific_offsets(definition.options[opt.BOUNDED_OFFSETS], opt.BOUNDED_OFFSETS.key), topics)
     # what is not named is not read: it ends before its first record
     return resolved(definition, cluster, {p: named.get(p, 0) for p in positions})
 
 
-def _group_offsets(definition: Definition, cluster: Cluster, positions: list[Position]) -> Offsets:
+def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     group = named_group(
         definition,
         "'scan.bounded.mode' is 'group-offsets'",

@@ -13,7 +13,7 @@ import numpy as np
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.reader.bad_record_counters import tell
 from kafka_sql.source.reader.dead_letters import write_dead_letters

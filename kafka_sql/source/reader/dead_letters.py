@@ -16,7 +16,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.librdkafka.cached_producer import kept_producer
 from kafka_sql.kafka.record_metadata import LIST
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 
 PREFIX: Final = "__kafka_sql.errors."
 

@@ -14,7 +14,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.record_metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.records import Records, Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.table.declaration import Column
 from kafka_sql.table.metadata_casts import Cast, needs_zone, reading, refusal
 from kafka_sql.table.row_kind import ROW_KIND
@@ -52,7 +52,7 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Metadata
     known = definition.value.format.metadata.items()
     formats = {key if key == ROW_KIND else FORMAT_PREFIX + key: kind for key, kind in known}
     columns = [c for c in definition.table.stored if c.metadata is not None]
-    keys = {**metadata_keys(definition.upsert or definition.changes), **INLINE}
+    keys = {**metadata_keys(definition.is_upsert or definition.changes), **INLINE}
     return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
 
 

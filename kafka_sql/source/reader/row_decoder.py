@@ -10,7 +10,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Bad, Decoded, Decoder
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_zone
 from kafka_sql.source.reader.key_value_join import Pairs, pair
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted

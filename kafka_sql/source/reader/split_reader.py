@@ -10,7 +10,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
 from kafka_sql.source.enumerator.data_loss import lost_in_task
 from kafka_sql.source.reader.bad_records import handling
@@ -43,7 +43,7 @@ def read_content(
     """Read what the changes in a split leave: the latest row of each key. Otherwise as ``read_split``."""
     with _decoder(definition, schema, split) as rows:
         records = _records(definition, rows, split, config)
-        yield from latest(rows, records, upserts if definition.upsert else changelog)
+        yield from latest(rows, records, upserts if definition.is_upsert else changelog)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Bad, Decoded
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecords
 from kafka_sql.source.reader.key_value_join import Pairs
 from kafka_sql.source.reader.metadata import read_metadata

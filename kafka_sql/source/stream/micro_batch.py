@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.admin.cluster import Cluster, Position
+from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.topic_ids import topic_ids
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.client_config import ENUMERATOR, reading_config
 from kafka_sql.source.enumerator.partitions import Discovery
@@ -42,12 +42,12 @@ class Stream:
         self._discovery = Discovery(definition)
         self._is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
         self._beginning: Progress | None = None
-        self._renewal: Mapping[Position, int] = {}  # of a bounded stream that was started again
-        self._ends: Mapping[Position, int] = {}
-        self._found: list[Position] | None = None  # the partitions of the last look
+        self._renewal: Mapping[TopicPartition, int] = {}  # of a bounded stream that was started again
+        self._ends: Mapping[TopicPartition, int] = {}
+        self._found: list[TopicPartition] | None = None  # the partitions of the last look
         self._ids: Mapping[str, str] = {}  # of their topics
-        self._fixed: Mapping[Position, int] | None = None  # Trigger.AvailableNow: the ends of the query
-        self._sizes: dict[Position, float] = {}
+        self._fixed: Mapping[TopicPartition, int] | None = None  # Trigger.AvailableNow: the ends of the query
+        self._sizes: dict[TopicPartition, float] = {}
         self._ask_newest: Callable[[], int | None] | None = None
         self._newest: int | None = None  # when the newest record of the last batch was made
         self._last_batch = -float("inf")
@@ -156,7 +156,7 @@ class Stream:
             }
         return to_json(Progress(self._ends), **told)
 
-    def _bounded(self, progress: Progress, ends: Mapping[Position, int]) -> dict[Position, int]:
+    def _bounded(self, progress: Progress, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The ends as far as the stream may read; never behind where it is, but where the partition itself is."""
         if not self._is_bounded:
             return dict(ends)
@@ -176,7 +176,9 @@ class Stream:
             self._renewal = dict(self._beginning.stops)
         return progress if not self._renewal else replace(progress, stops=self._renewal)
 
-    def _admitted(self, starts: Mapping[Position, int], ends: dict[Position, int]) -> dict[Position, int]:
+    def _admitted(
+        self, starts: Mapping[TopicPartition, int], ends: dict[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
         """The ends within the options' limits."""
         behind = backlogs(starts, ends)
         total, allowed = sum(behind.values()), sum(behind.values())
@@ -197,7 +199,9 @@ class Stream:
             return False
         return time.monotonic() - self._last_batch < self.limits.max_delay
 
-    def _measured(self, starts: Mapping[Position, int], behind: Mapping[Position, int]) -> dict[Position, float]:
+    def _measured(
+        self, starts: Mapping[TopicPartition, int], behind: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, float]:
         """Bytes of an offset in each partition; looked at again where they decide."""
         known = all(p in self._sizes for p in behind)
         budget = self.limits.max_bytes or 0
@@ -206,7 +210,7 @@ class Stream:
         usual = max(self._sizes.values(), default=_GUESS)
         return {p: self._sizes.get(p, usual) for p in behind}
 
-    def _latest(self) -> Mapping[Position, int]:
+    def _latest(self) -> Mapping[TopicPartition, int]:
         self._ends = self._client().latest_of_existing(self._positions())
         return self._ends
 
@@ -215,7 +219,7 @@ class Stream:
             self._cluster = Cluster(reading_config(self._definition, ENUMERATOR))
         return self._cluster
 
-    def _positions(self) -> list[Position]:
+    def _positions(self) -> list[TopicPartition]:
         found = self._discovery.partitions(self._client())
         if found is not self._found:
             self._found, self._ids = found, topic_ids(self._client(), {topic for topic, _ in found})

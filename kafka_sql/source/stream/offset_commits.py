@@ -11,10 +11,10 @@ from concurrent.futures import Future, TimeoutError
 from typing import Any
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.admin.cluster import Position
+from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.source")
-Offsets = Mapping[Position, int]
+Offsets = Mapping[TopicPartition, int]
 
 
 class Commits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_sql.kafka.admin.cluster import Position
+from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 
@@ -40,12 +40,12 @@ def limits(options: Options) -> Limits:
     )
 
 
-def backlogs(starts: Mapping[Position, int], ends: Mapping[Position, int]) -> dict[Position, int]:
+def backlogs(starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """How many offsets each partition is behind; those that are not behind are absent."""
     return {p: end - starts[p] for p, end in ends.items() if end > starts[p]}
 
 
-def share(backlogs: Mapping[Position, int], limit: int, turn: int = 0) -> dict[Position, int]:
+def share(backlogs: Mapping[TopicPartition, int], limit: int, turn: int = 0) -> dict[TopicPartition, int]:
     """How many offsets each partition may take: in proportion to its backlog, and one at least.
 
     The sum is the limit, or the whole backlog where that is less. Where the limit is smaller than the number of
@@ -72,7 +72,9 @@ def share(backlogs: Mapping[Position, int], limit: int, turn: int = 0) -> dict[P
     return shares
 
 
-def offsets_within(backlogs: Mapping[Position, int], sizes: Mapping[Position, float], max_bytes: int) -> int:
+def offsets_within(
+    backlogs: Mapping[TopicPartition, int], sizes: Mapping[TopicPartition, float], max_bytes: int
+) -> int:
     """How many offsets of a backlog are about so many bytes; one at least, so that a large record does not stop it all.
 
     Args:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
-from kafka_sql.kafka.admin.cluster import Cluster, Offsets
+from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.types import Offsets
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import java_pattern
 from kafka_sql.source.enumerator.data_loss import held

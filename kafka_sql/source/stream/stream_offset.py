@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.kafka.admin.cluster import Position
+from kafka_sql.kafka.types import TopicPartition
 
 VERSION: Final = 2
-Offsets = Mapping[Position, int]
+Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Progress:
     ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def positions(self) -> dict[Position, int]:
+    def positions(self) -> dict[TopicPartition, int]:
         """Where reading goes on, be it at the beginning."""
         return {**self.starts, **self.offsets}
 
@@ -88,6 +88,6 @@ def nested(offsets: Offsets) -> dict[str, dict[str, int]]:
     return topics
 
 
-def flat(topics: Mapping[str, Mapping[str, int]]) -> dict[Position, int]:
+def flat(topics: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
     """The offsets of ``nested``."""
     return {(t, int(p)): int(offset) for t, partitions in topics.items() for p, offset in partitions.items()}

@@ -25,7 +25,7 @@ def begin(writer: DataStreamWriter, entry: Entry) -> StreamingQuery:
     try:
         return writer.format(entry.provider).outputMode("append").start()
     except AnalysisException as e:
-        if not entry.definition.upsert or e.getCondition() != _NOT_IN_THIS_MODE:
+        if not entry.definition.is_upsert or e.getCondition() != _NOT_IN_THIS_MODE:
             raise
     provider = entry.provider
 

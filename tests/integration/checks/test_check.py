@@ -19,7 +19,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 import kafka_sql
 from kafka_sql.checks.finding import Finding
 from kafka_sql.checks.table import check_table
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.table.declaration import Column, Table
@@ -40,7 +40,7 @@ def declared(properties: dict[str, str], topic: str, **options: str) -> Definiti
         **{f"properties.{key}": value for key, value in properties.items()},
         **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
     }
-    return define(Table(("t",), (Column("id", "BIGINT", "BIGINT"),), given))
+    return validate_table(Table(("t",), (Column("id", "BIGINT", "BIGINT"),), given))
 
 
 def found(definition: Definition) -> dict[str, Finding]:

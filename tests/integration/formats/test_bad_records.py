@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
@@ -49,7 +49,7 @@ def written(name: str, topics: Topics, registry: str) -> Case:
         options |= {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(SHOPS)}
     given = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": topics.bootstrap, **options}
     schema = pa.schema([("n", pa.int64())])
-    encoder = define(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.encoder(schema)
+    encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.encoder(schema)
     one, two = encoder.encode(pa.RecordBatch.from_pydict({"n": [1, 2]}, schema)).to_pylist()
     bad = one[:5] + b"\xff\xff" if name in FRAMED else b'"\xff\xff'
     topics.put(topic, one, bad, two)

@@ -23,7 +23,7 @@ from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.librdkafka import cached_producer, consumer
 from kafka_sql.kafka.librdkafka.cached_producer import kept_producer
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.records import Records, Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

@@ -14,7 +14,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.topic_ids import topic_ids
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.batch_read import Streaming, declared, read
 from tests.topics import Topics
 

@@ -7,7 +7,7 @@ import uuid
 import pytest
 from confluent_kafka.admin import ConfigResource, ResourceType
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerUnreachableError, InvalidOptionError, TopicMismatchError, TopicNotFoundError
 from kafka_sql.sink.topics import check_topics_exist
 from kafka_sql.table.declaration import Column, Table
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 def table(bootstrap: str, topic: str, **more: str) -> Definition:
     options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": bootstrap, "format": "json"}
-    return define(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
 
 
 def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
@@ -29,7 +29,9 @@ def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
         "key.format": "json",
         "value.format": "json",
     }
-    return define(Table(("t",), (Column("a", "INT", "INT", nullable=False),), {**options, **more}, primary_key=("a",)))
+    return validate_table(
+        Table(("t",), (Column("a", "INT", "INT", nullable=False),), {**options, **more}, primary_key=("a",))
+    )
 
 
 def fresh() -> str:

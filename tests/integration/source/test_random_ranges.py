@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.admin.cluster import Offsets
+from kafka_sql.kafka.types import Offsets
 from tests.batch_read import Place, Streaming, commit, declared, delete_records, planned, read
 from tests.topics import Topics
 

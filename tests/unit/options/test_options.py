@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import (
     ConflictingOptionsError,
     InvalidOptionError,
@@ -30,7 +30,7 @@ def declared(**changes: str | None) -> Definition:
     for key, value in changes.items():
         if value is None:
             del given[key]
-    return define(Table(("orders",), (Column("a", "INT", "INT"),), given))
+    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), given))
 
 
 def refused(error: type[KafkaSqlError], **changes: str | None) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KafkaSqlError, MissingOptionError
 from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import partition_set, specific_offsets
@@ -18,7 +18,7 @@ GIVEN = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": 
 
 def made(**options: str) -> Definition:
     given = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
-    return define(Table(("t",), (Column("a", "INT", "INT"),), {**GIVEN, **given}))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**GIVEN, **given}))
 
 
 def refused(error: type[KafkaSqlError], **options: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark import cloudpickle
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, InvalidOptionError, SecretReferenceError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
@@ -103,7 +103,7 @@ def test_masked() -> None:
 def declared(**options: str) -> Definition:
     given = {f"properties.{key}": value for key, value in SASL.items()}
     basic = {"connector": "kafka", "topic": "t", "format": "raw", **given, **options}
-    return define(Table(("t",), (Column("a", "STRING", "STRING"),), basic))
+    return validate_table(Table(("t",), (Column("a", "STRING", "STRING"),), basic))
 
 
 def test_a_definition_keeps_references(secrets: Path) -> None:

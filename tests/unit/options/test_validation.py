@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import (
     ConflictingOptionsError,
     InvalidOptionError,
@@ -44,7 +44,7 @@ COLUMNS = (
 
 def made(base: dict[str, str], changes: dict[str, str | None], key: tuple[str, ...] = ()) -> Definition:
     given = {k: v for k, v in {**base, **changes}.items() if v is not None}
-    return define(Table(("db", "t"), COLUMNS, given, primary_key=key))
+    return validate_table(Table(("db", "t"), COLUMNS, given, primary_key=key))
 
 
 def refused(error: type[KafkaSqlError], base: dict[str, str], changes: dict[str, str | None], *key: str) -> str:

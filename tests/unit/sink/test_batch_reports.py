@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.sink.batch_reports import Report, forget, last_report, report
 from kafka_sql.sink.spark_writers import Written
@@ -24,7 +24,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def table(**more: str) -> Definition:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
-    return define(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
 
 
 @dataclass

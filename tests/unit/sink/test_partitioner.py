@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.sink.partitioner import choose, load, open_partitioner
 from kafka_sql.table.declaration import Column, Table
@@ -29,7 +29,7 @@ def table(partitioner: str) -> Definition:
         "format": "json",
         "sink.partitioner": partitioner,
     }
-    return define(Table(("t",), (Column("a", "INT", "INT"),), options))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), options))
 
 
 class Recording:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError
 from kafka_sql.sink.upsert import reduced, tombstones
 from kafka_sql.table.declaration import Column, Table
@@ -31,7 +31,7 @@ def table(**more: str) -> Definition:
     }
     columns = (Column("k", "STRING", "STRING", nullable=False), Column("v", "BIGINT", "BIGINT"))
     given_options = {**options, **{f"sink.buffer-flush.{k}": v for k, v in more.items()}}
-    return define(Table(("t",), columns, given_options, primary_key=("k",)))
+    return validate_table(Table(("t",), columns, given_options, primary_key=("k",)))
 
 
 def batch(rows: list[tuple[str, int]]) -> pa.RecordBatch:

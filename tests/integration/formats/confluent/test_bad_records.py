@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.confluent.wire_format import HEADER
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecords
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.source.reader.tolerant_row_decoder import LenientDecoder
@@ -34,7 +34,7 @@ FRAMED = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-av
 def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry, name: str) -> None:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
                f"{name}.url": registry.url, f"{name}.subject": f"bad-{name}"}  # fmt: skip
-    inline = define(Table(("t",), (N, WHY, RAW), options))
+    inline = validate_table(Table(("t",), (N, WHY, RAW), options))
     batch = pa.RecordBatch.from_pydict({"n": [1, 2]}, SCHEMA.remove(1).remove(1))
     one, two = inline.value.encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
@@ -46,10 +46,10 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     assert "t[0]@1" in told[b"{junk}"]
     assert "Magic number does not match" in told[b"{junk}"]
 
-    strict = RowDecoder(define(Table(("t",), (N,), options)), SCHEMA.remove(1).remove(1), SPLIT)
+    strict = RowDecoder(validate_table(Table(("t",), (N,), options)), SCHEMA.remove(1).remove(1), SPLIT)
     with pytest.raises(DecodeError, match=r"t\[0\]@1: "):
         strict.decode(records)
-    ignoring = define(Table(("t",), (N,), {**options, "error-handling.mode": "ignore"}))
+    ignoring = validate_table(Table(("t",), (N,), {**options, "error-handling.mode": "ignore"}))
     left = LenientDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecords(ignoring, SPLIT)).decode(records)
     assert left.batch.column(0).to_pylist() == [1, 2, 2] + [1] * 100
 
@@ -62,7 +62,7 @@ def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> t
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
                f"{name}.url": registry.url, f"{name}.subject": f"besieged-{name}"}  # fmt: skip
     declared = tuple(Column(column, sql, sql) for column, sql, _ in columns)
-    value = define(Table(("t",), declared, options)).value
+    value = validate_table(Table(("t",), declared, options)).value
     rows = [{"n": k, "s": "é" * k, "d": k / 2, "l": [k]} for k in range(20)]
     good = value.encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
     return siege(value.decoder(schema), good, range(20), records, seed, headers=HEADER)

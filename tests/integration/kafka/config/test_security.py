@@ -25,7 +25,7 @@ from kafka_sql.kafka.librdkafka.cached_producer import open_producer
 from kafka_sql.kafka.librdkafka.client import open_handle
 from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.protocol.transaction_admin import Transactions
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.certificates import STORE, jks, signed, trust_store
 from tests.secured_broker import OAUTH, PASSWORD, SCRAM, Secured
 

@@ -14,7 +14,7 @@ from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.records import Records, Wanted
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.chaos.clusters import behind_a_network
 from tests.topics import Topics
 

@@ -15,7 +15,7 @@ from kafka_sql.kafka.direct.producer import kept_direct_producer
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.chaos.clusters import behind_a_network
 from tests.proxy import Network
 from tests.topics import Topics

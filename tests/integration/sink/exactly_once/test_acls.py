@@ -18,7 +18,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, make_log
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.sink.topics import check_topics_exist
 from tests.kills.engine import ROWS, Engine, table
 from tests.topics import Topics, grant

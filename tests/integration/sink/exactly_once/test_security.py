@@ -22,7 +22,7 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.protocol.transaction_admin import Transactions, check_security
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from tests.http_server import serving
 from tests.kills.engine import ROWS, Engine, table
 from tests.topics import Topics

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
 from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
 from kafka_sql.source.enumerator.plan import snapshot
@@ -293,7 +293,7 @@ def test_the_current_rows_of_an_upsert_table_are_those_at_the_bound(topics: Topi
     schema = pa.schema([("k", pa.string()), ("v", pa.string())])
     for end, rows in ((2, {"a": "1", "b": "2"}), (3, {"a": "3", "b": "2"}), (4, {"a": "3"}), (5, {"a": "4"})):
         options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
-        definition = define(replace(table, options=options))
+        definition = validate_table(replace(table, options=options))
         (split,) = snapshot(definition)
         found = [row for batch in read_content(definition, schema, split) for row in batch.to_pylist()]
         assert {row["k"]: row["v"] for row in found} == rows

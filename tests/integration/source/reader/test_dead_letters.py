@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Message, Producer
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
@@ -49,7 +49,7 @@ def test_a_dead_letter_is_the_record_and_why(topics: Topics) -> None:
     producer.produce(topic, b"{", None)
     producer.flush()
 
-    definition = define(table(topics, topic, dead))
+    definition = validate_table(table(topics, topic, dead))
     rows = [row for b in read_split(definition, SCHEMA, Split(topic, 0, 0, 5)) for row in b.to_pylist()]
     assert rows == [{"n": 1, "k": "a"}, {"n": 3, "k": "a"}]
 
@@ -78,6 +78,6 @@ def test_where_it_cannot_be_written_the_query_fails(topics: Topics) -> None:
     topics.put(topic, b"{")
     declared = table(topics, topic, "no-such-topic")
     declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
-    definition = define(declared)
+    definition = validate_table(declared)
     with pytest.raises(BrokerError, match=r"Table 'db\.t'.*no-such-topic"):
         list(read_split(definition, SCHEMA, Split(topic, 0, 0, 1)))

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.client_config import task_config
 from tests.batch_read import declared
 from tests.integration.source.reader import rack_functions

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.admin import NewPartitions
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.source.spark_readers import StreamReader
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
@@ -107,7 +107,7 @@ def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: in
     for _ in range(3):
         produce()
     first = Counter[int]() if mode == "earliest-offset" else counts.copy()
-    query = Query(define(Table(("t",), (Column("a", "INT", "INT"),), options)), chance, produce)
+    query = Query(validate_table(Table(("t",), (Column("a", "INT", "INT"),), options)), chance, produce)
     for step in range(40):
         if step in (15, 25):
             partitions += 1

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, InvalidOptionError, TransactionError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import transaction_admin, transaction_outcome, transaction_requests
@@ -103,7 +103,7 @@ def table(**more: str) -> Definition:
         "sink.transactional-id-prefix": "p",
         **{f"properties.{key.replace('_', '.')}": value for key, value in more.items()},
     }
-    return define(Table(("orders",), (Column("a", "BIGINT", "BIGINT"),), given))
+    return validate_table(Table(("orders",), (Column("a", "BIGINT", "BIGINT"),), given))
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecords, handling
 from kafka_sql.source.reader.changelog_normalize import latest, upserts
 from kafka_sql.source.reader.row_decoder import RowDecoder
@@ -65,7 +65,7 @@ def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None
 
 @given(PAYLOADS)
 def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]) -> None:
-    definition = define(Table(("t",), (N, AT), OPTIONS))
+    definition = validate_table(Table(("t",), (N, AT), OPTIONS))
     lenient, _ = decoder(definition, N, AT)
     strict = RowDecoder(definition, schema(N, AT), Split("t", 0, 0, 1000))
     expected: list[dict[str, Any]] = []
@@ -81,7 +81,7 @@ def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]
 
 def test_a_row_says_why_and_has_the_bytes() -> None:
     columns = (N, AT, ERROR, RAW_KEY, RAW_VALUE)
-    definition = define(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
+    definition = validate_table(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
     assert definition.tells_errors
     lenient, _ = decoder(definition, *columns)
     assert lenient.wanted.keys
@@ -108,7 +108,7 @@ def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
         "error-handling.mode": "log",
     }
     key = Column("id", "STRING", "STRING", nullable=False)
-    definition = define(Table(("t",), (key, N), options, primary_key=("id",)))
+    definition = validate_table(Table(("t",), (key, N), options, primary_key=("id",)))
     lenient, bad = decoder(definition, key, N)
     a, b = b'{"id": "a"}', b'{"id": "b"}'
     changes = records(
@@ -124,7 +124,7 @@ def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
 
 
 def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    definition = define(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
+    definition = validate_table(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
     with caplog.at_level(logging.WARNING, "kafka_sql"), handling(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is not None
         LenientDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:
-    definition = define(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
+    definition = validate_table(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
     with handling(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is None
 
@@ -153,10 +153,10 @@ def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:
 )
 def test_options(options: dict[str, str], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        define(Table(("t",), (N,), {**OPTIONS, **options}))
+        validate_table(Table(("t",), (N,), {**OPTIONS, **options}))
 
 
 def test_the_latest_row_of_a_key_and_rows_of_errors_do_not_go_together() -> None:
     options = {**OPTIONS, "format": "debezium-json"}
     with pytest.raises(SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*the latest row of each key"):
-        define(Table(("t",), (N, ERROR), options, primary_key=("n",)))
+        validate_table(Table(("t",), (N, ERROR), options, primary_key=("n",)))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pyspark.sql.types import LongType, StringType, StructType
 
 from kafka_sql.catalog.data_source import provider
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.source.changelog_checks import check_key
 from kafka_sql.source.reader.changelog_normalize import changelog, latest, upserts
 from kafka_sql.source.reader.row_decoder import RowDecoder
@@ -52,7 +52,7 @@ def test_a_key_that_cannot_be_compared() -> None:
 
 
 def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
-    definition = define(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
+    definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
     stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
     source = provider("kafka.t", definition, stored)({})
     assert source.reader(stored)
@@ -91,7 +91,7 @@ def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], e
                 yield records(batch, first)
             first += len(batch)
 
-    definition = define(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
+    definition = validate_table(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
     rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
     found = [row for b in latest(rows, run(), upserts, enough) for row in b.to_pylist()]
     assert found == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
@@ -133,7 +133,7 @@ def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: i
         if payloads:
             offsets = np.arange(offset - len(payloads), offset)
             runs.append(Records(pa.array(payloads, pa.binary()), offsets, None))
-    definition = define(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
+    definition = validate_table(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
     rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
     found = [row for b in latest(rows, iter(runs), changelog, enough) for row in b.to_pylist()]
     assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
@@ -141,17 +141,17 @@ def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: i
 
 def test_changes_are_read_as_content_or_with_their_kind_and_not_as_rows() -> None:
     stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
-    without_key = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
+    without_key = provider("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
     with pytest.raises(
         UnsupportedSqlError, match=r"Table 'db.t': the format 'debezium-json' has changes of rows. Decl"
     ):
         without_key.reader(stored)
     for key in ((), ("k",)):
-        plain = provider("kafka.t", define(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored)({})
+        plain = provider("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored)({})
         with pytest.raises(UnsupportedSqlError, match=r"a stream of the format 'debezium-json' is a stream of changes"):
             plain.streamReader(stored)
         kinds = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
         with_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
-        log = provider("kafka.t", define(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind)({})
+        log = provider("kafka.t", validate_table(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind)({})
         assert log.reader(with_kind)
         assert log.streamReader(with_kind)

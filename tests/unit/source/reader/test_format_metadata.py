@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.format import Bad, Decoded, Format
 from kafka_sql.formats.raw import RAW
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.records import Records
-from kafka_sql.kafka.split import Split
+from kafka_sql.kafka.types import Split
 from kafka_sql.options import Options
 from kafka_sql.source.reader import split_reader
 from kafka_sql.table.declaration import Column, Table
@@ -61,7 +61,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(*columns: tuple[Column, pa.DataType]) -> list[tuple[Any, ...]]:
         ASKED.clear()
-        definition = define(Table(("t",), tuple(c for c, _ in columns), OPTIONS))
+        definition = validate_table(Table(("t",), tuple(c for c, _ in columns), OPTIONS))
         schema = pa.schema([(c.name, kind) for c, kind in columns])
         (batch,) = split_reader.read_split(definition, schema, Split("t", 0, 5, 8))
         return list(zip(*batch.to_pydict().values(), strict=True))

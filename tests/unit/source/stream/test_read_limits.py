@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.definition import Definition, define
+from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.source.stream import read_limits
 from kafka_sql.source.stream.rate_limits import limits
@@ -15,7 +15,7 @@ from kafka_sql.table.declaration import Column, Table
 
 def declared(**options: str) -> Definition:
     given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
-    return define(Table(("orders",), (Column("a", "INT", "INT"),), given))
+    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), given))
 
 
 @pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.definition import define
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, SchemaError
 from kafka_sql.sql.declarations.create import read, table_of
 from kafka_sql.sql.declarations.inferred_columns import with_inferred_columns
@@ -70,20 +70,20 @@ def test_what_is_declared_stands_behind_the_columns_and_all_of_it_is_kept() -> N
     assert found.options["value.avro-confluent.schema"] == record(a="int", b=["null", "string"])
     again = table(create_statement(found))
     assert again == found
-    assert define(found).value.columns == ("a", "b")
+    assert validate_table(found).value.columns == ("a", "b")
 
 
 def test_the_keys_columns_come_first() -> None:
     key = f", {KEY}, 'key.avro-confluent.schema' = '{record(id='long')}'"
     found = of(record(a="int"), key)
     assert [c.name for c in found.columns] == ["id", "a"]
-    definition = define(found)
+    definition = validate_table(found)
     assert definition.key is not None
     assert (definition.key.columns, definition.value.columns) == (("id",), ("a",))
-    both = define(of(record(a="int", id="long"), key))
+    both = validate_table(of(record(a="int", id="long"), key))
     assert both.key is not None
     assert (both.key.columns, both.value.columns) == (("id",), ("id", "a"))
-    prefixed = define(of(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
+    prefixed = validate_table(of(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
     assert prefixed.key is not None
     assert (prefixed.key.columns, prefixed.key.fields) == (("k_id",), ("id",))
 

@@ -1,8 +1,12 @@
-"""The unit of reading; apart from the consumer, as planning has no use for the compiled loops and their load time."""
+"""Types that all Kafka clients share. Planning imports them, so this module must not import compiled loops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+TopicPartition: TypeAlias = tuple[str, int]
+Offsets: TypeAlias = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True)
