@@ -30,7 +30,7 @@ REPLACEMENTS: Final = {
     r"as it (is|was) then": "at that time",
     r"all else": "everything else",
     r"by and by": "eventually",
-    r"(record|row|task|table|query|partition|batch|thread|process) (a|an) (record|row|task|table|query|second|batch)\b": "per",
+    r"(record|row|task|table|query|partition|batch|process) (a|an) (record|row|task|table|query|second|batch)\b": "per",
     r"gives? (up|back) by itself|by itself pass(es)?": "retriable",
     r"in (its|their|our|java's|flink's|spark's) words": "as X writes it, in X's terms",
 }

@@ -1,12 +1,7 @@
-"""Loops that numba compiles, at first use (the result is kept in its cache), and what they are made of: loads, stores
-and copies by address.
-"""
+"""Decorators for loops that numba compiles, and their primitives: loads, stores and copies by address."""
 
 from __future__ import annotations
 
-import os
-import stat
-import tempfile
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
@@ -16,49 +11,38 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from kafka_sql.runtime.compile_cache import cache_folder
+
 _BYTE: Final = ir.IntType(8).as_pointer()
-_NJIT: Final[Any] = numba.njit  # whose types do not know all of its options
+_NJIT: Final[Any] = numba.njit  # its type stubs lack some options
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """numba.njit, cached: beside the module, else in the user's cache folder, else in one of our own."""
-    try:
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # "cannot cache function: no locator available": an executor may have no home
-        folder = private_folder(tempfile.gettempdir())
-        if folder is None:
-            return cast(F, numba.njit(nogil=True)(function))
-        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
+    """Compile with numba at the first call, and cache the result in ``compile_cache.cache_folder``."""
+    folder = cache_folder(function.__module__)
+    configured = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = folder or configured  # type: ignore[attr-defined]
+    try:  # numba reads the setting here; other packages' functions keep theirs
+        return cast(F, numba.njit(nogil=True, cache=folder is not None)(function))
+    finally:
+        numba.config.CACHE_DIR = configured  # type: ignore[attr-defined]
 
 
-def private_folder(parent: str) -> str | None:
-    """A folder of this user's alone; None where there can be none. Who could write a cache could run code."""
-    folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        found = os.lstat(folder)
-    except OSError:
-        return None
-    own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-    return folder if own else None
-
-
-def part(function: F) -> F:
-    """The same for what only other loops call, which costs less to compile."""
+def helper(function: F) -> F:
+    """Compile a function that only other loops call. It gets no wrapper, so it compiles faster."""
     return cast(F, _NJIT(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
-def inlined(function: F) -> F:
-    """A part that is put into its callers: for what is called for each value and gives several."""
+def inline_helper(function: F) -> F:
+    """Compile a helper that is inlined into its callers: for one that is called per value and returns several."""
     options = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return cast(F, _NJIT(nogil=True, **options)(function))
 
 
 @intrinsic
 def load(typing: Any, address: Any, kind: Any) -> Any:
-    """The value of type ``kind`` at ``address``."""
+    """Return the value of type ``kind`` at ``address``."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], context.get_value_type(kind.dtype).as_pointer())
@@ -93,7 +77,7 @@ def copy(typing: Any, target: Any, source: Any, size: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(typing: Any, word: Any) -> Any:
-    """How many of the lowest bits of a word that is not 0 are 0."""
+    """Count the trailing zero bits of a word, which must not be 0."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -103,7 +87,7 @@ def trailing_zeros(typing: Any, word: Any) -> Any:
 
 @intrinsic
 def high_product(typing: Any, a: Any, b: Any) -> Any:
-    """The upper 64 bits of the product of two words."""
+    """Return the upper 64 bits of the product of two words."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         wide = ir.IntType(128)

@@ -10,7 +10,7 @@ from numba import types
 from kafka_sql.formats.columnar import column_buffers as s
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
-from kafka_sql.runtime.numba_support import load, part, store
+from kafka_sql.runtime.numba_support import helper, load, store
 
 # What a loop tells of itself
 ROWS: Final = 0  # how many payloads became rows
@@ -27,37 +27,37 @@ UNSURE: Final = 2  # it is no number for which a loop can be sure how it is roun
 # An array's elements by address: numba would ask of each index whether it counts from the end, and of each stride.
 
 
-@part
+@helper
 def get(array: int, index: int) -> int:
     """An element of an array of int64."""
     return load(array + 8 * index, types.int64)
 
 
-@part
+@helper
 def put(array: int, index: int, value: int) -> None:
     """Write an element of an array of int64."""
     store(array + 8 * index, types.int64(value))
 
 
-@part
+@helper
 def rule(program: int, slot: int, column: int) -> int:
     """A number of a slot's row in the program."""
     return load(program + 8 * (p.WIDTH * slot + column), types.int64)
 
 
-@part
+@helper
 def place(slots: int, slot: int, column: int) -> int:
     """A number of a slot's row."""
     return load(slots + 8 * (s.COLUMNS * slot + column), types.int64)
 
 
-@part
+@helper
 def name(names: int, row: int, column: int) -> int:
     """A number of a name's row in the program."""
     return load(names + 8 * (p.NAME_WIDTH * row + column), types.int64)
 
 
-@part
+@helper
 def put_number(row: int, values: int, n: int, mantissa: int, exponent: int, flags: int) -> int:
     """Write a number that was read from text: NOT where the column cannot hold it, UNSURE where it is yet to be read.
 
@@ -97,7 +97,7 @@ def put_number(row: int, values: int, n: int, mantissa: int, exponent: int, flag
     return WRITTEN if sure else UNSURE
 
 
-@part
+@helper
 def put_null(
     program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, nulls: np.ndarray, slot: int
 ) -> int:
@@ -127,7 +127,7 @@ def put_null(
     return -1
 
 
-@part
+@helper
 def undo(program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, rows: int) -> None:
     """Forget what was appended behind so many rows."""
     root = len(counts)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.runtime.numba_support import high_product, inlined, load, part, store
+from kafka_sql.runtime.numba_support import helper, high_product, inline_helper, load, store
 
 BAD: Final = -(1 << 62)  # no date and no time is this
 
@@ -30,7 +30,7 @@ _BASE64: Final = np.full(256, _OTHER, np.uint8)
 _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", np.uint8)] = np.arange(65)
 
 
-@inlined
+@inline_helper
 def number(at: int, end: int) -> tuple[int, int, int, int]:
     """A number of JSON's grammar: where it ends (-1 where there is none), its digits, their exponent, and its flags."""
     flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
@@ -86,7 +86,7 @@ def number(at: int, end: int) -> tuple[int, int, int, int]:
     return at, mantissa, exponent, flags
 
 
-@inlined
+@inline_helper
 def integer(mantissa: int, flags: int) -> tuple[bool, int]:
     """Whether digits are a number of 64 bits, and which."""
     if flags & (FRACTIONAL | LONG):
@@ -96,7 +96,7 @@ def integer(mantissa: int, flags: int) -> tuple[bool, int]:
     return mantissa < np.uint64(1 << 63), types.int64(mantissa)
 
 
-@inlined
+@inline_helper
 def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """Whether digits are certainly the nearest DOUBLE, and which (Clinger: both numbers are exact, one rounding)."""
     if flags & LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
@@ -106,7 +106,7 @@ def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     return True, -value if flags & NEGATIVE else value
 
 
-@inlined
+@inline_helper
 def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """The same of FLOAT."""
     if flags & LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:
@@ -119,7 +119,7 @@ def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     return True, -value if flags & NEGATIVE else value
 
 
-@part
+@helper
 def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int) -> bool:
     """Write digits as a DECIMAL of 128 bits, half rounded up; whether they are one.
 
@@ -149,7 +149,7 @@ def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, l
     return True
 
 
-@part
+@helper
 def _digits(at: int, count: int) -> int:
     value, bad = types.int64(0), types.int64(0)
     for i in range(count):
@@ -159,7 +159,7 @@ def _digits(at: int, count: int) -> int:
     return value if bad >= 0 else -1
 
 
-@part
+@helper
 def day(at: int, end: int) -> int:
     """Days since 1970 of ``2020-12-30``, ten bytes; BAD where they are none."""
     if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
@@ -180,7 +180,7 @@ def day(at: int, end: int) -> int:
     return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
 
 
-@part
+@helper
 def clock(at: int, end: int) -> tuple[int, int]:
     """Nanoseconds of a day of ``12:13:14`` or ``12:13:14.5``, and where it ends; BAD where there are none."""
     if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
@@ -204,7 +204,7 @@ def clock(at: int, end: int) -> tuple[int, int]:
     return ((h * 60 + m) * 60 + s) * 1_000_000_000 + fraction * unit, at
 
 
-@part
+@helper
 def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
     """Microseconds since 1970 of ``2020-12-30 12:13:14.5``, and where it ends; BAD where there are none.
 
@@ -225,7 +225,7 @@ def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
     return days * (_DAY * 1_000_000) + nanos // 1000, at
 
 
-@part
+@helper
 def base64(at: int, end: int, target: int) -> tuple[int, int]:
     """Write the bytes of base64 in groups of four, as long as there are such; where the text and the bytes end.
 

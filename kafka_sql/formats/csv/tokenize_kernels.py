@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from kafka_sql.formats.csv.values import strip
-from kafka_sql.runtime.numba_support import inlined, load, part, trailing_zeros
+from kafka_sql.runtime.numba_support import helper, inline_helper, load, trailing_zeros
 
 _CR: Final = 13
 _LF: Final = 10
@@ -19,19 +19,19 @@ _CRS: Final = np.uint64(0x0D0D_0D0D_0D0D_0D0D)
 _LFS: Final = np.uint64(0x0A0A_0A0A_0A0A_0A0A)
 
 
-@part
+@helper
 def all_of(byte: int, other: int) -> int:
     """A word of a byte alone, or of another where there is none."""
     return np.uint64(byte if byte >= 0 else other) * _ONES
 
 
-@part
+@helper
 def _zeros(word: int) -> int:
     """A word whose lowest bit that is set stands in the first byte of ``word`` that is 0."""
     return (word - _ONES) & ~word & _TOPS
 
 
-@inlined
+@inline_helper
 def _find(at: int, end: int, limit: int, a: int, b: int, c: int, d: int) -> int:
     """Where the first of the bytes stands of which four words consist; the end where there is none."""
     while at < end and at <= limit:
@@ -48,7 +48,7 @@ def _find(at: int, end: int, limit: int, a: int, b: int, c: int, d: int) -> int:
     return min(at, end)
 
 
-@part
+@helper
 def cut_quoted(
     at: int, end: int, limit: int, separator: int, quote: int, escape: int
 ) -> tuple[int, int, int, bool, bool]:
@@ -77,7 +77,7 @@ def cut_quoted(
     return start, stop, at, False, escaped
 
 
-@inlined
+@inline_helper
 def cut(
     at: int, end: int, limit: int, separator: int, escape: int, separators: int, escapes: int, trim: bool
 ) -> tuple[int, int, int, bool, bool]:
@@ -112,7 +112,7 @@ def cut(
     return start, stop, at + 1, more, escaped
 
 
-@part
+@helper
 def has_elements(start: int, stop: int, inner: int) -> bool:
     """Whether the text of an array or row has elements: a blank one has not."""
     low, high = strip(start, stop)
@@ -123,7 +123,7 @@ def has_elements(start: int, stop: int, inner: int) -> bool:
     return start < stop
 
 
-@part
+@helper
 def is_strange(at: int, end: int, comments: bool) -> bool:
     """Whether a payload may be in another encoding, or begin with a comment."""
     if at == end:

@@ -9,7 +9,7 @@ from numba import types
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
 from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
-from kafka_sql.runtime.numba_support import copy, inlined, load, part, store
+from kafka_sql.runtime.numba_support import copy, helper, inline_helper, load, store
 
 _CR: Final = 13
 _LF: Final = 10
@@ -17,7 +17,7 @@ _SPACE: Final = 32
 _GREGORIAN: Final = -141_427  # 1582-10-15; java.sql.Date reads what is before in the Julian calendar
 
 
-@part
+@helper
 def strip(at: int, stop: int) -> tuple[int, int]:
     """The text without what Java's String.trim removes."""
     while at < stop and load(at, types.uint8) <= _SPACE:
@@ -27,7 +27,7 @@ def strip(at: int, stop: int) -> tuple[int, int]:
     return at, stop
 
 
-@part
+@helper
 def same(at: int, other: int, size: int) -> bool:
     same = True
     for i in range(size):
@@ -35,7 +35,7 @@ def same(at: int, other: int, size: int) -> bool:
     return same
 
 
-@part
+@helper
 def _copy(at: int, stop: int, limit: int, target: int) -> None:
     """Copy a text, eight bytes at a time where that many can be read."""
     if stop <= limit:
@@ -47,7 +47,7 @@ def _copy(at: int, stop: int, limit: int, target: int) -> None:
         copy(target, at, stop - at)
 
 
-@part
+@helper
 def unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> int:
     """Write a text that has escapes or doubled quotes; where it ends."""
     while at < stop:
@@ -71,7 +71,7 @@ def unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> int:
     return target
 
 
-@inlined
+@inline_helper
 def scalar(at: int, stop: int, limit: int, row: int, values: int, n: int, text: int) -> tuple[bool, int]:
     """Read a value; whether it certainly is one, and where its text ends (-1 for a number that is yet to be read)."""
     kind = load(row + 8 * p.KIND, types.int64)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.runtime.numba_support import load, part, store, trailing_zeros
+from kafka_sql.runtime.numba_support import helper, load, store, trailing_zeros
 
 _QUOTE: Final = 34
 _BACKSLASH: Final = 92
@@ -27,14 +27,14 @@ _HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 _HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 
-@part
+@helper
 def _special(word: int) -> int:
     """A word whose lowest bit that is set stands in the first byte of ``word`` that is not plain ASCII."""
     quotes, backslashes = word ^ _QUOTES, word ^ _BACKSLASHES
     return (((quotes - _ONES) & ~quotes) | ((backslashes - _ONES) & ~backslashes) | word) & _TOPS
 
 
-@part
+@helper
 def _sequence(at: int, end: int) -> int:
     """The length of a character of two bytes or more in UTF-8; 0 where it is none."""
     first = load(at, types.uint8)
@@ -54,7 +54,7 @@ def _sequence(at: int, end: int) -> int:
     return length
 
 
-@part
+@helper
 def _hex(at: int) -> int:
     return (
         (_HEX[load(at, types.uint8)] << 12)
@@ -64,7 +64,7 @@ def _hex(at: int) -> int:
     )
 
 
-@part
+@helper
 def _escape(at: int, end: int) -> tuple[int, int]:
     """The character that an escape means (-1 where it is none), and where it ends."""
     if end - at < 2:
@@ -86,7 +86,7 @@ def _escape(at: int, end: int) -> tuple[int, int]:
     return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), at + 12
 
 
-@part
+@helper
 def _put(target: int, code: int) -> int:
     """Write a character in UTF-8; where it ends."""
     if code < 0x80:
@@ -107,7 +107,7 @@ def _put(target: int, code: int) -> int:
     return target + 2
 
 
-@part
+@helper
 def take(at: int, end: int, limit: int, target: int) -> tuple[int, int]:
     """Write a string's text; where the string ends, behind its quote (-1 where it is left alone), and the text.
 
@@ -152,7 +152,7 @@ def take(at: int, end: int, limit: int, target: int) -> tuple[int, int]:
     return -1, target
 
 
-@part
+@helper
 def skip(at: int, end: int, limit: int) -> int:
     """Where a string ends, behind its quote; -1 where it is left alone."""
     while at < end:

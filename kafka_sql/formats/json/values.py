@@ -11,14 +11,14 @@ from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
 from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
 from kafka_sql.formats.json import strings
-from kafka_sql.runtime.numba_support import copy, load, part, store
+from kafka_sql.runtime.numba_support import copy, helper, load, store
 
 QUOTE, COMMA, COLON, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST = 34, 44, 58, 123, 125, 91, 93
 _TRUE, _NULL, _ALSE = 0x65757274, 0x6C6C756E, 0x65736C61  # four bytes as a little-endian word
 _DEEPEST: Final = 60  # of what no column takes
 
 
-@part
+@helper
 def space(at: int, end: int) -> int:
     while at < end:
         byte = load(at, types.uint8)
@@ -28,7 +28,7 @@ def space(at: int, end: int) -> int:
     return at
 
 
-@part
+@helper
 def literal(at: int, end: int) -> int:
     """The length of true, false or null; 0 where there is none."""
     if end - at >= 4:
@@ -40,7 +40,7 @@ def literal(at: int, end: int) -> int:
     return 0
 
 
-@part
+@helper
 def colon(at: int, end: int) -> int:
     """Where the value behind a name begins; -1 where there is none."""
     at = space(at, end)
@@ -50,7 +50,7 @@ def colon(at: int, end: int) -> int:
     return at if at < end else -1
 
 
-@part
+@helper
 def _skip_name(at: int, end: int, limit: int) -> int:
     if at >= end or load(at, types.uint8) != QUOTE:
         return -1
@@ -58,7 +58,7 @@ def _skip_name(at: int, end: int, limit: int) -> int:
     return colon(at, end) if at >= 0 else -1
 
 
-@part
+@helper
 def skip(at: int, end: int, limit: int) -> int:
     """Where a value ends that no column takes; -1 where it is no JSON, or nested too deep for this."""
     depth, objects = 0, np.uint64(0)  # a bit for each that is open
@@ -108,7 +108,7 @@ def skip(at: int, end: int, limit: int) -> int:
             objects >>= np.uint64(1)
 
 
-@part
+@helper
 def same(at: int, other: int, size: int) -> bool:
     while size >= 8:
         if load(at, types.uint64) != load(other, types.uint64):
@@ -125,7 +125,7 @@ def same(at: int, other: int, size: int) -> bool:
     return True
 
 
-@part
+@helper
 def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, fields: int, guess: int) -> int:
     """Which field a name in quotes is; -1 where it is none, -2 where it has escapes."""
     for j in range(fields):
@@ -139,7 +139,7 @@ def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, field
     return -1
 
 
-@part
+@helper
 def scalar(
     at: int,
     end: int,

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from kafka_sql.kafka.direct.batch import HEADER
-from kafka_sql.runtime.numba_support import compiled, load, part
+from kafka_sql.runtime.numba_support import compiled, helper, load
 
 # of a batch, where its fields are
 _LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST = 8, 12, 16, 21, 23
@@ -32,12 +32,12 @@ COLUMNS: Final = 8
 OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH = range(COLUMNS)
 
 
-@part
+@helper
 def _int16(at: int) -> int:
     return types.int64(types.int16((load(at, types.uint8) << 8) | load(at + 1, types.uint8)))
 
 
-@part
+@helper
 def _int32(at: int) -> int:
     value = types.int64(0)
     for i in range(4):
@@ -45,7 +45,7 @@ def _int32(at: int) -> int:
     return types.int64(types.int32(value))
 
 
-@part
+@helper
 def _int64(at: int) -> int:
     value = types.int64(0)
     for i in range(8):
@@ -53,7 +53,7 @@ def _int64(at: int) -> int:
     return value
 
 
-@part
+@helper
 def _varint(at: int, end: int) -> tuple[int, int]:
     """A VARLONG before ``end``, and the address after it; 0 where it does not end."""
     value, shift = types.uint64(0), types.uint64(0)
@@ -67,7 +67,7 @@ def _varint(at: int, end: int) -> tuple[int, int]:
     return types.int64(0), 0
 
 
-@part
+@helper
 def _data(at: int, end: int) -> tuple[int, int, int]:
     """Bytes that follow their length: where they are, how many, and the address after them; all 0 where they do not end
     before ``end``, and the first for null.
@@ -120,7 +120,7 @@ def after(batch: int) -> int:
     return _int64(batch) + _int32(batch + _LAST) + 1
 
 
-@part
+@helper
 def _meet(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool:
     """Whether a batch's records were aborted.
 
@@ -142,7 +142,7 @@ def _meet(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool
     return inside and attributes & _TRANSACTIONAL != 0
 
 
-@part
+@helper
 def _is_abort(batch: int, end: int) -> bool:
     """Whether a control batch's record is the marker of an aborted transaction: its key is a version and a type."""
     _, at = _varint(batch + HEADER, end)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from kafka_sql.kafka.librdkafka.produce_kernels import Column
-from kafka_sql.runtime.numba_support import compiled, copy, load, part, store
+from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
 
 # of Java's murmur2 (org.apache.kafka.common.utils.Utils)
 _SEED: Final = np.uint32(0x9747B28C)
@@ -17,7 +17,7 @@ _M: Final = np.uint32(0x5BD1E995)
 AT, END, RECORDS = range(3)  # an open batch: the address of its next record, that of its end, how many it has
 
 
-@part
+@helper
 def _murmur2(data: int, size: int) -> np.uint32:
     found = _SEED ^ np.uint32(size)
     whole = size & ~3
@@ -53,7 +53,7 @@ def partition_by_key(partitions: np.ndarray, keys: Column, count: int) -> None:
             partitions[i] = found % np.uint32(count)
 
 
-@part
+@helper
 def _length(value: int) -> int:
     """Bytes of a VARINT that is not negative."""
     size, value = 1, value >> 6
@@ -62,7 +62,7 @@ def _length(value: int) -> int:
     return size
 
 
-@part
+@helper
 def _varint(at: int, value: int) -> int:
     """Write one that is not negative (zigzag: it is doubled); the address after it."""
     rest = types.uint64(value) << types.uint64(1)
@@ -74,7 +74,7 @@ def _varint(at: int, value: int) -> int:
     return at + 1
 
 
-@part
+@helper
 def _put(at: int, column: Column, row: int) -> int:
     """Write a row's bytes after their length, -1 for null; the address after them."""
     positions, data, valid = column
@@ -88,7 +88,7 @@ def _put(at: int, column: Column, row: int) -> int:
     return at + size
 
 
-@part
+@helper
 def _size(column: Column, row: int) -> int:
     positions, _, valid = column
     if not valid[row]:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.librdkafka.bindings import Message
+from kafka_sql.kafka.bindings import Message
 from kafka_sql.kafka.librdkafka.native_calls import call, compiled, copy, load
 
 _ERR: Final = Message.err.offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.librdkafka.bindings import NO_HEADERS
+from kafka_sql.kafka.bindings import NO_HEADERS
 from kafka_sql.kafka.librdkafka.native_calls import call, call5, compiled, load
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka import bindings
 from kafka_sql.kafka.librdkafka.native_calls import call, call5, compiled, load, store
 
 # int32 Arrow offsets, the address of the bytes, uint8 validity

@@ -1,0 +1,123 @@
+"""Choose the folder in which numba caches a module's compiled loops.
+
+numba keys an entry by the file of the loop alone. Helpers and constants that come from other modules are compiled into
+the loop, too, so an entry would survive a change to them. The folder's name therefore holds a hash of the module and of
+every module of the package that it imports, directly or not. numba itself adds its version, Python's, and the CPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_IMPORT: Final = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
+_NAME: Final = re.compile(r"\w+(?= as |,|\)|\s*$|\s*#|\n)")
+_PREFIX: Final = "compiled-"
+
+
+def cache_folder(module: str) -> str | None:
+    """Return the folder for the loops of a module, created if necessary; None if none can be written.
+
+    The candidates are beside the module (``__pycache__``), the user's cache folder, and a private folder among the
+    temporary files: an executor may have neither a writable installation nor a home. Folders of the module's earlier
+    sources are removed.
+
+    Args:
+        module: its dotted name. It must have been imported from a file.
+    """
+    file = Path(str(sys.modules[module].__file__))
+    name = f"{_PREFIX}{file.stem}-{source_hash(module)}"
+    for parent in _parents(file):
+        folder = parent / name
+        with contextlib.suppress(OSError):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, parents=True)
+                _remove_stale(folder, file)
+            if os.access(folder, os.W_OK):
+                return str(folder)
+    return None
+
+
+def source_hash(module: str) -> str:
+    """Return a hash of a module's source and of the sources it imports from its own package."""
+    digest = hashlib.sha256()
+    for name, source in sorted(_sources(module).items()):
+        digest.update(f"{name}\n{len(source)}\n".encode())
+        digest.update(source)
+    return digest.hexdigest()[:16]
+
+
+def private_folder(parent: str) -> str | None:
+    """Return a folder that only this user can write, or None. Whoever can write a cache can run code."""
+    folder = os.path.join(parent, f"kafka_sql-{os.getuid()}")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        status = os.lstat(folder)
+    except OSError:
+        return None
+    is_private = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return folder if is_private else None
+
+
+def _parents(file: Path) -> Iterator[Path]:
+    if configured := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(configured)
+    yield file.parent / "__pycache__"
+    with contextlib.suppress(RuntimeError):  # the user has no home
+        if (home := private_folder(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))) is not None:
+            yield Path(home)
+    if (temporary := private_folder(tempfile.gettempdir())) is not None:
+        yield Path(temporary)
+
+
+def _remove_stale(folder: Path, file: Path) -> None:
+    """Remove what the same module's earlier sources left, and what numba kept beside the module before."""
+    own = re.compile(rf"{_PREFIX}{re.escape(file.stem)}-[0-9a-f]{{16}}")
+    for sibling in folder.parent.iterdir():
+        if sibling != folder and own.fullmatch(sibling.name):
+            shutil.rmtree(sibling, ignore_errors=True)
+        elif sibling.suffix in (".nbi", ".nbc") and sibling.name.startswith(f"{file.stem}."):
+            sibling.unlink(missing_ok=True)
+
+
+_read: Final[dict[str, tuple[bytes, list[str]]]] = {}
+
+
+def _sources(module: str) -> dict[str, bytes]:
+    """The sources of a module and of all modules it imports from its package, by name."""
+    sources: dict[str, bytes] = {}
+    pending = [module]
+    while pending:
+        name = pending.pop()
+        if name in sources:
+            continue
+        if name not in _read:
+            source = Path(str(sys.modules[name].__file__)).read_bytes()
+            _read[name] = source, list(_imports(source.decode(), name.partition(".")[0]))
+        sources[name], imports = _read[name]
+        pending += imports
+    return sources
+
+
+def _imports(source: str, package: str) -> Iterator[str]:
+    """Modules of the package that a source imports, if they are loaded: a compiled loop's are."""
+    for found in _IMPORT.finditer(source):
+        module, names, plain = found.groups()
+        candidates = [plain] if plain else [f"{module}.{name}" for name in _NAME.findall(names)]
+        loaded = [name for name in candidates if _is_module(name, package)]
+        yield from loaded
+        if module and len(loaded) < len(candidates) and _is_module(module, package):
+            yield module
+
+
+def _is_module(name: str, package: str) -> bool:
+    return name.startswith(f"{package}.") and getattr(sys.modules.get(name), "__file__", None) is not None

@@ -1,0 +1,138 @@
+"""The cache of compiled loops: where it is, and that a change to anything compiled into a loop invalidates it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kafka_sql
+from kafka_sql.runtime.compile_cache import private_folder
+
+# a package with a loop, a helper and a constant in three modules
+SOURCES = {
+    "loops/__init__.py": "",
+    "loops/constants.py": "FACTOR = 3\n",
+    "loops/more/__init__.py": "",
+    "loops/more/helpers.py": """
+from kafka_sql.runtime.numba_support import helper
+
+@helper
+def double(x):
+    return x * 2
+""",
+    "loops/kernels.py": """
+from kafka_sql.runtime.numba_support import compiled
+from loops.constants import FACTOR
+from loops.more import (
+    helpers,
+)
+
+@compiled
+def loop(x):
+    return helpers.double(x) * FACTOR
+""",
+}
+RUN_LOOP = "from loops.kernels import loop; print(loop(5), sum(loop.stats.cache_hits.values()))"
+
+
+def run(program: str, folder: Path, **environment: str) -> str:
+    path = os.pathsep.join([str(folder), *(p for p in sys.path if p)])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
+
+
+def replace_and_keep_stamp(file: Path, old: str, new: str) -> None:
+    """Change a file but not its size and modification time, as unpacking an archive may."""
+    text, status = file.read_text(), file.stat()
+    assert text.count(old) == 1
+    assert len(old) == len(new)
+    file.write_text(text.replace(old, new))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for bytecode in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):  # Python compares no more than those two
+        bytecode.unlink()
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Path:
+    for name, text in SOURCES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+    ("file", "old", "new", "result"),
+    [
+        ("loops/more/helpers.py", "x * 2", "x * 7", "105 0"),
+        ("loops/constants.py", "FACTOR = 3", "FACTOR = 4", "40 0"),
+    ],
+    ids=["helper", "constant"],
+)
+def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, new: str, result: str) -> None:
+    cache = loops / "loops" / "__pycache__"
+    assert run(RUN_LOOP, loops) == "30 0"
+    assert run(RUN_LOOP, loops) == "30 1"
+    before = set(cache.glob("compiled-kernels-*"))
+    replace_and_keep_stamp(loops / file, old, new)
+    assert run(RUN_LOOP, loops) == result
+    after = set(cache.glob("compiled-kernels-*"))
+    assert len(before) == len(after) == 1  # the stale folder is removed
+    assert before != after
+
+
+@pytest.mark.large
+def test_an_executor_without_a_home_uses_a_private_temporary_folder(loops: Path) -> None:
+    (loops / "loops" / "__pycache__").touch()  # not a folder, nor is the home
+    (loops / "home").touch()
+    (loops / "tmp").mkdir()
+    environment = {"HOME": str(loops / "home"), "XDG_CACHE_HOME": "", "TMPDIR": str(loops / "tmp")}
+    for hits in (0, 1):
+        assert run(RUN_LOOP, loops, **environment) == f"30 {hits}"
+    assert len(list(loops.glob(f"tmp/kafka_sql-{os.getuid()}/compiled-kernels-*/**/*.nbc"))) == 1
+
+
+def test_every_module_with_compiled_loops_is_named_kernels() -> None:
+    """The type checker's exceptions and readers go by this name."""
+    package = Path(kafka_sql.__file__).parent
+    users = {p for p in package.rglob("*.py") if "runtime.numba_support import" in p.read_text()}
+    assert users
+    other = {p.relative_to(package).as_posix() for p in users if not p.stem.endswith("kernels")}
+    assert other <= {"kafka/librdkafka/native_calls.py"}
+
+
+def test_a_private_folder_is_created_once(tmp_path: Path) -> None:
+    folder = private_folder(str(tmp_path))
+    assert folder is not None
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert private_folder(str(tmp_path)) == folder
+
+
+def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    folder = private_folder(str(tmp_path))
+    assert folder is not None
+    os.chmod(folder, 0o770)
+    assert private_folder(str(tmp_path)) is None
+
+
+def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(0o700)
+    (tmp_path / f"kafka_sql-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+    assert private_folder(str(tmp_path)) is None
+
+
+def test_no_folder_can_be_created(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert private_folder(str(tmp_path / "file")) is None
