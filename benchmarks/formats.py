@@ -25,15 +25,15 @@ import pyarrow.csv
 import pyarrow.json
 from google.protobuf import message_factory
 
-from kafka_sql.formats.avro.plan import plan
-from kafka_sql.formats.avro.reader import Reader
+from kafka_sql.formats.avro.decoder import Reader
+from kafka_sql.formats.avro.encoder import Writer
+from kafka_sql.formats.avro.resolution import plan
 from kafka_sql.formats.avro.schema import parse
 from kafka_sql.formats.avro.schema_from_table import derive
-from kafka_sql.formats.avro.writer import Writer
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.wire_format import HEADER, header, ids
-from kafka_sql.formats.protobuf.reader import Reader as MessageReader
-from kafka_sql.formats.protobuf.writer import Writer as MessageWriter
+from kafka_sql.formats.protobuf.decoder import Reader as MessageReader
+from kafka_sql.formats.protobuf.encoder import Writer as MessageWriter
 from kafka_sql.formats.protobuf_confluent.protoc import compiled
 from kafka_sql.formats.protobuf_confluent.schema_from_table import derive as derive_proto
 from kafka_sql.formats.registry import FORMATS

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.formats.avro import schema as avro
-from kafka_sql.formats.avro.plan import Mismatch, plan
+from kafka_sql.formats.avro.resolution import Mismatch, plan
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.options import Settings

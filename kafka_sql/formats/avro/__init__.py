@@ -13,14 +13,14 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.avro.decoder import BinaryDecoder
+    from kafka_sql.formats.avro.codec_tmp import BinaryDecoder
     from kafka_sql.formats.avro.json_encoding import TextDecoder
 
     return (BinaryDecoder if options[ENCODING] == BINARY else TextDecoder)(schema, options)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro.decoder import BinaryEncoder
+    from kafka_sql.formats.avro.codec_tmp import BinaryEncoder
     from kafka_sql.formats.avro.json_encoding import TextEncoder
 
     return (BinaryEncoder if options[ENCODING] == BINARY else TextEncoder)(schema, options)

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError, EncodeError
+from kafka_sql.formats.avro.encoder import write_factor
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
-from kafka_sql.formats.avro.plan import read_factor
+from kafka_sql.formats.avro.resolution import read_factor
 from kafka_sql.formats.avro.schema import Type, parse
 from kafka_sql.formats.avro.schema_from_table import derive
-from kafka_sql.formats.avro.writer import write_factor
 from kafka_sql.formats.format import Bad, Decoded, report_or_raise
 from kafka_sql.formats.java import jackson
 from kafka_sql.formats.java.jackson import Integral, Number

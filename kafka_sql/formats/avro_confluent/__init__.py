@@ -8,24 +8,24 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro_confluent.columns import columns
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
-from kafka_sql.formats.avro_confluent.tables import table_schema
-from kafka_sql.formats.confluent.columns import inferring
+from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
+from kafka_sql.formats.avro_confluent.schema_inference import columns
 from kafka_sql.formats.confluent.registry_schema import METADATA
+from kafka_sql.formats.confluent.schema_inference import inferring
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.records import record_decoder
+    from kafka_sql.formats.avro_confluent.decoder import record_decoder
 
     own = parse(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
     return record_decoder(schema, own, AVRO_CONFLUENT_OPTIONS, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.records import record_encoder
+    from kafka_sql.formats.avro_confluent.decoder import record_encoder
 
     return record_encoder(
         schema, table_schema(schema, AVRO_CONFLUENT_OPTIONS, options), AVRO_CONFLUENT_OPTIONS, options

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
-from kafka_sql.formats.cdc.json import Keep, change_format
+from kafka_sql.formats.cdc.json_format import Keep, change_format
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
 from kafka_sql.options import Option, Options
 from kafka_sql.options.java_pattern import java_pattern

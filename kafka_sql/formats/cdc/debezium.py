@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Dialect, Metadata, from_millis, of_source
-from kafka_sql.formats.cdc.json import change_format
+from kafka_sql.formats.cdc.json_format import change_format
 from kafka_sql.options import Options, boolean
 
 SCHEMA_INCLUDE: Final = boolean(

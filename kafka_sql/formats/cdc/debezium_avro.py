@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import Type, parse
 from kafka_sql.formats.avro.schema_from_table import derive
-from kafka_sql.formats.avro_confluent.columns import record_columns
-from kafka_sql.formats.avro_confluent.tables import table_schema
+from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
+from kafka_sql.formats.avro_confluent.schema_inference import record_columns
 from kafka_sql.formats.cdc.debezium import DEBEZIUM
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
-from kafka_sql.formats.confluent.columns import Columns, inferring
 from kafka_sql.formats.confluent.options import registry_options
 from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.schema_inference import Columns, inferring
 from kafka_sql.formats.declared_types import KEY
 from kafka_sql.formats.format import Bad, Decoded, Decoder, Encoder, Format
 from kafka_sql.options import Options
@@ -102,7 +102,7 @@ class _Documents:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.records import record_decoder
+    from kafka_sql.formats.avro_confluent.decoder import record_decoder
 
     def documents(document: pa.Schema) -> Decoder:
         known = _with_types(document, schema, nullable=True)
@@ -112,7 +112,7 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.records import record_encoder
+    from kafka_sql.formats.avro_confluent.decoder import record_encoder
 
     def documents(document: pa.Schema) -> Encoder:
         known = _with_types(document, schema, nullable=False)

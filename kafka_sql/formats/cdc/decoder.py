@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merged
-from kafka_sql.formats.cdc.partial import completed
+from kafka_sql.formats.cdc.partial_updates import completed
 from kafka_sql.formats.format import Bad, Decoded, Decoder, report_or_raise
 from kafka_sql.table.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Encoder
-from kafka_sql.table.row_kind import taken_back
+from kafka_sql.table.row_kind import is_retraction
 
 
 class Documents(Protocol):
@@ -46,7 +46,7 @@ class ChangeEncoder:
         self._check()
         deleted = pa.repeat(False, batch.num_rows)
         if ROW_KIND_COLUMN in batch.schema.names:
-            deleted = taken_back(batch.column(ROW_KIND_COLUMN))
+            deleted = is_retraction(batch.column(ROW_KIND_COLUMN))
             batch = batch.drop_columns([ROW_KIND_COLUMN])
         row = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
         return self._documents.encode(self._documents_of(row, deleted))

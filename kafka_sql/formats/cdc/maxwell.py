@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_seconds
-from kafka_sql.formats.cdc.json import change_format
+from kafka_sql.formats.cdc.json_format import change_format
 
 MAXWELL: Final = Dialect(
     name="Maxwell",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.formats.cdc.dialect import MICROS, Dialect, Metadata, from_text
-from kafka_sql.formats.cdc.json import change_format
+from kafka_sql.formats.cdc.json_format import change_format
 
 
 def _cut_to_millis(values: pa.Array) -> pa.Array:

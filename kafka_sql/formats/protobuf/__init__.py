@@ -14,19 +14,19 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.protobuf.decoder import ProtobufDecoder
+    from kafka_sql.formats.protobuf.codec_tmp import ProtobufDecoder
 
     return ProtobufDecoder(schema, options)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.protobuf.decoder import ProtobufEncoder
+    from kafka_sql.formats.protobuf.codec_tmp import ProtobufEncoder
 
     return ProtobufEncoder(schema, options)
 
 
 def _infer(options: Options) -> Inferred:
-    from kafka_sql.formats.protobuf.decoder import message
+    from kafka_sql.formats.protobuf.codec_tmp import message
     from kafka_sql.formats.protobuf.schema_inference import message_columns
 
     return Inferred(message_columns(message(options)))

@@ -13,7 +13,7 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.columns import TIMESTAMP, Column, is_text
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, Column, is_text
 
 
 def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:

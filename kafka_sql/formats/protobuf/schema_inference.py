@@ -7,7 +7,7 @@ from typing import Final
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf.columns import DOCUMENTS, TIMESTAMP, WRAPPERS, is_repeated
+from kafka_sql.formats.protobuf.field_mapping import DOCUMENTS, TIMESTAMP, WRAPPERS, is_repeated
 
 F: Final = FieldDescriptor
 _SCALARS: Final = {

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.columns import TIMESTAMP, Column, is_text
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, Column, is_text
 
 _MICRO: Final = 1_000_000
 

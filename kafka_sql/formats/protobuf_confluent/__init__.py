@@ -8,8 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.confluent.columns import Columns, inferring
 from kafka_sql.formats.confluent.registry_schema import METADATA, Registered
+from kafka_sql.formats.confluent.schema_inference import Columns, inferring
 from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
 from kafka_sql.formats.protobuf_confluent.options import MESSAGE, NAME, PROTOBUF_CONFLUENT_OPTIONS, REGISTRY
 from kafka_sql.options import Options
@@ -17,8 +17,8 @@ from kafka_sql.options import Options
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
     from kafka_sql.formats.confluent.encoder import FramedEncoder
+    from kafka_sql.formats.protobuf_confluent.decoder import MessageWriter
     from kafka_sql.formats.protobuf_confluent.protoc import chosen
-    from kafka_sql.formats.protobuf_confluent.records import MessageWriter
     from kafka_sql.formats.protobuf_confluent.schema_from_table import derive
 
     given = options.get(REGISTRY.schema)
@@ -32,7 +32,7 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.protobuf_confluent.records import ProtobufConfluentDecoder
+    from kafka_sql.formats.protobuf_confluent.decoder import ProtobufConfluentDecoder
 
     return ProtobufConfluentDecoder(schema, options, metadata)
 

@@ -230,7 +230,7 @@ def test_tls(tmp_path: Path) -> None:
 
 
 def test_a_table_without_columns_has_those_of_the_latest_schema(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import inferred_columns
+    from kafka_sql.definition import infer_columns
 
     register(registry, "infer-value", record({"name": "id", "type": "long"}))
     latest = record({"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": None})
@@ -241,10 +241,10 @@ def test_a_table_without_columns_has_those_of_the_latest_schema(registry: Embedd
         "value.format": "avro-confluent", "value.avro-confluent.url": registry.url,
         "key.format": "avro-confluent", "key.avro-confluent.url": registry.url,
     }  # fmt: skip
-    found = inferred_columns(given)
+    found = infer_columns(given)
     assert found is not None
     assert found.columns == (("k", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("name", "STRING"))
     assert json.loads(found.options["value.avro-confluent.schema"]) == latest
     assert (found.options["key.fields"], found.options["value.fields-include"]) == ("k", "EXCEPT_KEY")
     with pytest.raises(SchemaRegistryError, match="has no answer for subject 'nothing-value'"):
-        inferred_columns({**given, "topic": "nothing"})
+        infer_columns({**given, "topic": "nothing"})

@@ -140,10 +140,10 @@ def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
 
 
 def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import inferred_columns
+    from kafka_sql.definition import infer_columns
 
     register(registry, "shop.goods-value", ENVELOPE)
-    found = inferred_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
+    found = infer_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
                               f"value.{NAME}.url": registry.url})  # fmt: skip
     assert found is not None
     assert found.columns == (("id", "INT NOT NULL"), ("name", "STRING"), ("weight", "FLOAT"))

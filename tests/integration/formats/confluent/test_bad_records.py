@@ -12,9 +12,9 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.confluent.wire_format import HEADER
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.reader.bad_records import BadRecords
+from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.tolerant_row_decoder import LenientDecoder
+from kafka_sql.source.reader.tolerant_row_decoder import TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
 from tests.fuzz.decoders import siege
 
@@ -39,7 +39,7 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     one, two = inline.value.encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
-    made = LenientDecoder(inline, SCHEMA, SPLIT, BadRecords(inline, SPLIT)).decode(records).batch.to_pylist()
+    made = TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
     assert sorted(row["n"] for row in made if row["why"] is None) == [1] * 101 + [2, 2]
     told = {row["raw"]: row["why"] for row in made if row["why"] is not None}
     assert set(told) == {payloads[1], payloads[4], payloads[-1]}
@@ -50,7 +50,9 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     with pytest.raises(DecodeError, match=r"t\[0\]@1: "):
         strict.decode(records)
     ignoring = validate_table(Table(("t",), (N,), {**options, "error-handling.mode": "ignore"}))
-    left = LenientDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecords(ignoring, SPLIT)).decode(records)
+    left = TolerantRowDecoder(ignoring, SCHEMA.remove(1).remove(1), SPLIT, BadRecordHandler(ignoring, SPLIT)).decode(
+        records
+    )
     assert left.batch.column(0).to_pylist() == [1, 2, 2] + [1] * 100
 
 

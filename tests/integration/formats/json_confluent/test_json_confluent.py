@@ -78,7 +78,7 @@ def test_the_registry_says_why_a_schema_is_refused(registry: EmbeddedRegistry) -
 
 
 def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import inferred_columns
+    from kafka_sql.definition import infer_columns
 
     place = {"$id": "place.json", "type": "object", "properties": {"city": {"type": "string"}}}
     register(registry, "place", place, schemaType="JSON")
@@ -86,17 +86,17 @@ def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
              "value.json-confluent.url": registry.url}  # fmt: skip
     schema: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     register(registry, "json-infer-value", schema, schemaType="JSON")
-    found = inferred_columns(given)
+    found = infer_columns(given)
     assert found is not None
     assert found.columns == (("id", "BIGINT NOT NULL"),)
     assert json.loads(found.options["value.json-confluent.schema"]) == schema
     schema["properties"]["home"] = {"$ref": "place.json"}
     reference = [{"name": "place.json", "subject": "place", "version": 1}]
     register(registry, "json-infer-value", schema, schemaType="JSON", references=reference)
-    found = inferred_columns(given)
+    found = infer_columns(given)
     assert found is not None
     assert found.columns == (("id", "BIGINT NOT NULL"), ("home", "ROW<`city` STRING>"))
     assert not found.options
     register(registry, "json-not-value", {"type": "record", "name": "R", "fields": []})
     with pytest.raises(SchemaRegistryError, match="is of type AVRO, expected JSON"):
-        inferred_columns({**given, "topic": "json-not"})
+        infer_columns({**given, "topic": "json-not"})

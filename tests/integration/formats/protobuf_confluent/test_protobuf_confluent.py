@@ -171,13 +171,13 @@ def test_columns_that_have_no_form(registry: EmbeddedRegistry, field: pa.Field, 
 
 
 def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
-    from kafka_sql.definition import inferred_columns
+    from kafka_sql.definition import infer_columns
 
     register(registry, "proto-infer-value", TEXT, schemaType="PROTOBUF")
     given = {"connector": "kafka", "topic": "proto-infer", "value.format": NAME, f"value.{NAME}.url": registry.url}
-    found = inferred_columns({**given, f"value.{NAME}.message-class-name": "shop.Pair"})
+    found = infer_columns({**given, f"value.{NAME}.message-class-name": "shop.Pair"})
     assert found is not None
     assert found.columns == (("id", "BIGINT"), ("name", "STRING"))
-    first = inferred_columns(given)
+    first = infer_columns(given)
     assert first is not None
     assert first.columns == (("x", "STRING"),)

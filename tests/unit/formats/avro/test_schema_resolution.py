@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro.plan import Mismatch, plan
-from kafka_sql.formats.avro.reader import Reader
+from kafka_sql.formats.avro.decoder import Reader
+from kafka_sql.formats.avro.resolution import Mismatch, plan
 from kafka_sql.formats.avro.schema import parse
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from tests.hypothesis_examples import examples

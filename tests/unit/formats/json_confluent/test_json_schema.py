@@ -16,9 +16,9 @@ from kafka_sql.formats.confluent.registry_schema import Registered
 from kafka_sql.formats.confluent.wire_format import header
 from kafka_sql.formats.declared_types import KEY
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
-from kafka_sql.formats.json_confluent.columns import columns
-from kafka_sql.formats.json_confluent.records import JsonWriter
+from kafka_sql.formats.json_confluent.decoder import JsonWriter
 from kafka_sql.formats.json_confluent.schema_from_table import derive
+from kafka_sql.formats.json_confluent.schema_inference import columns
 from kafka_sql.options import Options
 from tests.unit.formats.columns import held
 from tests.unit.formats.json.random_documents import objects, schemas

@@ -16,8 +16,8 @@ from google.protobuf.message import Message
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.protobuf.reader import Reader
-from kafka_sql.formats.protobuf.writer import Writer
+from kafka_sql.formats.protobuf.decoder import Reader
+from kafka_sql.formats.protobuf.encoder import Writer
 from tests.unit.formats.protobuf.oracle import EPOCH, ITEM, ITEMS, ORDER, ORDERS, message_of, row
 
 KINDS = {"proto3": (ORDER, ORDERS), "proto2": (ITEM, ITEMS)}

@@ -16,8 +16,8 @@ from kafka_sql.formats.confluent.decoder import metadata as metadata_of
 from kafka_sql.formats.confluent.options import settings
 from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header
 from kafka_sql.formats.format import Bad, Decoded, report_or_raise
-from kafka_sql.formats.protobuf.reader import Reader
-from kafka_sql.formats.protobuf.writer import Writer
+from kafka_sql.formats.protobuf.decoder import Reader
+from kafka_sql.formats.protobuf.encoder import Writer
 from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
 from kafka_sql.formats.protobuf_confluent.protoc import compiled, indexes_of, message_at
 from kafka_sql.options import Options

@@ -12,8 +12,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.protobuf import encode_kernels as w
-from kafka_sql.formats.protobuf.columns import Column, columns
-from kafka_sql.formats.protobuf.plan import is_required
+from kafka_sql.formats.protobuf.decode_plan import is_required
+from kafka_sql.formats.protobuf.field_mapping import Column, columns
 from kafka_sql.formats.protobuf.to_wire_columns import rows_held
 
 F: Final = FieldDescriptor

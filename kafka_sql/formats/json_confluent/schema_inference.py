@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, TypeAlias
 
-from kafka_sql.formats.confluent.columns import Columns, quoted
 from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.schema_inference import Columns, quoted
 from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]

@@ -9,8 +9,8 @@ from typing import Final
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.confluent.columns import Columns, quoted
 from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.schema_inference import Columns, quoted
 
 _SIMPLE: Final = {
     "boolean": "BOOLEAN",

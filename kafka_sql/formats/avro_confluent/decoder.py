@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro.plan import Mismatch, plan
-from kafka_sql.formats.avro.reader import Reader
+from kafka_sql.formats.avro.decoder import Reader
+from kafka_sql.formats.avro.encoder import Writer
+from kafka_sql.formats.avro.resolution import Mismatch, plan
 from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.avro.writer import Writer
 from kafka_sql.formats.confluent.client import registry
 from kafka_sql.formats.confluent.decoder import FramedDecoder
 from kafka_sql.formats.confluent.encoder import FramedEncoder

@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.columnar.column_buffers import Node, nodes
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.columns import Column, columns
+from kafka_sql.formats.protobuf.field_mapping import Column, columns
 from kafka_sql.formats.protobuf.from_wire_columns import finishers
 
 _INT64: Final = 2**63
