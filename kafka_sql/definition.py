@@ -14,16 +14,16 @@ from kafka_sql.errors import (
     did_you_mean,
     nearest,
 )
-from kafka_sql.formats.format import Inferred
-from kafka_sql.formats.payload import Payload, payload
+from kafka_sql.formats.format import InferredSchema
+from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
-from kafka_sql.options.key_value_projection import check_key_fields, key_fields, value_fields
-from kafka_sql.options.unknown_options import refuse_unknown
-from kafka_sql.options.unsupported import refuse_uncarried
-from kafka_sql.options.validation import check_kafka, check_topic_config, check_upsert
+from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
+from kafka_sql.options.unknown_options import reject_unknown_options
+from kafka_sql.options.unsupported import reject_unsupported_options
+from kafka_sql.options.validation import check_kafka_options, check_topic_config, check_upsert_options
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
@@ -48,7 +48,7 @@ class Definition:
     value: Payload
     key: Payload | None
     client: Mapping[str, str] = field(repr=False)
-    listener: int | None = None
+    accumulator_id: int | None = None
 
     @property
     def name(self) -> str:
@@ -61,19 +61,19 @@ class Definition:
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
 
     @property
-    def changes(self) -> bool:
+    def is_changelog(self) -> bool:
         """Whether a record's value tells what happened to a row, instead of being one."""
         return not self.value.format.insert_only
 
     @property
-    def tells_errors(self) -> bool:
+    def has_error_column(self) -> bool:
         """Whether a record that cannot be read is a row that says why."""
-        return any(column.metadata == ERROR for column in self.table.stored)
+        return any(column.metadata == ERROR for column in self.table.stored_columns)
 
     @property
-    def current(self) -> bool:
+    def reads_latest_per_key(self) -> bool:
         """Whether a batch read gives the latest row of each key."""
-        return self.is_upsert or (self.changes and bool(self.table.primary_key))
+        return self.is_upsert or (self.is_changelog and bool(self.table.primary_key))
 
 
 def validate_table(table: Table) -> Definition:
@@ -87,37 +87,39 @@ def validate_table(table: Table) -> Definition:
     given = table.options
     connector = _connector(given)
     known = _CONNECTORS[connector]
-    key = payload(opt.KEY_FORMAT.key, "key.", given) if opt.KEY_FORMAT.key in given else None
-    value = payload(*_value_format(given, connector), given)
+    key = parse_payload(opt.KEY_FORMAT.key, "key.", given) if opt.KEY_FORMAT.key in given else None
+    value = parse_payload(*_value_format(given, connector), given)
     options = Options(known, given)
     formats = [p for p in (key, value) if p is not None]
-    refuse_unknown(connector, given, {k for o in known for k in o.keys} | {k for p in formats for k in p.keys})
-    physical = [c.name for c in table.physical]
+    reject_unknown_options(
+        connector, given, {k for o in known for k in o.keys} | {k for p in formats for k in p.option_keys}
+    )
+    physical = [c.name for c in table.physical_columns]
     if connector == opt.KAFKA:
-        check_kafka(options)
+        check_kafka_options(options)
         _check_kafka_formats(table, key, value)
-        fields: Sequence[str] = key_fields(options, physical)
+        fields: Sequence[str] = project_key(options, physical)
     else:
-        check_upsert(options)
+        check_upsert_options(options)
         _check_upsert_formats(table, key, value)
         fields = check_key_fields(options, table.primary_key, physical)
     check_topic_config(options, given)
-    values = value_fields(options, physical, fields)
-    refuse_uncarried(options)
-    ours = {k for o in known for k in o.also}  # of the connector, although Flink lets them stand among Kafka's
+    values = project_value(options, physical, fields)
+    reject_unsupported_options(options)
+    ours = {k for o in known for k in o.aliases}  # of the connector, although Flink lets them stand among Kafka's
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
         for k, v in given.items()
         if k.startswith(opt.PROPERTIES_PREFIX) and k not in ours
     }
-    _tell_overridden(options, properties)
+    _warn_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
-    declared = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical}
+    declared = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
     definition = Definition(
         table,
         options,
-        value.of(values, topics, declared=declared),
-        key and key.of(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
+        value.with_columns(values, topics, declared=declared),
+        key and key.with_columns(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
         to_librdkafka(properties),
     )
     _check_error_columns(definition)
@@ -126,8 +128,8 @@ def validate_table(table: Table) -> Definition:
 
 def _check_error_columns(definition: Definition) -> None:
     """A record that cannot be read has no key of which it could be the latest row."""
-    names = [column.name for column in definition.table.stored if column.metadata == ERROR]
-    if names and definition.current:
+    names = [column.name for column in definition.table.stored_columns if column.metadata == ERROR]
+    if names and definition.reads_latest_per_key:
         raise SchemaError(
             f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}': the table is the latest row "
             f"of each key, and a record that cannot be read has none. Leave the column out and set "
@@ -135,7 +137,7 @@ def _check_error_columns(definition: Definition) -> None:
         )
 
 
-def _tell_overridden(options: Options, properties: Mapping[str, str]) -> None:
+def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
     """Warn of what Flink's connector overrides, too."""
     mode = options.get(opt.STARTUP_MODE)
     if "auto.offset.reset" in properties and mode not in (opt.GROUP, opt.SPECIFIC):
@@ -147,7 +149,7 @@ def _tell_overridden(options: Options, properties: Mapping[str, str]) -> None:
         )
 
 
-def inferred_columns(given: Mapping[str, str]) -> Inferred | None:
+def infer_columns(given: Mapping[str, str]) -> InferredSchema | None:
     """The columns that the formats of a table without columns know: the key's first, then the value's.
 
     The key's columns are 'key.fields' where the options do not say it, and where the value has them not, it is taken to
@@ -162,17 +164,17 @@ def inferred_columns(given: Mapping[str, str]) -> Inferred | None:
     """
     connector = _connector(given)
     topics = [topic.strip() for topic in given.get(opt.TOPIC.key, "").split(";") if topic.strip()]
-    value = payload(*_value_format(given, connector), given).of((), topics)
-    if value.format.infer is None:
+    value = parse_payload(*_value_format(given, connector), given).with_columns((), topics)
+    if value.format.infer_schema is None:
         return None
-    found = value.format.infer(value.options)
+    found = value.format.infer_schema(value.options)
     options = {value.prefix + key: text for key, text in found.options.items()}
     columns = dict(found.columns)
     if opt.KEY_FORMAT.key in given:
-        key = payload(opt.KEY_FORMAT.key, "key.", given).of((), topics)
-        if key.format.infer is not None:
+        key = parse_payload(opt.KEY_FORMAT.key, "key.", given).with_columns((), topics)
+        if key.format.infer_schema is not None:
             prefix = given.get(opt.KEY_FIELDS_PREFIX.key, "")
-            keys = key.format.infer(key.options)
+            keys = key.format.infer_schema(key.options)
             named = {prefix + name: kind for name, kind in keys.columns}
             options |= {"key." + k: text for k, text in keys.options.items()}
             if connector == opt.KAFKA:
@@ -180,7 +182,7 @@ def inferred_columns(given: Mapping[str, str]) -> Inferred | None:
             if not named.keys() <= columns.keys():
                 options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
             columns = {**named, **{name: kind for name, kind in columns.items() if name not in named}}
-    return Inferred(tuple(columns.items()), options)
+    return InferredSchema(tuple(columns.items()), options)
 
 
 def _connector(given: Mapping[str, str]) -> str:

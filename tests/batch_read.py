@@ -16,10 +16,10 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.types import Offsets, Split
-from kafka_sql.source.enumerator.data_loss import lost_in_task
-from kafka_sql.source.enumerator.partitions import partitions
-from kafka_sql.source.enumerator.plan import batch_range, snapshot
-from kafka_sql.source.stream.micro_batch import Stream
+from kafka_sql.source.enumerator.data_loss import data_loss_handler
+from kafka_sql.source.enumerator.partitions import list_partitions
+from kafka_sql.source.enumerator.plan import plan_batch, resolve_batch_range
+from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
@@ -44,13 +44,13 @@ def declared(topics: Topics, topic: str | None, **options: str) -> Definition:
 def planned(definition: Definition) -> dict[str, tuple[int, int]]:
     """The ranges of a batch by ``topic[partition]``, empty ones included."""
     cluster = Cluster(definition.client)
-    starts, stops = batch_range(definition, cluster, partitions(definition, cluster))
+    starts, stops = resolve_batch_range(definition, cluster, list_partitions(definition, cluster))
     return {f"{t}[{p}]": (starts[t, p], stops[t, p]) for t, p in sorted(stops)}
 
 
 def read(definition: Definition) -> list[tuple[Place, bytes | None]]:
     """The records of a batch read, by place."""
-    return records(definition, snapshot(definition))
+    return records(definition, plan_batch(definition))
 
 
 def offsets(definition: Definition) -> list[int]:
@@ -94,16 +94,16 @@ class Streaming:
     def __init__(self, definition: Definition, checkpoint: dict[str, Any] | None = None) -> None:
         """Start, or start again."""
         self.definition = definition
-        self.stream = Stream(definition)
+        self.stream = MicroBatchStream(definition)
         self.checkpoint = checkpoint
 
     def batch(self) -> list[tuple[Place, bytes | None]]:
         """The records of the next batch; none where there is nothing to read."""
-        progress = self.stream.beginning() if self.checkpoint is None else from_json(self.checkpoint)
-        end = self.stream.next(progress, limited=True)
+        progress = self.stream.initial_offset() if self.checkpoint is None else from_json(self.checkpoint)
+        end = self.stream.latest_offset(progress, limited=True)
         if end == progress:
             return []
-        splits = self.stream.splits(progress, end)
+        splits = self.stream.plan_splits(progress, end)
         self.checkpoint = json.loads(json.dumps(to_json(end)))
         return records(self.definition, splits)
 
@@ -125,7 +125,7 @@ def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place
     def of(split: Split) -> list[tuple[Place, bytes | None]]:
         return [
             ((split.topic, split.partition, offset), value)
-            for run in fetch(definition.client, split, lost=lost_in_task(definition))
+            for run in fetch(definition.client, split, lost=data_loss_handler(definition))
             for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
         ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS, UPSERT_OPTIONS
-from kafka_sql.options.unsupported import UNCARRIED
+from kafka_sql.options.unsupported import UNSUPPORTED
 from kafka_sql.sql.jobs.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"
@@ -39,7 +39,10 @@ def page() -> str:
             "",
             "| option | supported | why |",
             "|---|---|---|",
-            *(f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} | {why} |" for o, built, why in UNCARRIED),
+            *(
+                f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} | {why} |"
+                for o, built, why in UNSUPPORTED
+            ),
             "",
             "## Formats",
             "",
@@ -66,8 +69,8 @@ def table(options: Iterable[Option[Any]]) -> list[str]:
         kind = option.type if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
         default = f"`{option.default}`" if option.default is not None else "(none)"
         required = "required" if option.required else "optional"
-        also = "".join(f" Also: `{key}`." for key in option.also)
-        old = also + "".join(f" Deprecated key: `{key}`." for key in option.deprecated)
+        also = "".join(f" Also: `{key}`." for key in option.aliases)
+        old = also + "".join(f" Deprecated key: `{key}`." for key in option.deprecated_keys)
         rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc}{old} |")
     return [*rows, ""]
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from kafka_sql.checks.finding import Finding, told
+from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.definition import Definition
 from kafka_sql.errors import BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.source.enumerator.partitions import partitions
+from kafka_sql.source.enumerator.partitions import list_partitions
 
 _AHEAD: Final = 60.0  # seconds
 
 
-def clock(definition: Definition, cluster: Cluster) -> Finding:
+def check_clock(definition: Definition, cluster: Cluster) -> Finding:
     """Whether the newest record lies ahead of this machine's time: one of the clocks is wrong then."""
     try:
-        newest = cluster.newest(partitions(definition, cluster))()
+        newest = cluster.newest(list_partitions(definition, cluster))()
     except KafkaSqlError as e:
         return Finding(definition.name, "clock", None, f"no record tells the time: {e}")
     if newest is None:
         return Finding(definition.name, "clock", None, "no record tells the time")
-    return told(definition.name, "clock", lambda: _judged(newest / 1000 - time.time()))
+    return run_check(definition.name, "clock", lambda: _judged(newest / 1000 - time.time()))
 
 
 def _judged(ahead: float) -> str:

@@ -24,16 +24,16 @@ class Finding:
     """
 
     table: str
-    what: str
+    subject: str
     ok: bool | None
-    said: str
+    message: str
 
     def __str__(self) -> str:
         mark = {True: "ok", False: "FAILED", None: "-"}[self.ok]
-        return f"{mark:<6}  {self.table}  {self.what}: {self.said}"
+        return f"{mark:<6}  {self.table}  {self.subject}: {self.message}"
 
 
-def told(table: str, what: str, look: Callable[[], str]) -> Finding:
+def run_check(table: str, what: str, look: Callable[[], str]) -> Finding:
     """What ``look`` says, or its error as a cause."""
     try:
         return Finding(table, what, True, look())
@@ -41,7 +41,7 @@ def told(table: str, what: str, look: Callable[[], str]) -> Finding:
         return Finding(table, what, False, str(e))
 
 
-def connect(host: str | None, port: int) -> None:
+def open_connection(host: str | None, port: int) -> None:
     """Make a TCP connection and close it.
 
     Raises:

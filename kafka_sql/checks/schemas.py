@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from kafka_sql.checks.finding import Finding, connect, told
+from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
 from kafka_sql.formats.payload import Payload
@@ -19,7 +19,7 @@ from kafka_sql.options.secret_references import resolve
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
+def check_schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
     """Look at the key's and the value's registry, where they have one.
 
     Args:
@@ -35,7 +35,7 @@ def schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
 
 def _registry(table: str, part: str, payload: Payload, url: Option[Any], schema: pa.Schema) -> Iterator[Finding]:
     reachable = [
-        told(table, f"registry of the {part}", partial(_connect, resolve(address, url.key)))
+        run_check(table, f"registry of the {part}", partial(_connect, resolve(address, url.key)))
         for address in payload.options[url]
     ]
     yield from reachable
@@ -53,7 +53,7 @@ def _asked(table: str, what: str, payload: Payload, schema: pa.Schema, kind: str
     ask = getattr(coder, question, None)
     if ask is None:
         return Finding(table, what, None, f"format '{payload.format.identifier}' does not tell")
-    return told(table, what, ask)
+    return run_check(table, what, ask)
 
 
 def _connect(address: str) -> str:
@@ -61,7 +61,7 @@ def _connect(address: str) -> str:
     port = parts.port or _PORTS.get(parts.scheme, 0)
     where = f"{parts.hostname}:{port}"
     try:
-        connect(parts.hostname, port)
+        open_connection(parts.hostname, port)
     except (OSError, ValueError) as e:
         raise SchemaRegistryError(f"{where}: {e}. Check the format's option 'url' and the network.") from e
     return f"{where}: a connection can be made"

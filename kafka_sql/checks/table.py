@@ -8,9 +8,9 @@ from functools import partial
 
 import pyarrow as pa
 
-from kafka_sql.checks.clock import clock
-from kafka_sql.checks.finding import Finding, connect, told
-from kafka_sql.checks.schemas import schemas
+from kafka_sql.checks.clock import check_clock
+from kafka_sql.checks.finding import Finding, open_connection, run_check
+from kafka_sql.checks.schemas import check_schemas
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.acls import TopicFacts, group_rights, topic_facts
@@ -21,7 +21,7 @@ from kafka_sql.kafka.protocol.transaction_admin import Transactions
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id, task_prefix
-from kafka_sql.source.enumerator.partitions import partitions
+from kafka_sql.source.enumerator.partitions import list_partitions
 
 
 def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
@@ -31,11 +31,11 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
         schema: the columns that are written, as Arrow's.
     """
     name = definition.name
-    settings = told(name, "settings", lambda: _settings(definition))
+    settings = run_check(name, "settings", lambda: _settings(definition))
     yield settings
     if settings.ok:
         yield from _brokers(definition)
-    yield from schemas(definition, schema)
+    yield from check_schemas(definition, schema)
 
 
 def _settings(definition: Definition) -> str:
@@ -50,29 +50,29 @@ def _brokers(definition: Definition) -> Iterator[Finding]:
     if not any(finding.ok for finding in reachable):
         return
     cluster = Cluster(definition.client)
-    entered = told(name, "authentication", lambda: _entered(definition, cluster))
+    entered = run_check(name, "authentication", lambda: _entered(definition, cluster))
     yield entered
     if not entered.ok:
         return
     yield from _topics(definition, cluster)
     group = definition.options.get(opt.GROUP_ID)
     if group is not None:
-        yield told(name, "group", lambda: _group(cluster, group))
+        yield run_check(name, "group", lambda: _group(cluster, group))
     if definition.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE:
         yield from _exactly_once(definition)
-    yield clock(definition, cluster)
+    yield check_clock(definition, cluster)
 
 
 def _reachable(definition: Definition) -> Iterator[Finding]:
     for server in definition.client["bootstrap.servers"].split(","):
         address = server.strip().rpartition("://")[2]
-        yield told(definition.name, f"reachable {address}", partial(_connect, address))
+        yield run_check(definition.name, f"reachable {address}", partial(_connect, address))
 
 
 def _connect(address: str) -> str:
     host, _, port = address.rpartition(":")
     try:
-        connect(host.strip("[]"), int(port))
+        open_connection(host.strip("[]"), int(port))
     except (OSError, ValueError) as e:
         raise BrokerError(f"{e}. Check 'properties.bootstrap.servers' and the network.") from e
     return "a connection can be made"
@@ -88,16 +88,16 @@ def _entered(definition: Definition, cluster: Cluster) -> str:
 def _topics(definition: Definition, cluster: Cluster) -> Iterator[Finding]:
     name = definition.name
     try:
-        topics = sorted({topic for topic, _ in partitions(definition, cluster)})
+        topics = sorted({topic for topic, _ in list_partitions(definition, cluster)})
     except KafkaSqlError as e:
         yield Finding(name, "topic", False, str(e))
         return
     if not topics:
         yield Finding(name, "topic", None, "there is none yet")
     for topic, facts in topic_facts(cluster, topics).items():
-        yield told(name, f"topic '{topic}'", partial(_whole, facts))
+        yield run_check(name, f"topic '{topic}'", partial(_whole, facts))
         for right in ("READ", "WRITE"):
-            yield told(name, f"{right.lower()} '{topic}'", partial(_right, facts, right))
+            yield run_check(name, f"{right.lower()} '{topic}'", partial(_right, facts, right))
 
 
 def _whole(facts: TopicFacts) -> str:
@@ -129,8 +129,8 @@ def _group(cluster: Cluster, group: str) -> str:
 def _exactly_once(definition: Definition) -> Iterator[Finding]:
     prefix = definition.options[opt.TRANSACTIONAL_ID_PREFIX]
     for who, identifier in (("tasks", f"{task_prefix(prefix)}check"), ("the driver", f"{driver_id(prefix)}-check")):
-        yield told(definition.name, f"transactional id of {who}", partial(_transactional, definition, identifier))
-    yield told(definition.name, "exactly-once", lambda: _timeout(definition))
+        yield run_check(definition.name, f"transactional id of {who}", partial(_transactional, definition, identifier))
+    yield run_check(definition.name, "exactly-once", lambda: _timeout(definition))
 
 
 def _transactional(definition: Definition, identifier: str) -> str:

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
-from kafka_sql.sink.batch_reports import forget, last_report
+from kafka_sql.sink.write_stats import last_report, remove_report
 from kafka_sql.source.reader import bad_record_counters
 
 _LOG = logging.getLogger("kafka_sql.observability")
@@ -42,8 +42,8 @@ class Observer(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """A query begins without any figures."""
-        forget(str(event.id))
-        bad_record_counters.forget(self._spark, str(event.id))
+        remove_report(str(event.id))
+        bad_record_counters.reset_counts(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
@@ -51,10 +51,10 @@ class Observer(StreamingQueryListener):
         """A batch has ended."""
         progress = json.loads(event.progress.json)
         query = self._spark.streams.get(progress["id"])
-        self._take(progress, bytes_in(query, progress["batchId"]) if query is not None else None)
+        self._take(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)
         self._take_sink(progress["id"])
         with self._lock:
-            self._jobs[progress["id"]].unreadable = bad_record_counters.unreadable(self._spark, progress["id"])
+            self._jobs[progress["id"]].bad_records = bad_record_counters.bad_record_counts(self._spark, progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """There was nothing to read; what became of the last commit is known by now."""
@@ -67,17 +67,17 @@ class Observer(StreamingQueryListener):
         """A query that has ended has no metrics."""
         with self._lock:
             self._jobs.pop(str(event.id), None)
-        forget(str(event.id))
+        remove_report(str(event.id))
 
     def _take_sink(self, query: str) -> None:
         report = last_report(query)
         if report is not None:
             with self._lock:
-                self._jobs.setdefault(query, JobMetrics()).take_sink(report)
+                self._jobs.setdefault(query, JobMetrics()).add_sink_report(report)
 
     def _take(self, progress: dict[str, Any], bytes_in: int | None) -> None:
         with self._lock:
-            self._jobs.setdefault(progress["id"], JobMetrics()).take(progress, bytes_in)
+            self._jobs.setdefault(progress["id"], JobMetrics()).add_progress(progress, bytes_in)
 
 
 def observe(spark: SparkSession, port: int | None = None) -> Observer:
@@ -96,17 +96,17 @@ def observe(spark: SparkSession, port: int | None = None) -> Observer:
         observer = Observer(spark)
         spark.streams.addListener(observer)
         spark.__dict__[_ATTRIBUTE] = observer
-        from kafka_sql.observability.opentelemetry import measure  # here, as below
+        from kafka_sql.observability.opentelemetry import register_gauges  # here, as below
 
-        measure(observer)
+        register_gauges(observer)
     if port is not None:
-        from kafka_sql.observability.prometheus import serve  # here: who wants no port needs no library
+        from kafka_sql.observability.prometheus import serve_metrics  # here: who wants no port needs no library
 
-        serve(observer, port)
+        serve_metrics(observer, port)
     return observer
 
 
-def bytes_in(query: StreamingQuery, batch: int) -> int | None:
+def query_bytes_in(query: StreamingQuery, batch: int) -> int | None:
     """Bytes of columns that a batch took over from the readers; None where it is not Spark's last one any more."""
     handle = getattr(query, "_jsq", None)
     if handle is None:  # the session is a Connect client

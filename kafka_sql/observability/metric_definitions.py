@@ -23,15 +23,15 @@ JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = 
     ),
     "numRecordsInErrors": (
         "Records that could not be read: left out, or dead letters.",
-        lambda j, _: j.unreadable.skipped + j.unreadable.dead if j.unreadable else None,
+        lambda j, _: j.bad_records.skipped + j.bad_records.dead_lettered if j.bad_records else None,
     ),
     "numRecordsSkipped": (
         "Records that could not be read and were left out.",
-        lambda j, _: j.unreadable.skipped if j.unreadable else None,
+        lambda j, _: j.bad_records.skipped if j.bad_records else None,
     ),
     "numDeadLetters": (
         "Records that could not be read and were written into the topic for them.",
-        lambda j, _: j.unreadable.dead if j.unreadable else None,
+        lambda j, _: j.bad_records.dead_lettered if j.bad_records else None,
     ),
     "numRecordsInPerSecond": ("Rows a second of the last batch.", lambda j, _: j.records_per_second),
     "numBytesIn": ("Bytes of columns read since the query's start.", lambda j, _: j.num_bytes_in),
@@ -64,7 +64,7 @@ PARTITIONS: Final[dict[str, tuple[str, Callable[[SourceMetrics], Offsets]]]] = {
 
 
 @dataclass(frozen=True)
-class Figure:
+class MetricDefinition:
     """A metric with all its values.
 
     Attributes:
@@ -80,7 +80,7 @@ class Figure:
     values: list[tuple[tuple[str, ...], float]]
 
 
-def figures(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[Figure]:
+def all_metrics(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[MetricDefinition]:
     """All metrics of some queries.
 
     Args:
@@ -90,9 +90,9 @@ def figures(jobs: Mapping[str, JobMetrics], now: int) -> Iterator[Figure]:
     tables = [((id, job.name or "", s.table), s) for id, job in jobs.items() for s in job.sources]
     for name, (text, of_job) in JOBS.items():
         known = [((id, job.name or ""), of_job(job, now)) for id, job in jobs.items()]
-        yield Figure(name, text, JOB, [(labels, value) for labels, value in known if value is not None])
+        yield MetricDefinition(name, text, JOB, [(labels, value) for labels, value in known if value is not None])
     for name, (text, of_source) in SOURCES.items():
-        yield Figure(name, text, SOURCE, [(labels, of_source(s)) for labels, s in tables])
+        yield MetricDefinition(name, text, SOURCE, [(labels, of_source(s)) for labels, s in tables])
     for name, (text, of_partitions) in PARTITIONS.items():
         places = [((*labels, t, str(p)), n) for labels, s in tables for (t, p), n in of_partitions(s).items()]
-        yield Figure(name, text, PARTITION, [(labels, float(n)) for labels, n in places])
+        yield MetricDefinition(name, text, PARTITION, [(labels, float(n)) for labels, n in places])

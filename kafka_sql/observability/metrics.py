@@ -13,9 +13,9 @@ from typing import Any
 
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
-from kafka_sql.sink.batch_reports import Report
-from kafka_sql.source.reader.bad_record_counters import Unreadable
-from kafka_sql.source.stream.stream_offset import Offsets, flat, from_json
+from kafka_sql.sink.write_stats import Report
+from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
+from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
 
 Json = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ class SourceMetrics:
     committed: Offsets
     commits_succeeded: int
     commits_failed: int
-    without_row: int = 0
+    records_without_row: int = 0
     max_timestamp: int | None = None
 
     @property
@@ -84,7 +84,7 @@ class JobMetrics:
     sources: list[SourceMetrics] = field(default_factory=list)
     num_records_in: int = 0
     records_without_row: int = 0
-    unreadable: Unreadable | None = None
+    bad_records: BadRecordCounts | None = None
     records_per_second: float = 0.0
     rows_measured: int = 0
     bytes_measured: int = 0
@@ -100,7 +100,7 @@ class JobMetrics:
     sink: str | None = None
     _counted: int | None = None  # the last batch whose offsets without a row are in the sum
 
-    def take(self, progress: Json, bytes_in: int | None = None) -> None:
+    def add_progress(self, progress: Json, bytes_in: int | None = None) -> None:
         """Take over what Spark reports of a batch, or of the time without one.
 
         Args:
@@ -108,13 +108,13 @@ class JobMetrics:
             bytes_in: what the batch's readers gave, where it is known.
         """
         self.name = progress.get("name")
-        self.sources = sources(progress)
+        self.sources = source_metrics(progress)
         rows, duration = int(progress.get("numInputRows", 0)), int(progress.get("batchDuration", 0))
-        end = millis(progress["timestamp"]) + duration
+        end = parse_millis(progress["timestamp"]) + duration
         times = progress.get("eventTime") or {}
         self.num_records_in += rows
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
-        without_row = sum(s.without_row for s in self.sources)
+        without_row = sum(s.records_without_row for s in self.sources)
         if without_row and progress["batchId"] != self._counted:  # it comes again while there is nothing to read
             self.records_without_row, self._counted = self.records_without_row + without_row, progress["batchId"]
         if rows or self.last_read is None:
@@ -124,16 +124,16 @@ class JobMetrics:
             self.bytes_per_second = 1000 * bytes_in / duration if duration else self.bytes_per_second
         if rows:
             newest: list[int | None] = (
-                [millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
+                [parse_millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
             )
             known = [at for at in newest if at is not None]
             self.event_time_lag = end - max(known) if known else None
-        if millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
-            self.watermark = millis(times["watermark"])
+        if parse_millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
+            self.watermark = parse_millis(times["watermark"])
 
-    def take_sink(self, report: Report) -> None:
+    def add_sink_report(self, report: Report) -> None:
         """Take over what has been written. A batch that was repeated counts again, as its rows do."""
-        figures = report.figures
+        figures = report.stats
         self.sink = report.table
         self.num_records_out, self.num_bytes_out = figures.rows, figures.bytes
         self.num_send_errors = figures.errors
@@ -161,7 +161,7 @@ class JobMetrics:
 _NO_WATERMARK = "1970-01-01T00:00:00.000Z"
 
 
-def metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] | None = None) -> JobMetrics:
+def job_metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] | None = None) -> JobMetrics:
     """The metrics of a query whose reports are given, oldest first.
 
     Args:
@@ -169,18 +169,18 @@ def metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] | Non
     """
     job = JobMetrics()
     for progress in progresses:
-        job.take(progress, (bytes_in or {}).get(progress["batchId"]) if progress.get("numInputRows") else None)
+        job.add_progress(progress, (bytes_in or {}).get(progress["batchId"]) if progress.get("numInputRows") else None)
     return job
 
 
-def sources(progress: Json) -> list[SourceMetrics]:
+def source_metrics(progress: Json) -> list[SourceMetrics]:
     """The Kafka tables among a query's sources; those of other kinds are left out."""
     found = (_source(source) for source in progress.get("sources", ()))
     return [source for source in found if source is not None]
 
 
 def _source(source: Json) -> SourceMetrics | None:
-    end, latest = parsed(source.get("endOffset")), parsed(source.get("latestOffset"))
+    end, latest = parse_offset(source.get("endOffset")), parse_offset(source.get("latestOffset"))
     # PySpark 4.1 asks no source for its report, and shows the end of the batch for it
     if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "table" in latest):
         return None
@@ -190,10 +190,10 @@ def _source(source: Json) -> SourceMetrics | None:
             str(latest["table"]),
             current,
             from_json(latest).offsets,
-            flat(latest.get("committedOffsets", {})),
+            flatten(latest.get("committedOffsets", {})),
             int(latest.get("commitsSucceeded", 0)),
             int(latest.get("commitsFailed", 0)),
-            _without_row(parsed(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
+            _without_row(parse_offset(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
             latest.get("maxTimestamp"),
         )
     except CheckpointError:  # another source, whose offsets happen to have a version
@@ -208,7 +208,7 @@ def _without_row(start: Any, end: Offsets, rows: int) -> int:
     return max(0, sum(offset - begin.get(place, offset) for place, offset in end.items()) - rows)
 
 
-def parsed(offset: Any) -> Any:
+def parse_offset(offset: Any) -> Any:
     """An offset in the JSON of the whole progress is JSON; alone, it is its text."""
     if not isinstance(offset, str):
         return offset
@@ -218,6 +218,6 @@ def parsed(offset: Any) -> Any:
         return None
 
 
-def millis(text: str) -> int:
+def parse_millis(text: str) -> int:
     """Milliseconds since 1970-01-01 UTC of a time as Spark reports it."""
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_sql.observability.listener import Observer
-from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES, figures
+from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES, all_metrics
 
 METER: Final = "kafka_sql"
 _measured: weakref.WeakSet[Observer] = weakref.WeakSet()
 
 
-def measure(observer: Observer) -> bool:
+def register_gauges(observer: Observer) -> bool:
     """Give an observer's metrics to the process's meter provider; False where OpenTelemetry's API is not installed.
 
     A second call for the same observer changes nothing.
@@ -41,7 +41,7 @@ def measure(observer: Observer) -> bool:
 def _observations(observer: Observer, name: str, _: Any) -> Iterable[Any]:
     from opentelemetry.metrics import Observation
 
-    for figure in figures(observer.jobs(), time.time_ns() // 1_000_000):
+    for figure in all_metrics(observer.jobs(), time.time_ns() // 1_000_000):
         if figure.name == name:
             for labels, value in figure.values:
                 yield Observation(value, dict(zip(figure.labels, labels, strict=True)))

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.observability.listener import Observer
-from kafka_sql.observability.metric_definitions import PREFIX, figures
+from kafka_sql.observability.metric_definitions import PREFIX, all_metrics
 
 
 class _Metrics(Collector):
@@ -21,7 +21,7 @@ class _Metrics(Collector):
         self._observer = observer
 
     def collect(self) -> Iterator[Metric]:
-        for figure in figures(self._observer.jobs(), time.time_ns() // 1_000_000):
+        for figure in all_metrics(self._observer.jobs(), time.time_ns() // 1_000_000):
             family = GaugeMetricFamily(PREFIX + figure.name, figure.text, labels=figure.labels)
             for labels, value in figure.values:
                 family.add_metric(labels, value)
@@ -31,7 +31,7 @@ class _Metrics(Collector):
 _served: dict[int, int] = {}  # the ports by the observers' identities, for the process's life
 
 
-def serve(observer: Observer, port: int) -> int:
+def serve_metrics(observer: Observer, port: int) -> int:
     """Serve an observer's metrics; the port. A second call for the same observer gives the first one's.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Final
 VARIABLE: Final = "KAFKA_SQL_ALLOWED_PATHS"
 
 
-class OutsideError(OSError):
+class PathNotAllowedError(OSError):
     """A file that lies outside of the allowed folders."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class OutsideError(OSError):
         self.strerror = f"it is not in the folders that {VARIABLE} allows"
 
 
-def allowed(path: str | os.PathLike[str]) -> Path:
+def resolve_allowed(path: str | os.PathLike[str]) -> Path:
     """The file of an option, with links and ``..`` resolved where only some folders are allowed.
 
     Args:
@@ -41,24 +41,24 @@ def allowed(path: str | os.PathLike[str]) -> Path:
         return named
     real = Path(os.path.realpath(named))
     if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders.split(os.pathsep) if folder):
-        raise OutsideError
+        raise PathNotAllowedError
     return real
 
 
-def read(path: str | os.PathLike[str]) -> bytes:
+def read_allowed(path: str | os.PathLike[str]) -> bytes:
     """The content of an option's file.
 
     Raises:
         OSError: it cannot be read, is none that ends (a device, a pipe), or lies outside of the allowed folders.
     """
-    file = allowed(path)
+    file = resolve_allowed(path)
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(22, "it is no regular file")
     return file.read_bytes()
 
 
-def state(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
+def file_state(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
     """Which content an option's file has, without reading it: another state is another content.
 
     None where it cannot be told, which who reads the file will say.

@@ -8,7 +8,7 @@ from typing import Any
 from kafka_sql.errors import InvalidOptionError
 
 
-def load(option: str, text: str, where: str) -> Any:
+def import_callable(option: str, text: str, where: str) -> Any:
     """The callable that an option names.
 
     Args:

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.options.offsets import partition_set
+from kafka_sql.options.offsets import parse_partitions
 from kafka_sql.options.option import (
     Option,
     Options,
@@ -18,7 +18,7 @@ from kafka_sql.options.option import (
     enum,
     integer,
     memory_size,
-    milliseconds,
+    parse_duration,
     string,
     string_list,
 )
@@ -43,7 +43,7 @@ from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every
     TRANSACTION_NAMING,
     TRANSACTIONAL_ID_PREFIX,
 )
-from kafka_sql.options.timestamps import moment
+from kafka_sql.options.timestamps import timestamp
 
 PROPERTIES_PREFIX: Final = "properties."
 PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of keys that are Kafka's
@@ -69,7 +69,7 @@ TOPIC_PATTERN: Final = string(
 )
 SCAN_PARTITIONS: Final = Option(
     "scan.partitions",
-    partition_set,
+    parse_partitions,
     "List<String>",
     "Partitions to read instead of all that the topics have: 'orders:0,1;returns:3'. Without 'topic' the table has "
     "these topics. New partitions are not looked for.",
@@ -135,7 +135,7 @@ _MOMENT: Final = (
     "milliseconds since 1970-01-01 UTC, a time such as '2026-03-01T12:00:00Z' (UTC where it says no zone), or one "
     "relative to the start of the query such as '-1 hour'"
 )
-STARTUP_TIMESTAMP: Final = moment(
+STARTUP_TIMESTAMP: Final = timestamp(
     "scan.startup.timestamp-millis",
     f"Time to start from in the startup mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time "
     "or later is the first that is read; where there is none, reading starts at the end.",
@@ -157,7 +157,7 @@ BOUNDED_OFFSETS: Final = string(
     f"Offsets to end at (they are not read) in the bounded mode 'specific-offsets', {_OFFSETS}. A partition that is "
     "not named is not read. An end that does not exist yet is waited for.",
 )
-BOUNDED_TIMESTAMP: Final = moment(
+BOUNDED_TIMESTAMP: Final = timestamp(
     "scan.bounded.timestamp-millis",
     f"Time to end at in the bounded mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time or "
     "later is the first that is not read; where there is none, reading ends at the end.",
@@ -166,7 +166,7 @@ BOUNDED_TIMESTAMP: Final = moment(
 
 def _interval(text: str) -> int:
     # the DataStream connector turns discovery off by a negative number
-    return 0 if re.fullmatch(r"\s*-\d+\s*", text) else milliseconds(text)
+    return 0 if re.fullmatch(r"\s*-\d+\s*", text) else parse_duration(text)
 
 
 DISCOVERY_INTERVAL: Final = Option(
@@ -176,7 +176,7 @@ DISCOVERY_INTERVAL: Final = Option(
     "How often a stream looks for new partitions and topics, which it reads from their earliest offset; '0' is never. "
     "A bounded stream does not look.",
     default="5 min",
-    also=("partition.discovery.interval.ms", "properties.partition.discovery.interval.ms"),
+    aliases=("partition.discovery.interval.ms", "properties.partition.discovery.interval.ms"),
 )
 FAIL: Final = "fail"
 IGNORE: Final = "ignore"
@@ -376,7 +376,7 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
 
 def topics(options: Options) -> tuple[str, ...] | None:
     """The topics that a table names; None where a pattern says which it has."""
-    if options.given(TOPIC):
+    if options.is_set(TOPIC):
         return options[TOPIC]
     partitions = options.get(SCAN_PARTITIONS)
     return None if partitions is None else tuple(dict.fromkeys(topic for topic, _ in partitions))

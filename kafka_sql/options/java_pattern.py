@@ -30,7 +30,7 @@ _INSIDE: Final = (
 )
 
 
-def java_pattern(text: str) -> re.Pattern[str]:
+def compile_java_pattern(text: str) -> re.Pattern[str]:
     """Compile a pattern that Java and Python understand alike.
 
     Raises:

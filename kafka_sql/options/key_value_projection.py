@@ -11,7 +11,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.option import Options
 
 
-def key_fields(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
+def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
     """The key's columns in the order of 'key.fields'; empty where the table has no key.
 
     Raises:
@@ -19,7 +19,7 @@ def key_fields(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
             the prefix.
     """
     fields = options.get(opt.KEY_FIELDS)
-    if not options.given(opt.KEY_FORMAT):
+    if not options.is_set(opt.KEY_FORMAT):
         if fields is not None:
             raise MissingOptionError(
                 f"The option '{opt.KEY_FIELDS.key}' can only be declared if a key format is defined using "
@@ -56,7 +56,7 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
     return tuple(fields)
 
 
-def value_fields(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
+def project_value(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
     """The value's columns, in the table's order.
 
     Raises:

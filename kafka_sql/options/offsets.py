@@ -18,7 +18,7 @@ EARLIEST: Final = -2
 COMMITTED: Final = -3
 
 
-def specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], int]:
+def parse_specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], int]:
     """Offset by topic and partition; of one that is named twice, the last. Without a topic: of the table's only one.
 
     Raises:
@@ -41,12 +41,12 @@ def specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], int]:
     return offsets
 
 
-def of_topics(offsets: Mapping[tuple[str | None, int], int], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
+def fill_in_topic(offsets: Mapping[tuple[str | None, int], int], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
     """The same with the name of the table's only topic where none is written."""
     return {(topic if topic is not None else topics[0], partition): at for (topic, partition), at in offsets.items()}
 
 
-def partition_set(text: str) -> tuple[tuple[str, int], ...]:
+def parse_partitions(text: str) -> tuple[tuple[str, int], ...]:
     """Partitions as ``orders:0,1;returns:3``, sorted.
 
     Raises:

@@ -38,13 +38,13 @@ class Option(Generic[T]):
     default: str | None = None
     required: bool = False
     allowed: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    deprecated_keys: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that the option is found under."""
-        return (self.key, *self.also, *self.deprecated)
+        return (self.key, *self.aliases, *self.deprecated_keys)
 
     def read(self, text: str, key: str | None = None) -> T:
         """The typed value of ``text``.
@@ -120,12 +120,12 @@ def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Op
 
 def duration(key: str, doc: str, **more: Any) -> Option[int]:
     """An option that is a length of time as Flink writes it (``10 s``, ``5min``, ``500``); milliseconds."""
-    return Option(key, milliseconds, "Duration", doc, **more)
+    return Option(key, parse_duration, "Duration", doc, **more)
 
 
 def memory_size(key: str, doc: str, **more: Any) -> Option[int]:
     """An option that is a number of bytes as Flink writes it (``64 mb``, ``500kb``, ``1024``)."""
-    return Option(key, size_in_bytes, "MemorySize", doc, **more)
+    return Option(key, parse_memory_size, "MemorySize", doc, **more)
 
 
 # Labels of Flink's MemorySize; a number without a label is bytes.
@@ -139,7 +139,7 @@ _SIZES = {
 _SIZE_LABELS = {label: size for size, labels in _SIZES.items() for label in labels}
 
 
-def size_in_bytes(text: str) -> int:
+def parse_memory_size(text: str) -> int:
     """Bytes of a size such as ``64 mb``; one at least.
 
     Raises:
@@ -162,7 +162,7 @@ _UNITS = {
 _LABELS = {label: ms for ms, labels in _UNITS.items() for label in labels}
 
 
-def milliseconds(text: str) -> int:
+def parse_duration(text: str) -> int:
     """Milliseconds of a duration such as ``10 s``.
 
     Raises:
@@ -227,7 +227,7 @@ class Options:
         """The value, or None where the option is absent and has no default."""
         return self._values.get(option.key)
 
-    def given(self, option: Option[Any]) -> bool:
+    def is_set(self, option: Option[Any]) -> bool:
         """Whether the statement says it, be it the default."""
         return option.key in self._given
 
@@ -239,7 +239,7 @@ def _key(option: Option[Any], given: Mapping[str, str], prefix: str) -> str:
     """The key that the option is given under."""
     found = [k for k in option.keys if k in given]
     for old in found:
-        if old in option.deprecated:
+        if old in option.deprecated_keys:
             _LOG.warning("option '%s' is deprecated: use '%s'", prefix + old, prefix + option.key)
     if len({given[k] for k in found}) > 1:
         names = " and ".join(f"'{prefix}{k}'" for k in found)

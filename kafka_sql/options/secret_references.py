@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_sql.errors import SecretReferenceError, did_you_mean
-from kafka_sql.options.allowed_paths import read
+from kafka_sql.options.allowed_paths import read_allowed
 from kafka_sql.options.secrets import is_secret
 
-HIDDEN: Final = "******"
+MASK: Final = "******"
 _SECRET_LENGTH: Final = 4  # shorter ones are in many words, and no secrets
 
 
@@ -25,7 +25,7 @@ def has_reference(value: str) -> bool:
     return next(_references(value), None) is not None
 
 
-def only_reference(value: str) -> bool:
+def is_reference(value: str) -> bool:
     """Whether a value is one reference and nothing else."""
     text = value.strip()
     return any((one.start, one.end) == (0, len(text)) for one in _references(text))
@@ -56,13 +56,13 @@ def resolve(value: str, option: str) -> str:
     return "".join((*parts, value[end:]))
 
 
-def masked(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
+def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
     """A library's words with the references in place of what they were resolved to, and no secret."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
             text = text.replace(value, values[key])
         elif len(value) >= _SECRET_LENGTH and is_secret(key):
-            text = text.replace(value, HIDDEN)
+            text = text.replace(value, MASK)
     return text
 
 
@@ -133,7 +133,7 @@ def _directory(path: str, key: str) -> str:
 
 def _read(path: Path, name: str) -> str:
     try:
-        return read(path).decode()
+        return read_allowed(path).decode()
     except OSError as e:
         raise _Missing(f"{name} cannot be read ({e.strerror})") from None
     except UnicodeDecodeError:

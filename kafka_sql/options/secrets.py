@@ -39,7 +39,7 @@ def is_secret(key: str) -> bool:
 
 # Blanks and comments between a key, its equals sign and its value. Java recurses once for each turn of a group, and an
 # unclosed comment is looked for at every key, so both are bounded.
-GAP = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]{0,1000}\*{1,1000}){0,50}/)\s*){0,20}"
+GAP_PATTERN = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]{0,1000}\*{1,1000}){0,50}/)\s*){0,20}"
 
 
 def secrets_pattern() -> str:
@@ -47,4 +47,4 @@ def secrets_pattern() -> str:
     endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
     key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{endings})['"`]?"""
     quoted = "|".join(f"{q}[^{q}]*(?:{q}{q}[^{q}]*){{0,1000}}{q}" for q in "'\"")
-    return rf"""(?i){key}{GAP}={GAP}(?:{quoted}|[^\s;]+)"""
+    return rf"""(?i){key}{GAP_PATTERN}={GAP_PATTERN}(?:{quoted}|[^\s;]+)"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
-from kafka_sql.options.option import Option, milliseconds
+from kafka_sql.options.option import Option, parse_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MILLIS = re.compile(r"\s*[+-]?\d{1,19}\s*", re.ASCII)
@@ -18,7 +18,7 @@ _ISO = re.compile(
 
 
 @dataclass(frozen=True)
-class Moment:
+class TimestampSpec:
     """A point in time.
 
     Attributes:
@@ -28,27 +28,27 @@ class Moment:
     millis: int
     relative: bool = False
 
-    def at(self, now: int) -> int:
+    def resolve(self, now: int) -> int:
         """Milliseconds since 1970-01-01 UTC, for a query that starts at ``now``."""
         return now + self.millis if self.relative else self.millis
 
 
-def moment(key: str, doc: str, **more: Any) -> Option[Moment]:
+def timestamp(key: str, doc: str, **more: Any) -> Option[TimestampSpec]:
     """An option that is a point in time."""
-    return Option(key, parse_moment, "Long", doc, **more)
+    return Option(key, parse_timestamp, "Long", doc, **more)
 
 
-def parse_moment(text: str) -> Moment:
+def parse_timestamp(text: str) -> TimestampSpec:
     """A point in time; ISO text without a zone is UTC, a date without a time its first moment.
 
     Raises:
         ValueError: the text is none.
     """
     if _MILLIS.fullmatch(text) and -(1 << 63) <= int(text) < 1 << 63:
-        return Moment(int(text))
+        return TimestampSpec(int(text))
     relative = _RELATIVE.fullmatch(text)
     if relative is not None:
-        return Moment(-milliseconds(relative[1]), relative=True)
+        return TimestampSpec(-parse_duration(relative[1]), relative=True)
     iso = _ISO.fullmatch(text)
     if iso is None:
         raise ValueError(
@@ -58,4 +58,4 @@ def parse_moment(text: str) -> Moment:
     date, time, seconds, fraction, zone = iso.groups()
     zone = "+00:00" if zone in (None, "Z", "z") else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
     whole = datetime.fromisoformat(f"{date}T{time or '00:00'}:{seconds or '00'}{zone}")
-    return Moment((whole - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3]))
+    return TimestampSpec((whole - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3]))

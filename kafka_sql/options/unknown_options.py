@@ -8,7 +8,7 @@ from kafka_sql.errors import UnknownOptionError, nearest
 from kafka_sql.options.connector import PREFIXES
 
 
-def refuse_unknown(connector: str, given: Collection[str], known: Collection[str]) -> None:
+def reject_unknown_options(connector: str, given: Collection[str], known: Collection[str]) -> None:
     """Refuse keys that nobody has; ``properties.*`` and ``sink.topic.config.*`` are Kafka's, whose
     client and brokers check them.
 
@@ -32,7 +32,7 @@ def _near(key: str, known: Collection[str]) -> str:
     return f" (did you mean '{near}'?)" if near else ""
 
 
-def format_keys(given: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:
+def extract_format_options(given: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:
     """The options of one format, under the format's own keys: ``value.json.x`` becomes ``json.x``.
 
     Args:

@@ -16,7 +16,7 @@ _ALIGNED: Final = (
 )
 
 # the option, those of its values that Spark can carry, and why it cannot carry the others
-UNCARRIED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
+UNSUPPORTED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
     (
         opt.WATERMARK_EMIT,
         ("on-periodic",),
@@ -28,19 +28,19 @@ UNCARRIED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
 )
 
 
-def refuse_uncarried(options: Options) -> None:
+def reject_unsupported_options(options: Options) -> None:
     """Refuse what Spark cannot carry.
 
     Raises:
         UnsupportedOptionError: names the option, its value and the reason.
     """
-    for option, carried, why in UNCARRIED:
-        if options.given(option) and options[option] not in carried:
+    for option, carried, why in UNSUPPORTED:
+        if options.is_set(option) and options[option] not in carried:
             possible = "Allowed: " + ", ".join(f"'{v}'" for v in carried) if carried else "Leave it out"
             raise UnsupportedOptionError(
                 f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {why}. {possible}."
             )
-    if options.given(opt.WATERMARK_IDLE):
+    if options.is_set(opt.WATERMARK_IDLE):
         _LOG.info(
             "option '%s': Spark's watermark follows the latest event time of all partitions, so that an idle one never "
             "holds it back, be it for less time than that",

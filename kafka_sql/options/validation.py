@@ -12,14 +12,14 @@ from typing import Any
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
 from kafka_sql.options import connector as opt
-from kafka_sql.options.java_pattern import java_pattern
-from kafka_sql.options.offsets import specific_offsets
+from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
 
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
 
 
-def check_kafka(options: Options) -> None:
+def check_kafka_options(options: Options) -> None:
     """The rules of 'kafka' as a source, then as a sink.
 
     Raises:
@@ -36,7 +36,7 @@ def check_kafka(options: Options) -> None:
     _check_guarantee(options)
 
 
-def check_upsert(options: Options) -> None:
+def check_upsert_options(options: Options) -> None:
     """The rules of 'upsert-kafka' as a source, then as a sink.
 
     Raises:
@@ -57,17 +57,17 @@ def check_upsert(options: Options) -> None:
 
 def _check_topic(options: Options) -> None:
     pattern, partitions = options.get(opt.TOPIC_PATTERN), options.get(opt.SCAN_PARTITIONS)
-    if options.given(opt.TOPIC) and pattern is not None:
+    if options.is_set(opt.TOPIC) and pattern is not None:
         raise ConflictingOptionsError("Option 'topic' and 'topic-pattern' shouldn't be set together.")
     if pattern is not None and partitions is not None:
         raise ConflictingOptionsError(
             f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together."
         )
-    if not options.given(opt.TOPIC) and pattern is None and partitions is None:
+    if not options.is_set(opt.TOPIC) and pattern is None and partitions is None:
         raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}")
     if pattern is not None:
         try:
-            java_pattern(pattern)
+            compile_java_pattern(pattern)
         except ValueError as e:
             raise InvalidOptionError(f"Invalid value '{pattern}' for option 'topic-pattern': {e}.") from e
     topics = options.get(opt.TOPIC)
@@ -85,7 +85,9 @@ def _check_error_handling(options: Options) -> None:
     if options[opt.ERROR_HANDLING] != opt.LOG:
         raise MissingOptionError(f"Option '{opt.ERROR_TARGET.key}' needs '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.")
     pattern = options.get(opt.TOPIC_PATTERN)
-    if target in (opt.topics(options) or ()) or (pattern is not None and java_pattern(pattern).fullmatch(target)):
+    if target in (opt.topics(options) or ()) or (
+        pattern is not None and compile_java_pattern(pattern).fullmatch(target)
+    ):
         raise ConflictingOptionsError(
             f"Option '{opt.ERROR_TARGET.key}' names '{target}', which the table itself reads: its dead letters would "
             "come back. Name another topic."
@@ -96,7 +98,7 @@ def _check_initializer(options: Options) -> None:
     key, text = opt.STARTUP_INITIALIZER.key, options.get(opt.STARTUP_INITIALIZER)
     if text is None:
         return
-    if options.given(opt.STARTUP_MODE):
+    if options.is_set(opt.STARTUP_MODE):
         raise ConflictingOptionsError(f"Option '{key}' and '{opt.STARTUP_MODE.key}' shouldn't be set together.")
     if not all(name.isidentifier() for name in text.replace(":", ".", 1).split(".")) or text.count(":") != 1:
         raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.")
@@ -105,7 +107,7 @@ def _check_initializer(options: Options) -> None:
 def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], kind: str) -> None:
     companions: dict[str, Option[Any]] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
     needed = companions.get(options[mode])
-    if needed is not None and not options.given(needed):
+    if needed is not None and not options.is_set(needed):
         raise MissingOptionError(
             f"'{needed.key}' is required in '{options[mode]}' {kind} mode but missing. {needed.doc}"
         )
@@ -114,7 +116,7 @@ def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], off
 
 
 def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> None:
-    named = {topic for topic, _ in specific_offsets(options[key], key.key)}
+    named = {topic for topic, _ in parse_specific_offsets(options[key], key.key)}
     topics = opt.topics(options)
     if named == {None}:
         if topics is None or len(topics) != 1:
@@ -126,7 +128,7 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
         return
     pattern = options.get(opt.TOPIC_PATTERN)
     for topic in sorted(t for t in named if t is not None):
-        if topic not in topics if topics is not None else not java_pattern(pattern or "").fullmatch(topic):
+        if topic not in topics if topics is not None else not compile_java_pattern(pattern or "").fullmatch(topic):
             raise ConflictingOptionsError(
                 f"Option '{key.key}' names topic '{topic}', which is none of the table's."
                 + did_you_mean(topic, topics or ())
@@ -150,7 +152,7 @@ def _check_partitioner(options: Options) -> None:
             + " or a Python class as 'package.module:Class' (a class of Java cannot be loaded here)."
             + did_you_mean(name, opt.PARTITIONERS)
         )
-    if options[opt.PARTITIONER] == opt.ROUND_ROBIN and options.given(opt.KEY_FIELDS):
+    if options[opt.PARTITIONER] == opt.ROUND_ROBIN and options.is_set(opt.KEY_FIELDS):
         raise ConflictingOptionsError(
             "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
         )
@@ -159,7 +161,7 @@ def _check_partitioner(options: Options) -> None:
 def _check_creation(options: Options) -> None:
     if not options[opt.TOPIC_CREATE]:
         for said in (opt.TOPIC_PARTITIONS, opt.TOPIC_REPLICATION):
-            if options.given(said):
+            if options.is_set(said):
                 raise _without_creation(said.key)
     elif options.get(opt.TOPIC_PATTERN) is not None:
         raise ConflictingOptionsError(
@@ -189,7 +191,7 @@ def _without_creation(key: str) -> ConflictingOptionsError:
 
 
 def _check_guarantee(options: Options) -> None:
-    if options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE and not options.given(opt.TRANSACTIONAL_ID_PREFIX):
+    if options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE and not options.is_set(opt.TRANSACTIONAL_ID_PREFIX):
         raise MissingOptionError(
             f"{opt.TRANSACTIONAL_ID_PREFIX.key} must be specified when using DeliveryGuarantee.EXACTLY_ONCE (option "
             f"'{opt.DELIVERY_GUARANTEE.key}')."

@@ -13,20 +13,20 @@ from kafka_sql.table.row_kind import ROW_KIND
 _DECLARE = "a column `kind STRING METADATA FROM 'row-kind' VIRTUAL`"
 
 
-def check_batch(definition: Definition) -> None:
+def check_batch_read(definition: Definition) -> None:
     """Check that a batch read is not of changes as if they were rows.
 
     Raises:
         UnsupportedSqlError: neither the latest row of a key can be told nor what a row is.
     """
-    if definition.changes and not definition.current and not _says_kinds(definition):
+    if definition.is_changelog and not definition.reads_latest_per_key and not _says_kinds(definition):
         raise UnsupportedSqlError(
             f"Table '{definition.name}': the format '{definition.value.format.identifier}' has changes of rows. "
             f"Declare PRIMARY KEY (...) NOT ENFORCED to read the current content, or {_DECLARE} to read every change."
         )
 
 
-def check_stream(definition: Definition) -> None:
+def check_stream_read(definition: Definition) -> None:
     """Check that a stream is not of changes as if they were rows: Spark's streams have new rows only.
 
     Raises:
@@ -38,7 +38,7 @@ def check_stream(definition: Definition) -> None:
             "Spark's streams have new rows only: an aggregate would count a row and never take it back. Read it as "
             "a batch, or declare the topic as a 'kafka' table to have all its records."
         )
-    if definition.changes and not _says_kinds(definition):
+    if definition.is_changelog and not _says_kinds(definition):
         raise UnsupportedSqlError(
             f"Table '{definition.name}': a stream of the format '{definition.value.format.identifier}' is a stream of "
             "changes, and Spark's streams have new rows only: an aggregate would count a row and never take it back. "
@@ -47,10 +47,10 @@ def check_stream(definition: Definition) -> None:
 
 
 def _says_kinds(definition: Definition) -> bool:
-    return any(column.metadata == ROW_KIND for column in definition.table.stored)
+    return any(column.metadata == ROW_KIND for column in definition.table.stored_columns)
 
 
-def check_key(schema: pa.Schema, key: Sequence[str]) -> None:
+def check_key_types(schema: pa.Schema, key: Sequence[str]) -> None:
     """Check that keys can be compared.
 
     Raises:

@@ -7,12 +7,12 @@ from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
-from kafka_sql.source.reader.rack import rack_id
+from kafka_sql.source.reader.rack import resolve_rack_id
 
 ENUMERATOR: Final = "enumerator-admin-client"
 
 
-def reading_config(definition: Definition, role: str) -> Mapping[str, str]:
+def client_config(definition: Definition, role: str) -> Mapping[str, str]:
     """The client's configuration of a table, with a client id for the role.
 
     Args:
@@ -24,11 +24,11 @@ def reading_config(definition: Definition, role: str) -> Mapping[str, str]:
     return definition.client if prefix is None else {**definition.client, "client.id": f"{prefix}-{role}"}
 
 
-def task_config(definition: Definition, task: int) -> Mapping[str, str]:
+def task_client_config(definition: Definition, task: int) -> Mapping[str, str]:
     """The same for a task, with the rack of the process that this is called in.
 
     Raises:
         InvalidOptionError: 'scan.rack-id' cannot be followed here.
     """
-    config, rack = reading_config(definition, str(task)), rack_id(definition)
+    config, rack = client_config(definition, str(task)), resolve_rack_id(definition)
     return config if rack is None else {**config, "client.rack": rack}

@@ -24,12 +24,12 @@ class Column:
     expression: str | None = None  # Spark SQL expression of a computed column
 
     @property
-    def physical(self) -> bool:
+    def is_physical(self) -> bool:
         """Whether the column is a field of the payload."""
         return self.metadata is None and self.expression is None
 
     @property
-    def persisted(self) -> bool:
+    def is_persisted(self) -> bool:
         """Whether INSERT INTO writes the column (Flink's word for it)."""
         return self.expression is None and not self.virtual
 
@@ -58,21 +58,21 @@ class Table:
     primary_key_name: str | None = None  # CONSTRAINT name, where one was given
 
     @property
-    def stored(self) -> tuple[Column, ...]:
+    def stored_columns(self) -> tuple[Column, ...]:
         """The columns that the data source reads: all but the computed ones."""
         return tuple(c for c in self.columns if c.expression is None)
 
     @property
-    def computed(self) -> tuple[Column, ...]:
+    def computed_columns(self) -> tuple[Column, ...]:
         """The columns that Spark computes from the stored ones."""
         return tuple(c for c in self.columns if c.expression is not None)
 
     @property
-    def persisted(self) -> tuple[Column, ...]:
+    def persisted_columns(self) -> tuple[Column, ...]:
         """The columns that INSERT INTO writes, in the declared order."""
-        return tuple(c for c in self.columns if c.persisted)
+        return tuple(c for c in self.columns if c.is_persisted)
 
     @property
-    def physical(self) -> tuple[Column, ...]:
+    def physical_columns(self) -> tuple[Column, ...]:
         """The columns that are fields of the payload."""
-        return tuple(c for c in self.columns if c.physical)
+        return tuple(c for c in self.columns if c.is_physical)

@@ -7,14 +7,14 @@ from typing import Final
 
 import pyarrow as pa
 
-PLACE: Final = "\0place"  # a row's place in the order of the rows; no column has this name
+ROW_INDEX: Final = "\0place"  # a row's place in the order of the rows; no column has this name
 
 
-def last_places(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray:
+def last_row_per_key(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray:
     """The place of each key's last row.
 
     Args:
         rows: with the key's columns and their places (``PLACE``), in any order.
     """
-    places = rows.select([*key, PLACE])
-    return places.group_by(list(key), use_threads=False).aggregate([(PLACE, "max")])[f"{PLACE}_max"]
+    places = rows.select([*key, ROW_INDEX])
+    return places.group_by(list(key), use_threads=False).aggregate([(ROW_INDEX, "max")])[f"{ROW_INDEX}_max"]

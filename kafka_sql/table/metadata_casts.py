@@ -25,12 +25,12 @@ _UNBOUNDED: Final = ("STRING", "BYTES", "VARCHAR(2147483647)", "VARBINARY(214748
 _MILLISECONDS: Final = 3
 
 
-def needs_zone(source: pa.DataType, target: pa.DataType) -> bool:
+def needs_time_zone(source: pa.DataType, target: pa.DataType) -> bool:
     """Whether the cast between an instant and ``target`` depends on the session's time zone."""
     return _instant(source) != _instant(target) and (pt.is_timestamp(source) or pt.is_timestamp(target))
 
 
-def reading(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
+def read_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
     """The cast from a metadata key's type; None where it is refused.
 
     Args:
@@ -54,7 +54,7 @@ def reading(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | N
     return None
 
 
-def writing(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
+def write_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
     """The cast to a writable metadata key's type; None where it is refused. Headers may stay texts, the producer takes
     both.
     """
@@ -154,7 +154,7 @@ def _as(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return pa.array(texts, kind)
 
 
-def refusal(table: str, column: str, key: str, declared: str, metadata: str, reading: bool) -> SchemaError:
+def invalid_type_error(table: str, column: str, key: str, declared: str, metadata: str, reading: bool) -> SchemaError:
     """Flink's words for a type that a metadata column cannot have."""
     of = "" if key == column else f" with metadata key '{key}'"
     way = f"from metadata type '{metadata}'" if reading else f"to metadata type '{metadata}'"

@@ -14,7 +14,7 @@ KINDS: Final = ("+I", "-U", "+U", "-D")
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)  # their places in KINDS
 
 
-def taken_back(kinds: pa.StringArray) -> pa.BooleanArray:
+def is_retraction(kinds: pa.StringArray) -> pa.BooleanArray:
     """Which rows say that they are no longer; a row without a kind is an insert.
 
     Raises:

@@ -17,7 +17,7 @@ from kafka_sql.options import connector as opt
 _LOG = logging.getLogger("kafka_sql.source")
 
 
-def held(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
+def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
     """The starts, moved to the beginning of the log where it is beyond them.
 
     Args:
@@ -32,18 +32,18 @@ def held(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offse
     gone = {p: min(earliest[p], stops[p]) for p, at in wanted.items() if earliest[p] > at}
     if not gone:
         return starts
-    report(definition, [(f"{t}[{p}]", starts[t, p], earliest[t, p], stops[t, p]) for t, p in sorted(gone)])
+    report_data_loss(definition, [(f"{t}[{p}]", starts[t, p], earliest[t, p], stops[t, p]) for t, p in sorted(gone)])
     return {**starts, **gone}
 
 
-def lost_in_task(definition: Definition) -> Callable[[Split, int, int], None]:
+def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
     """What a task does where the log moves away beneath it: the same."""
-    return lambda split, wanted, first: report(
+    return lambda split, wanted, first: report_data_loss(
         definition, [(f"{split.topic}[{split.partition}]", wanted, first, split.stop)]
     )
 
 
-def report(definition: Definition, places: list[tuple[str, int, int, int]]) -> None:
+def report_data_loss(definition: Definition, places: list[tuple[str, int, int, int]]) -> None:
     """Say what is lost.
 
     Args:

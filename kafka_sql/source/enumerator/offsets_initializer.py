@@ -10,7 +10,7 @@ from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options.callables import load
+from kafka_sql.options.callables import import_callable
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class OffsetsRetriever:
         return self._cluster.at_times(timestamps)
 
 
-def initialized(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def call_offsets_initializer(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     """What the initializer says of these partitions; -1, -2 and -3 are the latest, earliest and committed offset.
 
     It is called as ``callable(partitions, client)`` with a list of (topic, partition) and an OffsetsRetriever, on the
@@ -49,7 +49,7 @@ def initialized(definition: Definition, cluster: Cluster, positions: list[TopicP
     """
     text = definition.options[opt.STARTUP_INITIALIZER]
     client = OffsetsRetriever(cluster, definition.options.get(opt.GROUP_ID))
-    found = dict(load(opt.STARTUP_INITIALIZER.key, text, "on the driver")(list(positions), client))
+    found = dict(import_callable(opt.STARTUP_INITIALIZER.key, text, "on the driver")(list(positions), client))
     where = f"Table '{definition.name}': the initializer '{text}' (option '{opt.STARTUP_INITIALIZER.key}')"
     wrong = [p for p in positions if not isinstance(found.get(p), int) or found[p] < -3]
     if wrong:

@@ -11,12 +11,12 @@ from kafka_sql.errors import TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options.java_pattern import java_pattern
+from kafka_sql.options.java_pattern import compile_java_pattern
 
 _LOG = logging.getLogger("kafka_sql.source")
 
 
-def partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
+def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
     """The partitions that the table has as of now, sorted.
 
     Raises:
@@ -28,8 +28,8 @@ def partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]
     ignore = options[opt.MISSING_TOPICS] == opt.IGNORE
     topics = opt.topics(options)
     if topics is None:
-        pattern = java_pattern(options.get(opt.TOPIC_PATTERN) or "")
-        topics = tuple(t for t in existing if pattern.fullmatch(t) and t not in INTERNAL)
+        pattern = compile_java_pattern(options.get(opt.TOPIC_PATTERN) or "")
+        topics = tuple(t for t in existing if pattern.fullmatch(t) and t not in INTERNAL_TOPICS)
         if not topics:
             _LOG.warning(
                 "table '%s': no topic matches the pattern '%s'",
@@ -51,7 +51,7 @@ def partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]
 
 
 # Kafka's own topics, which no pattern means (Java's Topic.isInternal, which Flink's list of topics leaves out)
-INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
 class Discovery:
@@ -81,9 +81,9 @@ class Discovery:
         """
         now = self._clock()
         if self._found is None or (self._interval > 0 and now >= self._next):
-            self._found, self._next = partitions(self._definition, cluster), now + self._interval
+            self._found, self._next = list_partitions(self._definition, cluster), now + self._interval
         return self._found
 
-    def again(self) -> None:
+    def invalidate(self) -> None:
         """Look at the next question, because what was found is no more."""
         self._found = None

@@ -11,15 +11,15 @@ from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options import offsets as special
-from kafka_sql.options.offsets import of_topics, specific_offsets
-from kafka_sql.source.enumerator.offsets_initializer import initialized
+from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.source.enumerator.offsets_initializer import call_offsets_initializer
 
 _LOG = logging.getLogger("kafka_sql.source")
 _EARLIEST = ("earliest", "smallest", "beginning")  # librdkafka's words, too
 _LATEST = ("latest", "largest", "end")
 
 
-def start_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def resolve_start_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     """The startup position of each partition.
 
     Raises:
@@ -28,21 +28,23 @@ def start_offsets(definition: Definition, cluster: Cluster, positions: list[Topi
         InvalidOptionError: the initializer cannot be loaded.
     """
     if definition.options.get(opt.STARTUP_INITIALIZER) is not None:
-        return resolved(definition, cluster, initialized(definition, cluster, positions))
-    match startup_mode(definition):
+        return resolve_sentinels(definition, cluster, call_offsets_initializer(definition, cluster, positions))
+    match effective_startup_mode(definition):
         case opt.EARLIEST:
             return cluster.earliest(positions)
         case opt.LATEST:
             return cluster.latest(positions)
         case opt.TIMESTAMP:
-            return at_time(cluster, positions, definition.options[opt.STARTUP_TIMESTAMP].at(now()))
+            return offsets_for_time(
+                cluster, positions, definition.options[opt.STARTUP_TIMESTAMP].resolve(current_millis())
+            )
         case opt.SPECIFIC:
             return _specific(definition, cluster, positions)
         case _:
             return _group_offsets(definition, cluster, positions)
 
 
-def within(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets | None) -> Offsets:
+def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets | None) -> Offsets:
     """The starts, with those that lie beyond the end of the log set back as 'properties.auto.offset.reset' says.
 
     To the beginning unless it is set, as Flink's source does in all modes where that may happen. A read that ends
@@ -60,28 +62,28 @@ def within(definition: Definition, cluster: Cluster, starts: Offsets, stops: Off
     _LOG.warning(
         "table '%s': the log has no offset to start from: %s", definition.name, places, extra={"table": definition.name}
     )
-    return {**starts, **reset(definition, cluster, list(beyond), "earliest")}
+    return {**starts, **apply_offset_reset(definition, cluster, list(beyond), "earliest")}
 
 
-def startup_mode(definition: Definition) -> str:
+def effective_startup_mode(definition: Definition) -> str:
     """The startup mode: of an upsert table the earliest, as the latest row of a key is known from its first record on
     only.
     """
     return opt.EARLIEST if definition.is_upsert else definition.options[opt.STARTUP_MODE]
 
 
-def now() -> int:
+def current_millis() -> int:
     """Milliseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000_000
 
 
-def at_time(cluster: Cluster, positions: list[TopicPartition], millis: int) -> Offsets:
+def offsets_for_time(cluster: Cluster, positions: list[TopicPartition], millis: int) -> Offsets:
     """The first offset of each partition whose record is not older than ``millis``; without one, the end."""
     ends = cluster.latest(positions)  # first: what comes in between is then not missed
     return {**ends, **cluster.at_times(dict.fromkeys(positions, millis))}
 
 
-def resolved(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offsets:
+def resolve_sentinels(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offsets:
     """The offsets with those that stand for a position (-1 latest, -2 earliest, -3 the group's) looked up."""
     of = {kind: [p for p, at in offsets.items() if at == kind] for kind in (-1, -2, -3)}
     return {
@@ -94,15 +96,17 @@ def resolved(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offs
 
 def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
-    named = of_topics(specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key), topics)
-    chosen = resolved(definition, cluster, {p: named[p] for p in positions if p in named})
+    named = fill_in_topic(
+        parse_specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key), topics
+    )
+    chosen = resolve_sentinels(definition, cluster, {p: named[p] for p in positions if p in named})
     rest = [p for p in positions if p not in named]
     committed = cluster.committed(definition.options.get(opt.GROUP_ID), rest)
     left = [p for p in rest if p not in committed]
-    return {**chosen, **committed, **reset(definition, cluster, left, "earliest")}
+    return {**chosen, **committed, **apply_offset_reset(definition, cluster, left, "earliest")}
 
 
-def named_group(definition: Definition, when: str, instead: str) -> str:
+def require_group(definition: Definition, when: str, instead: str) -> str:
     """The group of a table.
 
     Raises:
@@ -117,16 +121,21 @@ def named_group(definition: Definition, when: str, instead: str) -> str:
 
 
 def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
-    group = named_group(
+    group = require_group(
         definition,
         "'scan.startup.mode' is 'group-offsets' (its default)",
         "set 'scan.startup.mode' to 'earliest-offset' or 'latest-offset'",
     )
     committed = cluster.committed(group, positions)
-    return {**committed, **reset(definition, cluster, [p for p in positions if p not in committed], "none")}
+    return {
+        **committed,
+        **apply_offset_reset(definition, cluster, [p for p in positions if p not in committed], "none"),
+    }
 
 
-def reset(definition: Definition, cluster: Cluster, positions: list[TopicPartition], default: str) -> Offsets:
+def apply_offset_reset(
+    definition: Definition, cluster: Cluster, positions: list[TopicPartition], default: str
+) -> Offsets:
     """Where partitions start that have no offset of their own: 'properties.auto.offset.reset', or ``default``.
 
     Raises:

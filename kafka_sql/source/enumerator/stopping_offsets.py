@@ -7,12 +7,17 @@ from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import of_topics, specific_offsets
-from kafka_sql.source.enumerator.partitions import partitions
-from kafka_sql.source.enumerator.starting_offsets import at_time, named_group, now, resolved
+from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
+from kafka_sql.source.enumerator.partitions import list_partitions
+from kafka_sql.source.enumerator.starting_offsets import (
+    current_millis,
+    offsets_for_time,
+    require_group,
+    resolve_sentinels,
+)
 
 
-def stop_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets | None:
+def resolve_stop_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets | None:
     """The offset of each partition that is the first not to be read; it may not exist yet. None: there is no end.
 
     Raises:
@@ -25,14 +30,16 @@ def stop_offsets(definition: Definition, cluster: Cluster, positions: list[Topic
         case opt.LATEST:
             return cluster.latest(positions)
         case opt.TIMESTAMP:
-            return at_time(cluster, positions, definition.options[opt.BOUNDED_TIMESTAMP].at(now()))
+            return offsets_for_time(
+                cluster, positions, definition.options[opt.BOUNDED_TIMESTAMP].resolve(current_millis())
+            )
         case opt.SPECIFIC:
             return _specific(definition, cluster, positions)
         case _:
             return _group_offsets(definition, cluster, positions)
 
 
-def within_reach(definition: Definition) -> bool:
+def end_exists(definition: Definition) -> bool:
     """Whether a bounded table ends at offsets that exist already, so that what is there now is all there will be.
 
     Raises:
@@ -41,20 +48,22 @@ def within_reach(definition: Definition) -> bool:
     if definition.options[opt.BOUNDED_MODE] in (opt.LATEST, opt.TIMESTAMP):
         return True
     cluster = Cluster(definition.client)
-    positions = partitions(definition, cluster)
+    positions = list_partitions(definition, cluster)
     ends = cluster.latest(positions)
-    return all(stop <= ends[p] for p, stop in (stop_offsets(definition, cluster, positions) or {}).items())
+    return all(stop <= ends[p] for p, stop in (resolve_stop_offsets(definition, cluster, positions) or {}).items())
 
 
 def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
-    named = of_topics(specific_offsets(definition.options[opt.BOUNDED_OFFSETS], opt.BOUNDED_OFFSETS.key), topics)
+    named = fill_in_topic(
+        parse_specific_offsets(definition.options[opt.BOUNDED_OFFSETS], opt.BOUNDED_OFFSETS.key), topics
+    )
     # what is not named is not read: it ends before its first record
-    return resolved(definition, cluster, {p: named.get(p, 0) for p in positions})
+    return resolve_sentinels(definition, cluster, {p: named.get(p, 0) for p in positions})
 
 
 def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
-    group = named_group(
+    group = require_group(
         definition,
         "'scan.bounded.mode' is 'group-offsets'",
         "end at 'latest-offset', a 'timestamp' or 'specific-offsets'",

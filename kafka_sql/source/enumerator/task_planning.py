@@ -14,7 +14,7 @@ from kafka_sql.kafka.types import Split
 Task = tuple[Split, ...]
 
 
-def tasks(splits: Sequence[Split], parallelism: int | None, cuttable: bool = True) -> list[Task]:
+def plan_tasks(splits: Sequence[Split], parallelism: int | None, can_cut: bool = True) -> list[Task]:
     """The splits of each task.
 
     Args:
@@ -26,12 +26,12 @@ def tasks(splits: Sequence[Split], parallelism: int | None, cuttable: bool = Tru
         return [(split,) for split in splits]
     if parallelism < len(splits):
         return _pack(splits, parallelism)
-    cut = [split for split in splits if cuttable and not split.waits]
+    cut = [split for split in splits if can_cut and not split.end_may_not_exist]
     whole = [split for split in splits if split not in cut]
     return [(split,) for split in (*(_cut(cut, parallelism - len(whole)) if cut else ()), *whole)]
 
 
-def size(split: Split) -> int:
+def offset_count(split: Split) -> int:
     """How many offsets."""
     return split.stop - split.start
 
@@ -40,25 +40,25 @@ def _pack(splits: Sequence[Split], count: int) -> list[Task]:
     """The largest first, each to the task that has the least."""
     loads = [(0, i) for i in range(count)]
     packs: list[list[Split]] = [[] for _ in range(count)]
-    for split in sorted(splits, key=size, reverse=True):
+    for split in sorted(splits, key=offset_count, reverse=True):
         load, i = heapq.heappop(loads)
         packs[i].append(split)
-        heapq.heappush(loads, (load + size(split), i))
+        heapq.heappush(loads, (load + offset_count(split), i))
     return [tuple(sorted(pack, key=lambda s: (s.topic, s.partition))) for pack in packs]
 
 
 def _cut(splits: Sequence[Split], count: int) -> list[Split]:
     """One more piece for the split whose pieces are the largest, until there are enough."""
-    pieces: list[tuple[float, int, int]] = [(-size(split), i, 1) for i, split in enumerate(splits)]
+    pieces: list[tuple[float, int, int]] = [(-offset_count(split), i, 1) for i, split in enumerate(splits)]
     heapq.heapify(pieces)
-    for _ in range(min(count, sum(map(size, splits))) - len(splits)):
+    for _ in range(min(count, sum(map(offset_count, splits))) - len(splits)):
         _, i, n = pieces[0]
-        heapq.heapreplace(pieces, (-(size(splits[i]) / (n + 1)), i, n + 1))
+        heapq.heapreplace(pieces, (-(offset_count(splits[i]) / (n + 1)), i, n + 1))
     counts = {i: n for _, i, n in pieces}
     return [piece for i, split in enumerate(splits) for piece in _ranges(split, counts[i])]
 
 
 def _ranges(split: Split, count: int) -> list[Split]:
     """So many ranges of one split, of sizes that differ by one at most."""
-    bounds = [split.start + size(split) * i // count for i in range(count + 1)]
+    bounds = [split.start + offset_count(split) * i // count for i in range(count + 1)]
     return [replace(split, start=bounds[i], stop=bounds[i + 1]) for i in range(count)]

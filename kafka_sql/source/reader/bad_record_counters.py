@@ -22,7 +22,7 @@ Counts = dict[tuple[str, str], int]  # by query and what became of the record
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class BadRecordCounts:
     """How many records of a query could not be read.
 
     Attributes:
@@ -31,7 +31,7 @@ class Unreadable:
     """
 
     skipped: int
-    dead: int
+    dead_lettered: int
 
 
 class _Sum(AccumulatorParam[Counts]):
@@ -47,22 +47,22 @@ class _Sum(AccumulatorParam[Counts]):
 _SUM: Final = _Sum()
 
 
-def listener(spark: SparkSession) -> int | None:
+def accumulator_id(spark: SparkSession) -> int | None:
     """Where the tasks of a session's application tell; None for a Connect client, whom they do not reach."""
     accumulator = _accumulator(spark)
     return accumulator.aid if accumulator is not None else None
 
 
-def unreadable(spark: SparkSession, query: str) -> Unreadable | None:
+def bad_record_counts(spark: SparkSession, query: str) -> BadRecordCounts | None:
     """What the tasks of a continuous query have told so far; None where nobody listens."""
     accumulator = _accumulator(spark)
     if accumulator is None:
         return None
     found = accumulator.value
-    return Unreadable(found.get((query, _SKIPPED), 0), found.get((query, _DEAD), 0))
+    return BadRecordCounts(found.get((query, _SKIPPED), 0), found.get((query, _DEAD), 0))
 
 
-def forget(spark: SparkSession, query: str) -> None:
+def reset_counts(spark: SparkSession, query: str) -> None:
     """A query begins without any."""
     accumulator = _accumulator(spark)
     if accumulator is not None:
@@ -70,7 +70,7 @@ def forget(spark: SparkSession, query: str) -> None:
             accumulator.value.pop((query, what), None)
 
 
-def tell(listener: int | None, count: int, dead: bool) -> None:
+def count_bad_records(listener: int | None, count: int, dead: bool) -> None:
     """Tell of records from within a task of a continuous query; a batch query has the log alone."""
     context = TaskContext.get()
     query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None

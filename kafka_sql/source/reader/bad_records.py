@@ -15,7 +15,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.reader.bad_record_counters import tell
+from kafka_sql.source.reader.bad_record_counters import count_bad_records
 from kafka_sql.source.reader.dead_letters import write_dead_letters
 
 _LOG = logging.getLogger("kafka_sql.source")
@@ -23,7 +23,7 @@ _TOLD: Final = 10  # errors of a split that are logged one by one
 
 
 @dataclass
-class BadRecords:
+class BadRecordHandler:
     """What becomes of a split's records that cannot be read."""
 
     _definition: Definition
@@ -31,7 +31,7 @@ class BadRecords:
     _count: int = field(default=0)
 
     @property
-    def wants_records(self) -> bool:
+    def needs_whole_records(self) -> bool:
         """Whether it needs the whole records: keys, timestamps and headers, too."""
         return self._target is not None
 
@@ -40,7 +40,7 @@ class BadRecords:
         """The topic of dead letters."""
         return self._definition.options.get(opt.ERROR_TARGET)
 
-    def take(self, records: Records, bad: list[DecodeError]) -> None:
+    def handle(self, records: Records, bad: list[DecodeError]) -> None:
         """Tell of them, or write them into their topic; returns when they are safe there.
 
         Raises:
@@ -56,12 +56,12 @@ class BadRecords:
             for error in bad[: max(0, _TOLD - self._count)]:
                 _LOG.warning("table '%s': left out: %s", self._definition.name, error, extra=self._facts())
         self._count += len(bad)
-        if not self._definition.tells_errors:
-            tell(self._definition.listener, len(bad), dead=target is not None)
+        if not self._definition.has_error_column:
+            count_bad_records(self._definition.accumulator_id, len(bad), dead=target is not None)
 
-    def finish(self) -> None:
+    def log_summary(self) -> None:
         """Say how many there were."""
-        if self._count and not self._definition.tells_errors:
+        if self._count and not self._definition.has_error_column:
             _LOG.warning(
                 "table '%s': %d records of %s[%d] from offset %d to %d could not be read and were %s",
                 self._definition.name,
@@ -80,11 +80,11 @@ class BadRecords:
 
 
 @contextmanager
-def handling(definition: Definition, split: Split) -> Iterator[BadRecords | None]:
+def bad_record_handler(definition: Definition, split: Split) -> Iterator[BadRecordHandler | None]:
     """What handles a split's bad records, for a ``with`` block; None where the first of them fails the query."""
-    if definition.options[opt.ERROR_HANDLING] == opt.FAIL and not definition.tells_errors:
+    if definition.options[opt.ERROR_HANDLING] == opt.FAIL and not definition.has_error_column:
         yield None
         return
-    handler = BadRecords(definition, split)
+    handler = BadRecordHandler(definition, split)
     yield handler
-    handler.finish()
+    handler.log_summary()

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
-from kafka_sql.table.last_row_per_key import PLACE, last_places
-from kafka_sql.table.row_kind import taken_back
+from kafka_sql.table.last_row_per_key import ROW_INDEX, last_row_per_key
+from kafka_sql.table.row_kind import is_retraction
 
 if TYPE_CHECKING:
     from kafka_sql.source.reader.row_decoder import RowDecoder
@@ -28,8 +28,8 @@ _ENOUGH: Final = 1_000_000  # changes that are worth putting together
 _BATCH: Final = 20_000
 
 
-def latest(
-    rows: RowDecoder, batches: Iterator[Records], changes_of: ChangesOf, enough: int = _ENOUGH
+def normalize(
+    rows: RowDecoder, batches: Iterator[Records], changes_of: ChangesOf, compact_after: int = _ENOUGH
 ) -> Iterator[pa.RecordBatch]:
     """The latest rows of one partition, in the order of their records.
 
@@ -48,15 +48,15 @@ def latest(
         kept, deleted = [*kept, set_], [*deleted, taken]
         added = len(set_) + len(taken)
         changes, start = changes + added, start + added
-        if changes > max(enough, held):  # as often as the state doubles
+        if changes > max(compact_after, held):  # as often as the state doubles
             kept, deleted, changes = [_last(kept, deleted, rows.key_columns)], [], 0
             held = len(kept[0])
     if kept:
-        for batch in _last(kept, deleted, rows.key_columns).drop_columns([PLACE]).to_batches(_BATCH):
+        for batch in _last(kept, deleted, rows.key_columns).drop_columns([ROW_INDEX]).to_batches(_BATCH):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=rows.schema)
 
 
-def upserts(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
+def upsert_changes(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
     """A record sets the row of its key, and one without a value deletes it.
 
     Returns:
@@ -67,31 +67,31 @@ def upserts(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, p
     made = rows.decode(set_)
     batch = made.batch
     keys = rows.keys(tombstones)
-    deletes = np.arange(len(tombstones.offsets)) if keys.rows is None else np.asarray(keys.rows)
+    deletes = np.arange(len(tombstones.offsets)) if keys.payload_indices is None else np.asarray(keys.payload_indices)
     offsets = np.concatenate(
-        (np.asarray(made.pairs.records(pa.array(set_.offsets))), tombstones.offsets[deletes.astype(np.int64)])
+        (np.asarray(made.origins.take_records(pa.array(set_.offsets))), tombstones.offsets[deletes.astype(np.int64)])
     )
     places = np.empty(len(offsets), np.int64)
     places[np.argsort(offsets, kind="stable")] = np.arange(start, start + len(offsets))
-    names = (*rows.schema.names, PLACE)
+    names = (*rows.schema.names, ROW_INDEX)
     return (
         pa.table([*batch.columns, pa.array(places[: batch.num_rows])], names=list(names)),
-        pa.table([*keys.columns, pa.array(places[batch.num_rows :])], names=[*rows.key_columns, PLACE]),
+        pa.table([*keys.columns, pa.array(places[batch.num_rows :])], names=[*rows.key_columns, ROW_INDEX]),
     )
 
 
-def changelog(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
+def changelog_changes(rows: RowDecoder, records: Records, start: int) -> tuple[pa.Table, pa.Table]:
     """A record says itself what happened to rows; where an update changes a key, its old row is one that goes.
 
     Returns:
         the rows that are set, and the keys that are deleted, each with its place from ``start`` on.
     """
     made = rows.decode(records)
-    names = [*rows.schema.names, PLACE]
+    names = [*rows.schema.names, ROW_INDEX]
     places = pa.array(np.arange(start, start + made.batch.num_rows))
     table = pa.table([*made.batch.columns, places], names=names)
-    gone = taken_back(made.kinds)
-    return table.filter(pc.invert(gone)), table.filter(gone).select([*rows.key_columns, PLACE])
+    gone = is_retraction(made.row_kinds)
+    return table.filter(pc.invert(gone)), table.filter(gone).select([*rows.key_columns, ROW_INDEX])
 
 
 def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
@@ -102,6 +102,6 @@ def _chosen(records: Records, mask: npt.NDArray[np.bool_]) -> Records:
 def _last(rows: Sequence[pa.Table], deletes: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
     """The rows that no later row and no later tombstone of their key replaces."""
     table = pa.concat_tables(rows)
-    changes = pa.concat_tables([table.select([*key, PLACE]), *(d.select([*key, PLACE]) for d in deletes)])
-    last = last_places(changes, key).combine_chunks()
-    return table.filter(pc.is_in(table[PLACE], value_set=last))
+    changes = pa.concat_tables([table.select([*key, ROW_INDEX]), *(d.select([*key, ROW_INDEX]) for d in deletes)])
+    last = last_row_per_key(changes, key).combine_chunks()
+    return table.filter(pc.is_in(table[ROW_INDEX], value_set=last))

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.kafka.librdkafka.cached_producer import kept_producer
+from kafka_sql.kafka.librdkafka.cached_producer import cached_producer
 from kafka_sql.kafka.record_metadata import LIST
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 
-PREFIX: Final = "__kafka_sql.errors."
+HEADER_PREFIX: Final = "__kafka_sql.errors."
 
 
 def write_dead_letters(
@@ -44,7 +44,7 @@ def write_dead_letters(
     ]
     # -1 is a record without a timestamp, which gets the time of writing
     times = np.maximum(records.timestamps, 0)
-    with kept_producer(definition.client, target, definition.name) as producer:
+    with cached_producer(definition.client, target, definition.name) as producer:
         producer.produce(records.values, records.keys, times, pa.array(headers, LIST))
         producer.flush()
 
@@ -59,4 +59,4 @@ def _said(error: DecodeError, split: Split, offset: int, time: int) -> list[dict
         "exception.message": str(error),
         "field": error.field,
     }
-    return [{"key": PREFIX + k, "value": v.encode()} for k, v in said.items() if v is not None]
+    return [{"key": HEADER_PREFIX + k, "value": v.encode()} for k, v in said.items() if v is not None]

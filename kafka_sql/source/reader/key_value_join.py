@@ -18,7 +18,7 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pairs:
+class RowOrigins:
     """For each row, which row of the key, which row of the value and which record it is from; None for the same."""
 
     _key: pa.Array | None
@@ -26,35 +26,35 @@ class Pairs:
     _record: pa.Array | None
 
     @property
-    def origins(self) -> pa.Array | None:
+    def record_indices(self) -> pa.Array | None:
         """The record of each row; None where each record is a row."""
         return self._record
 
-    def keys(self, columns: list[pa.Array]) -> list[pa.Array]:
+    def take_keys(self, columns: list[pa.Array]) -> list[pa.Array]:
         """Columns of the keys, a value a row."""
         return _taken(columns, self._key)
 
-    def values(self, columns: list[pa.Array]) -> list[pa.Array]:
+    def take_values(self, columns: list[pa.Array]) -> list[pa.Array]:
         """Columns of the values, a value a row."""
         return _taken(columns, self._value)
 
-    def records(self, column: pa.Array) -> pa.Array:
+    def take_records(self, column: pa.Array) -> pa.Array:
         """A column with a value a record, a value a row."""
         return _taken([column], self._record)[0]
 
 
-def pair(records: int, keys: Decoded | None, values: Decoded) -> Pairs:
+def join_key_and_value(records: int, keys: Decoded | None, values: Decoded) -> RowOrigins:
     """Which rows there are.
 
     Args:
         records: how many records were decoded.
         keys: None for a table without key.
     """
-    if keys is None or (keys.rows is None and values.rows is None):
-        return Pairs(None, None, values.rows)
-    of_key, of_value = origins_of(keys, records), origins_of(values, records)
+    if keys is None or (keys.payload_indices is None and values.payload_indices is None):
+        return RowOrigins(None, None, values.payload_indices)
+    of_key, of_value = payload_indices(keys, records), payload_indices(values, records)
     if np.array_equal(of_key, of_value) and (np.diff(of_key) > 0).all():  # each is one row of each
-        return Pairs(None, None, _array(of_key))
+        return RowOrigins(None, None, _array(of_key))
     # how many rows each record's key is, and where they begin
     counts = np.bincount(of_key, minlength=records)
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
@@ -62,12 +62,12 @@ def pair(records: int, keys: Decoded | None, values: Decoded) -> Pairs:
     value = np.repeat(np.arange(len(of_value)), repeats)
     within = np.arange(len(value)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     record = of_value[value]
-    return Pairs(_array(starts[record] + within), _array(value), _array(record))
+    return RowOrigins(_array(starts[record] + within), _array(value), _array(record))
 
 
-def origins_of(decoded: Decoded, records: int) -> Indices:
+def payload_indices(decoded: Decoded, records: int) -> Indices:
     """The payload of each row, of so many."""
-    return np.arange(records) if decoded.rows is None else np.asarray(decoded.rows)
+    return np.arange(records) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
 
 
 def _array(indices: Indices) -> pa.Array:

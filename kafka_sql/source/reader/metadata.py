@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.record_metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
-from kafka_sql.kafka.records import Records, Wanted
+from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.table.declaration import Column
-from kafka_sql.table.metadata_casts import Cast, needs_zone, reading, refusal
+from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, read_cast
 from kafka_sql.table.row_kind import ROW_KIND
 
 FORMAT_PREFIX: Final = "value."
@@ -36,8 +36,8 @@ class MetadataColumn:
     name: str
     key: str
     cast: Cast
-    zoned: bool
-    of_format: bool
+    needs_time_zone: bool
+    from_format: bool
 
 
 def metadata_columns(definition: Definition, schema: pa.Schema) -> list[MetadataColumn]:
@@ -51,8 +51,8 @@ def metadata_columns(definition: Definition, schema: pa.Schema) -> list[Metadata
     """
     known = definition.value.format.metadata.items()
     formats = {key if key == ROW_KIND else FORMAT_PREFIX + key: kind for key, kind in known}
-    columns = [c for c in definition.table.stored if c.metadata is not None]
-    keys = {**metadata_keys(definition.is_upsert or definition.changes), **INLINE}
+    columns = [c for c in definition.table.stored_columns if c.metadata is not None]
+    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog), **INLINE}
     return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
 
 
@@ -70,16 +70,16 @@ def _column(
             f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
             f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}"
         )
-    convert = reading(kind, target, column.declared)
+    convert = read_cast(kind, target, column.declared)
     if convert is None:
-        raise refusal(table, column.name, key, column.declared, shown, reading=True)
-    return MetadataColumn(column.name, key, convert, needs_zone(kind, target), key in formats)
+        raise invalid_type_error(table, column.name, key, column.declared, shown, reading=True)
+    return MetadataColumn(column.name, key, convert, needs_time_zone(kind, target), key in formats)
 
 
-def wanted(columns: list[MetadataColumn], keys: bool) -> Wanted:
+def required_fields(columns: list[MetadataColumn], keys: bool) -> RecordFields:
     """What must be read of the records for these columns, and for columns of the key, and no more."""
     asked = {column.key for column in columns}
-    return Wanted(
+    return RecordFields(
         keys=keys or "raw-key" in asked,
         timestamps=bool(asked & {"timestamp", "timestamp-type"}),
         headers=bool(asked & {"headers", "header-list"}),
@@ -124,7 +124,7 @@ def _timestamp_types(records: Records, _: Split) -> pa.Array:
 
 
 def _last_values(records: Records, _: Split) -> pa.Array:
-    from kafka_sql.kafka.librdkafka.headers import last_values  # compiled loops, which planners do without
+    from kafka_sql.kafka.headers import last_values  # compiled loops, which planners do without
 
     return last_values(records.headers)
 

@@ -10,10 +10,10 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.options import allowed_paths
 from kafka_sql.options import connector as opt
-from kafka_sql.options.callables import load
+from kafka_sql.options.callables import import_callable
 
 
-def rack_id(definition: Definition) -> str | None:
+def resolve_rack_id(definition: Definition) -> str | None:
     """The rack of this process; None where the option is absent or names nothing, and 'properties.client.rack' counts.
 
     Raises:
@@ -27,7 +27,7 @@ def rack_id(definition: Definition) -> str | None:
         return os.environ.get(name) or None
     if kind == "file":
         return _line(name)
-    found = load(opt.RACK_ID.key, text, "in the process that reads")()
+    found = import_callable(opt.RACK_ID.key, text, "in the process that reads")()
     if found is not None and not isinstance(found, str):
         raise InvalidOptionError(
             f"Option '{opt.RACK_ID.key}' = '{text}': expected a text or None, and it gave {type(found).__name__}."
@@ -37,7 +37,7 @@ def rack_id(definition: Definition) -> str | None:
 
 def _line(path: str) -> str | None:
     try:
-        return allowed_paths.read(path).decode().strip() or None
+        return allowed_paths.read_allowed(path).decode().strip() or None
     except (OSError, UnicodeDecodeError) as e:
         why = getattr(e, "strerror", None) or "it is no text"
         raise InvalidOptionError(

@@ -8,17 +8,17 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.format import Bad, Decoded, Decoder
+from kafka_sql.formats.format import Decoded, Decoder, ErrorSink
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_zone
-from kafka_sql.source.reader.key_value_join import Pairs, pair
-from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, wanted
+from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
+from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
 from kafka_sql.table.row_kind import ROW_KIND
 
 
 @dataclass(frozen=True)
-class Rows:
+class DecodedRows:
     """The rows of a run of records.
 
     Attributes:
@@ -28,8 +28,8 @@ class Rows:
     """
 
     batch: pa.RecordBatch
-    pairs: Pairs
-    kinds: pa.StringArray | None
+    origins: RowOrigins
+    row_kinds: pa.StringArray | None
 
 
 class RowDecoder:
@@ -51,18 +51,18 @@ class RowDecoder:
         """
         self.schema, self.split = schema, split
         self.metadata = metadata_columns(definition, schema)
-        self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.of_format]
-        if definition.changes and ROW_KIND not in self._asked:
+        self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.from_format]
+        if definition.is_changelog and ROW_KIND not in self._asked:
             self._asked.append(ROW_KIND)
-        self.value = definition.value.decoder(schema, tuple(self._asked))
+        self.value = definition.value.create_decoder(schema, tuple(self._asked))
         self._value_columns = definition.value.columns
-        self._key = definition.key.decoder(schema) if definition.key is not None else None
+        self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
-        self.key_columns = definition.table.primary_key if definition.changes else self._key_names
-        self.zone = session_zone() if any(c.zoned for c in self.metadata) else ""
-        self.wanted = wanted(self.metadata, keys=self._key is not None)
+        self.key_columns = definition.table.primary_key if definition.is_changelog else self._key_names
+        self.time_zone = session_zone() if any(c.needs_time_zone for c in self.metadata) else ""
+        self.record_fields = required_fields(self.metadata, keys=self._key is not None)
 
-    def decode(self, records: Records, bad: Bad = None) -> Rows:
+    def decode(self, records: Records, bad: ErrorSink = None) -> DecodedRows:
         """The rows of a run of records.
 
         Args:
@@ -77,23 +77,23 @@ class RowDecoder:
         values = self._decoded(self.value, records.values, records, None if bad is None else of_value)
         if bad is not None and (bad or of_value):
             failed = {e.row: e for e in (*of_value, *bad)}
-            keys, values = keys and keys.without(failed), values.without(failed)
+            keys, values = keys and keys.without_payloads(failed), values.without_payloads(failed)
             bad[:] = [e for _, e in sorted(failed.items())]
-        pairs = pair(len(records.offsets), keys, values)
-        columns = dict(zip(self._value_columns, pairs.values(values.columns), strict=True))
+        pairs = join_key_and_value(len(records.offsets), keys, values)
+        columns = dict(zip(self._value_columns, pairs.take_values(values.columns), strict=True))
         if keys is not None:
-            columns = {**dict(zip(self._key_names, pairs.keys(keys.columns), strict=True)), **columns}
-        formats = dict(zip(self._asked, pairs.values(values.metadata), strict=True))
+            columns = {**dict(zip(self._key_names, pairs.take_keys(keys.columns), strict=True)), **columns}
+        formats = dict(zip(self._asked, pairs.take_values(values.metadata), strict=True))
         for c in self.metadata:
-            if c.of_format:
+            if c.from_format:
                 array = formats[c.key.removeprefix(FORMAT_PREFIX)]
             else:
-                array = pairs.records(read_metadata(c.key, records, self.split))
-            columns[c.name] = c.cast(array, self.zone).cast(self.schema.field(c.name).type)
+                array = pairs.take_records(read_metadata(c.key, records, self.split))
+            columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-        return Rows(rows, pairs, formats.get(ROW_KIND))
+        return DecodedRows(rows, pairs, formats.get(ROW_KIND))
 
-    def keys(self, records: Records, bad: Bad = None) -> Decoded:
+    def keys(self, records: Records, bad: ErrorSink = None) -> Decoded:
         """The keys of records.
 
         Args:
@@ -106,10 +106,10 @@ class RowDecoder:
         return self._decoded(self._key, records.keys, records, bad, " (key)")
 
     def _decoded(
-        self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, bad: Bad, part: str = ""
+        self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, bad: ErrorSink, part: str = ""
     ) -> Decoded:
         def placed(error: DecodeError) -> DecodeError:
-            return error.at(self.split.at(int(records.offsets[error.row])) + part)
+            return error.at(self.split.describe_offset(int(records.offsets[error.row])) + part)
 
         wrong: list[DecodeError] = []
         try:

@@ -12,11 +12,11 @@ from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import connector as opt
-from kafka_sql.source.enumerator.data_loss import lost_in_task
-from kafka_sql.source.reader.bad_records import handling
-from kafka_sql.source.reader.changelog_normalize import changelog, latest, upserts
+from kafka_sql.source.enumerator.data_loss import data_loss_handler
+from kafka_sql.source.reader.bad_records import bad_record_handler
+from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.tolerant_row_decoder import LenientDecoder
+from kafka_sql.source.reader.tolerant_row_decoder import TolerantRowDecoder
 
 
 def read_split(
@@ -37,24 +37,26 @@ def read_split(
             yield rows.decode(records).batch
 
 
-def read_content(
+def read_latest_rows(
     definition: Definition, schema: pa.Schema, split: Split, config: Mapping[str, str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Read what the changes in a split leave: the latest row of each key. Otherwise as ``read_split``."""
     with _decoder(definition, schema, split) as rows:
         records = _records(definition, rows, split, config)
-        yield from latest(rows, records, upserts if definition.is_upsert else changelog)
+        yield from normalize(rows, records, upsert_changes if definition.is_upsert else changelog_changes)
 
 
 @contextmanager
 def _decoder(definition: Definition, schema: pa.Schema, split: Split) -> Iterator[RowDecoder]:
     """The decoder of a split, for the time of a ``with`` block: it may hold a producer of dead letters."""
-    with handling(definition, split) as bad:
-        yield RowDecoder(definition, schema, split) if bad is None else LenientDecoder(definition, schema, split, bad)
+    with bad_record_handler(definition, split) as bad:
+        yield (
+            RowDecoder(definition, schema, split) if bad is None else TolerantRowDecoder(definition, schema, split, bad)
+        )
 
 
 def _records(
     definition: Definition, rows: RowDecoder, split: Split, config: Mapping[str, str] | None
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    return fetch(config or definition.client, split, rows.wanted, size, lost_in_task(definition))
+    return fetch(config or definition.client, split, rows.record_fields, size, data_loss_handler(definition))

@@ -13,21 +13,21 @@ from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
 from kafka_sql.kafka.admin.topic_ids import topic_ids
 from kafka_sql.kafka.types import Split, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.source.client_config import ENUMERATOR, reading_config
+from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.enumerator.partitions import Discovery
-from kafka_sql.source.enumerator.plan import splits
-from kafka_sql.source.enumerator.starting_offsets import start_offsets, startup_mode, within
-from kafka_sql.source.enumerator.stopping_offsets import stop_offsets
-from kafka_sql.source.stream.offset_commits import Commits
-from kafka_sql.source.stream.rate_limits import backlogs, limits, offsets_within, share
-from kafka_sql.source.stream.resume import batch_starts, check_progress, going_on, others
-from kafka_sql.source.stream.stream_offset import Progress, nested, to_json
+from kafka_sql.source.enumerator.plan import make_splits
+from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, effective_startup_mode, resolve_start_offsets
+from kafka_sql.source.enumerator.stopping_offsets import resolve_stop_offsets
+from kafka_sql.source.stream.offset_commits import OffsetCommitter
+from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, limits_from_options, offsets_for_bytes
+from kafka_sql.source.stream.resume import check_checkpoint, recreated_topics, resolve_batch_starts, resolve_resume
+from kafka_sql.source.stream.stream_offset import StreamOffset, nest_by_topic, to_json
 
 _GUESS = 1000.0  # bytes of a record that nothing is known of
 _LAST_COMMIT = 10.0  # seconds to wait for it when a query ends
 
 
-class Stream:
+class MicroBatchStream:
     """One query's reading of a table, on the driver.
 
     Attributes:
@@ -36,12 +36,12 @@ class Stream:
 
     def __init__(self, definition: Definition) -> None:
         """Nothing is asked of the cluster yet."""
-        self.limits = limits(definition.options)
+        self.limits = limits_from_options(definition.options)
         self._definition = definition
         self._cluster: Cluster | None = None
         self._discovery = Discovery(definition)
         self._is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
-        self._beginning: Progress | None = None
+        self._beginning: StreamOffset | None = None
         self._renewal: Mapping[TopicPartition, int] = {}  # of a bounded stream that was started again
         self._ends: Mapping[TopicPartition, int] = {}
         self._found: list[TopicPartition] | None = None  # the partitions of the last look
@@ -54,39 +54,39 @@ class Stream:
         group = definition.options.get(opt.GROUP_ID)
         wanted = definition.options.get(opt.COMMIT_OFFSETS)
         self._commits = (
-            Commits(lambda offsets: self._client().commit(group, offsets))
+            OffsetCommitter(lambda offsets: self._client().commit(group, offsets))
             if group is not None and wanted is not False
             else None
         )
 
-    def beginning(self) -> Progress:
+    def initial_offset(self) -> StreamOffset:
         """The startup position, and where a bounded stream ends.
 
         Spark asks for it again and again until the first batch is planned; it stays.
         """
         if self._beginning is None:
             positions = self._positions()
-            stops = stop_offsets(self._definition, self._client(), positions)
-            starts = start_offsets(self._definition, self._client(), positions)
-            starts = within(self._definition, self._client(), starts, stops)
-            self._beginning = Progress({}, starts, stops or {}, self._ids)
+            stops = resolve_stop_offsets(self._definition, self._client(), positions)
+            starts = resolve_start_offsets(self._definition, self._client(), positions)
+            starts = clamp_to_log_end(self._definition, self._client(), starts, stops)
+            self._beginning = StreamOffset({}, starts, stops or {}, self._ids)
         return self._beginning
 
-    def fix_ends(self) -> None:
+    def prepare_available_now(self) -> None:
         """From now on the stream has what it has now, and ends."""
         self._fixed = self._latest()
 
-    def all(self) -> Progress:
+    def latest_offset_unlimited(self) -> StreamOffset:
         """The end of every partition as of now."""
-        if startup_mode(self._definition) == opt.LATEST:
-            self.beginning()  # PySpark 4.1 asks for it after the end; it must not be later
+        if effective_startup_mode(self._definition) == opt.LATEST:
+            self.initial_offset()  # PySpark 4.1 asks for it after the end; it must not be later
         if not self._is_bounded:
             latest = self._latest()
-            return Progress(latest, ids=self._ids)
-        progress = self.beginning()  # without the checkpoint, which 4.1 does not show
-        return Progress(self._bounded(progress, self._latest()), {}, progress.stops, self._ids)
+            return StreamOffset(latest, ids=self._ids)
+        progress = self.initial_offset()  # without the checkpoint, which 4.1 does not show
+        return StreamOffset(self._bounded(progress, self._latest()), {}, progress.stops, self._ids)
 
-    def next(self, progress: Progress, limited: bool) -> Progress:
+    def latest_offset(self, progress: StreamOffset, limited: bool) -> StreamOffset:
         """Where the next batch ends; the same progress where there is nothing to read.
 
         Args:
@@ -95,8 +95,8 @@ class Stream:
         self.commit(progress)  # Spark plans a batch from here when the one before is committed
         asked, progress = progress, self._renewed(progress)
         latest = self._latest() if self._fixed is None else self._fixed
-        changed = others(progress.ids, self._ids)
-        ends, anew = going_on(self._definition, self._client(), dict(progress.offsets), dict(latest), changed)
+        changed = recreated_topics(progress.ids, self._ids)
+        ends, anew = resolve_resume(self._definition, self._client(), dict(progress.offsets), dict(latest), changed)
         ends = self._bounded(progress, ends)
         starts = {**progress.positions, **anew}
         starts |= self._client().earliest([p for p in ends if p not in starts])
@@ -111,9 +111,9 @@ class Stream:
         read = [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._fixed is None else []
         self._ask_newest = self._client().newest(read)
         begin = {p: starts[p] for p in ends if p not in progress.offsets or p in anew}
-        return Progress(ends, begin, progress.stops, self._ids)
+        return StreamOffset(ends, begin, progress.stops, self._ids)
 
-    def splits(self, start: Progress, end: Progress) -> Sequence[Split]:
+    def plan_splits(self, start: StreamOffset, end: StreamOffset) -> Sequence[Split]:
         """The splits of one batch.
 
         Raises:
@@ -123,13 +123,15 @@ class Stream:
         if self._found is None:
             self._positions()  # a batch that is done again after a restart
         # what begins anew was looked at when the batch was planned
-        changed = others(start.ids, end.ids) - {topic for topic, _ in end.starts}
-        check_progress(self._definition, dict(start.offsets), dict(end.offsets), changed)
-        check_progress(self._definition, dict(end.offsets), dict(end.offsets), others(end.ids, self._ids))
-        starts = batch_starts(self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets))
-        return splits(starts, end.offsets)
+        changed = recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
+        check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), changed)
+        check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated_topics(end.ids, self._ids))
+        starts = resolve_batch_starts(
+            self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets)
+        )
+        return make_splits(starts, end.offsets)
 
-    def commit(self, progress: Progress) -> None:
+    def commit(self, progress: StreamOffset) -> None:
         """Tell Kafka what Spark has committed, where that is wanted."""
         if self._commits is not None:
             self._commits.commit(progress.offsets)
@@ -152,11 +154,11 @@ class Stream:
             told |= {
                 "commitsSucceeded": self._commits.succeeded,
                 "commitsFailed": self._commits.failed,
-                "committedOffsets": nested(self._commits.committed),
+                "committedOffsets": nest_by_topic(self._commits.committed),
             }
-        return to_json(Progress(self._ends), **told)
+        return to_json(StreamOffset(self._ends), **told)
 
-    def _bounded(self, progress: Progress, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def _bounded(self, progress: StreamOffset, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The ends as far as the stream may read; never behind where it is, but where the partition itself is."""
         if not self._is_bounded:
             return dict(ends)
@@ -164,14 +166,16 @@ class Stream:
         # a partition that is new since the end was fixed is not in the range
         return {p: max(min(end, stops[p]), min(end, at.get(p, 0))) for p, end in ends.items() if p in stops}
 
-    def _renewed(self, progress: Progress) -> Progress:
+    def _renewed(self, progress: StreamOffset) -> StreamOffset:
         """The progress of a bounded stream that is started again after its end: it reads to where the end is now.
 
         One that was interrupted before goes on to the end that it had.
         """
         if self._beginning is None and self._is_bounded:
             reached = all(progress.positions.get(p, stop) >= stop for p, stop in progress.stops.items())
-            stops = stop_offsets(self._definition, self._client(), self._positions()) if reached else progress.stops
+            stops = (
+                resolve_stop_offsets(self._definition, self._client(), self._positions()) if reached else progress.stops
+            )
             self._beginning = replace(progress, stops=stops or {})
             self._renewal = dict(self._beginning.stops)
         return progress if not self._renewal else replace(progress, stops=self._renewal)
@@ -180,17 +184,17 @@ class Stream:
         self, starts: Mapping[TopicPartition, int], ends: dict[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
         """The ends within the options' limits."""
-        behind = backlogs(starts, ends)
+        behind = compute_backlogs(starts, ends)
         total, allowed = sum(behind.values()), sum(behind.values())
         if self._waits(total):
             return {p: starts[p] for p in ends}
         if self.limits.max_bytes is not None and total:
-            allowed = min(allowed, offsets_within(behind, self._measured(starts, behind), self.limits.max_bytes))
+            allowed = min(allowed, offsets_for_bytes(behind, self._measured(starts, behind), self.limits.max_bytes))
         if self.limits.max_offsets is not None:
             allowed = min(allowed, self.limits.max_offsets)
         if allowed == total:
             return ends
-        shares = share(behind, allowed, sum(starts.values()))
+        shares = allocate(behind, allowed, sum(starts.values()))
         return {p: starts[p] + shares.get(p, 0) if p in behind else end for p, end in ends.items()}
 
     def _waits(self, total: int) -> bool:
@@ -216,7 +220,7 @@ class Stream:
 
     def _client(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(reading_config(self._definition, ENUMERATOR))
+            self._cluster = Cluster(client_config(self._definition, ENUMERATOR))
         return self._cluster
 
     def _positions(self) -> list[TopicPartition]:

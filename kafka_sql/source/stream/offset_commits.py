@@ -17,7 +17,7 @@ _LOG = logging.getLogger("kafka_sql.source")
 Offsets = Mapping[TopicPartition, int]
 
 
-class Commits:
+class OffsetCommitter:
     """The commits of one stream.
 
     Attributes:

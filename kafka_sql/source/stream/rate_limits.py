@@ -30,7 +30,7 @@ class Limits:
         return (self.max_offsets, self.min_offsets, self.max_bytes) != (None, None, None)
 
 
-def limits(options: Options) -> Limits:
+def limits_from_options(options: Options) -> Limits:
     """The limits that a table's options say."""
     return Limits(
         options.get(opt.MAX_OFFSETS),
@@ -40,12 +40,14 @@ def limits(options: Options) -> Limits:
     )
 
 
-def backlogs(starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+def compute_backlogs(
+    starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
     """How many offsets each partition is behind; those that are not behind are absent."""
     return {p: end - starts[p] for p, end in ends.items() if end > starts[p]}
 
 
-def share(backlogs: Mapping[TopicPartition, int], limit: int, turn: int = 0) -> dict[TopicPartition, int]:
+def allocate(backlogs: Mapping[TopicPartition, int], limit: int, turn: int = 0) -> dict[TopicPartition, int]:
     """How many offsets each partition may take: in proportion to its backlog, and one at least.
 
     The sum is the limit, or the whole backlog where that is less. Where the limit is smaller than the number of
@@ -72,7 +74,7 @@ def share(backlogs: Mapping[TopicPartition, int], limit: int, turn: int = 0) -> 
     return shares
 
 
-def offsets_within(
+def offsets_for_bytes(
     backlogs: Mapping[TopicPartition, int], sizes: Mapping[TopicPartition, float], max_bytes: int
 ) -> int:
     """How many offsets of a backlog are about so many bytes; one at least, so that a large record does not stop it all.

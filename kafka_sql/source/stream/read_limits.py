@@ -38,10 +38,10 @@ else:
             """Nothing to implement: this Spark ends such a query after one batch, by itself."""
 
 
-__all__ = ["AVAILABLE", "SupportsTriggerAvailableNow", "check_triggers", "default_limit", "is_limited"]
+__all__ = ["AVAILABLE", "SupportsTriggerAvailableNow", "check_admission_options", "default_limit", "is_limited"]
 
 
-def check_triggers(definition: Definition) -> None:
+def check_admission_options(definition: Definition) -> None:
     """Refuse options of admission control where Spark has none.
 
     Raises:
@@ -50,7 +50,7 @@ def check_triggers(definition: Definition) -> None:
     if AVAILABLE:
         return
     for option in (opt.MAX_OFFSETS, opt.MIN_OFFSETS, opt.MAX_BYTES, opt.MAX_TRIGGER_DELAY):
-        if definition.options.given(option):
+        if definition.options.is_set(option):
             raise UnsupportedOptionError(
                 f"Table '{definition.name}': option '{option.key}' needs PySpark 4.2 or later: before, Spark does not "
                 "ask a Python source how much it admits. Leave it out, or install a later PySpark."

@@ -10,13 +10,13 @@ from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets
 from kafka_sql.options import connector as opt
-from kafka_sql.options.java_pattern import java_pattern
-from kafka_sql.source.enumerator.data_loss import held
+from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.source.enumerator.data_loss import clamp_to_log_start
 
 _LOG = logging.getLogger("kafka_sql.source")
 
 
-def batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
+def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
     """Where a micro-batch starts: as its checkpoint says; a partition that is new since, at its earliest offset.
 
     Args:
@@ -29,10 +29,10 @@ def batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stop
     """
     new = [p for p in stops if p not in starts]
     known = {p: at for p, at in starts.items() if p in stops}
-    return held(definition, cluster, {**known, **cluster.earliest(new)}, stops)
+    return clamp_to_log_start(definition, cluster, {**known, **cluster.earliest(new)}, stops)
 
 
-def going_on(
+def resolve_resume(
     definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets, others: Collection[str] = ()
 ) -> tuple[Offsets, Offsets]:
     """How a stream goes on from the offsets of its checkpoint to the ends of the partitions that there are now.
@@ -52,7 +52,7 @@ def going_on(
     marks = cluster.high_watermarks(behind)
     stays = {p: offsets[p] for p in behind if marks[p] >= offsets[p] and p[0] not in others}
     ends = {**ends, **stays}
-    check_progress(definition, offsets, ends, others)
+    check_checkpoint(definition, offsets, ends, others)
     gone = sorted(p for p in offsets if p not in ends)
     recreated = sorted(p for p in offsets if p in ends and (p[0] in others or (p in behind and p not in stays)))
     for words, places in (("are not read any more", gone), ("were recreated and are read from the start", recreated)):
@@ -62,12 +62,12 @@ def going_on(
     return ends, cluster.earliest(recreated)
 
 
-def others(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+def recreated_topics(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
     """The topics whose ids are other ones now; of which one id is unknown, nobody can say."""
     return {topic for topic, said in before.items() if now.get(topic, said) != said}
 
 
-def check_progress(definition: Definition, starts: Offsets, stops: Offsets, others: Collection[str] = ()) -> None:
+def check_checkpoint(definition: Definition, starts: Offsets, stops: Offsets, others: Collection[str] = ()) -> None:
     """Check that a stream goes on where its checkpoint says, in the topics that it is about.
 
     With 'scan.missing-topics' = 'ignore' it may forget what is gone, but one partition at least must be the same.
@@ -110,4 +110,4 @@ def _has(definition: Definition, topic: str, partition: int) -> bool:
         return (topic, partition) in chosen
     if topics is not None:
         return topic in topics
-    return java_pattern(definition.options[opt.TOPIC_PATTERN]).fullmatch(topic) is not None
+    return compile_java_pattern(definition.options[opt.TOPIC_PATTERN]).fullmatch(topic) is not None

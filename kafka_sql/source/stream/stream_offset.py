@@ -25,7 +25,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True)
-class Progress:
+class StreamOffset:
     """A stream's offset.
 
     Attributes:
@@ -46,16 +46,18 @@ class Progress:
         return {**self.starts, **self.offsets}
 
 
-def to_json(progress: Progress, **more: Any) -> dict[str, Any]:
+def to_json(progress: StreamOffset, **more: Any) -> dict[str, Any]:
     """What Spark keeps; equal progress gives equal text, as Spark compares texts."""
     parts = {"offsets": progress.offsets, "starts": progress.starts, "stops": progress.stops}
-    told: dict[str, Any] = {name: nested(offsets) for name, offsets in parts.items() if offsets or name == "offsets"}
+    told: dict[str, Any] = {
+        name: nest_by_topic(offsets) for name, offsets in parts.items() if offsets or name == "offsets"
+    }
     if progress.ids:
         told["ids"] = dict(sorted(progress.ids.items()))
     return {"version": VERSION, **told, **more}
 
 
-def from_json(kept: Any) -> Progress:
+def from_json(kept: Any) -> StreamOffset:
     """What Spark has kept.
 
     Raises:
@@ -72,7 +74,7 @@ def from_json(kept: Any) -> Progress:
     try:
         parts = {"offsets": kept} if version == 1 else {n: kept.get(n, {}) for n in ("offsets", "starts", "stops")}
         ids = {} if version == 1 else {str(topic): str(said) for topic, said in kept.get("ids", {}).items()}
-        return Progress(**{name: flat(offsets) for name, offsets in parts.items()}, ids=ids)
+        return StreamOffset(**{name: flatten(offsets) for name, offsets in parts.items()}, ids=ids)
     except (AttributeError, TypeError, ValueError) as e:
         raise CheckpointError(
             f"The checkpoint's offset {str(kept)[:200]} is none of a Kafka table. It belongs to another query: "
@@ -80,7 +82,7 @@ def from_json(kept: Any) -> Progress:
         ) from e
 
 
-def nested(offsets: Offsets) -> dict[str, dict[str, int]]:
+def nest_by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
     """``{topic: {partition: offset}}``, sorted."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
@@ -88,6 +90,6 @@ def nested(offsets: Offsets) -> dict[str, dict[str, int]]:
     return topics
 
 
-def flat(topics: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+def flatten(topics: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
     """The offsets of ``nested``."""
     return {(t, int(p)): int(offset) for t, partitions in topics.items() for p, offset in partitions.items()}

@@ -45,12 +45,12 @@ def declared(properties: dict[str, str], topic: str, **options: str) -> Definiti
 
 def found(definition: Definition) -> dict[str, Finding]:
     findings = list(check_table(definition, SCHEMA))
-    assert len({f.what for f in findings}) == len(findings)
-    return {f.what: f for f in findings}
+    assert len({f.subject for f in findings}) == len(findings)
+    return {f.subject: f for f in findings}
 
 
 def failed(definition: Definition) -> dict[str, str]:
-    return {what: f.said for what, f in found(definition).items() if f.ok is False}
+    return {what: f.message for what, f in found(definition).items() if f.ok is False}
 
 
 def names(topics: Topics) -> set[str]:
@@ -66,7 +66,7 @@ def test_all_is_well(topics: Topics) -> None:
     topics.put(topic, b'{"id": 1}')
     before = names(topics)
     one = declared({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
-    said = {what: (f.ok, f.said) for what, f in found(one).items()}
+    said = {what: (f.ok, f.message) for what, f in found(one).items()}
     age = said.pop("clock")
     assert age[0] is True
     assert age[1].startswith("the newest record is ")
@@ -142,9 +142,9 @@ def test_the_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     read, write = "schema of the value, to read", "schema of the value, to write"
     fresh = found(declared(servers, topic, **options))
     assert fresh["registry of the value"].ok
-    assert f"subject '{subject}' has no schema yet" in fresh[read].said
-    assert "the first row registers" in fresh[write].said
-    assert found(declared(servers, topic, **options))[write].said == fresh[write].said  # nothing was registered
+    assert f"subject '{subject}' has no schema yet" in fresh[read].message
+    assert "the first row registers" in fresh[write].message
+    assert found(declared(servers, topic, **options))[write].message == fresh[write].message  # nothing was registered
     fields = [{"name": "id", "type": ["null", "long"], "default": None}]
     register(registry, subject, {"type": "record", "name": "record", "namespace": "org.apache.flink.avro.generated",
                                  "fields": fields})  # fmt: skip

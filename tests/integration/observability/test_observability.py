@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from kafka_sql.observability import observe
-from kafka_sql.observability.metrics import metrics
-from kafka_sql.observability.prometheus import serve
-from kafka_sql.source.reader.bad_record_counters import Unreadable
+from kafka_sql.observability.metrics import job_metrics
+from kafka_sql.observability.prometheus import serve_metrics
+from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -74,14 +74,14 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert table.current == {(source, 0): 8, (source, 1): 1}
     assert table.committed == table.current
     assert (job.num_records_in, job.records_without_row, table.commits_failed) == (8, 1, 0)
-    assert job.unreadable == Unreadable(skipped=1, dead=0)
+    assert job.bad_records == BadRecordCounts(skipped=1, dead_lettered=0)
     assert table.commits_succeeded >= 1
     assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
     assert job.num_bytes_in
     spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
     assert job.event_time_lag is not None
     assert 0 < job.event_time_lag < 600_000
-    port = serve(observer, 0)
+    port = serve_metrics(observer, 0)
     labels = f'job_id="{query.id}",job_name="observed"'
     place = f'{labels},partition="0",table="default.src",topic="{source}"'
     found = scraped(port)
@@ -126,18 +126,18 @@ def test_dead_letters_are_counted_once_for_each_start(spark: Any, sql: Any, topi
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
     observer = observe(spark)
 
-    def told(rows: int) -> Unreadable | None:
+    def told(rows: int) -> BadRecordCounts | None:
         """What the query has told since its start when it has read so many rows."""
         writer = spark.readStream.table("src").writeStream.format("noop")
         query = writer.option("checkpointLocation", str(tmp_path)).start()
         while (job := observer.jobs().get(query.id)) is None or job.num_records_in < rows:
             assert not query.awaitTermination(0.05)
         query.stop()
-        return job.unreadable
+        return job.bad_records
 
-    assert told(2) == Unreadable(skipped=0, dead=4)
+    assert told(2) == BadRecordCounts(skipped=0, dead_lettered=4)
     topics.put(source, b"]", b'{"a": 2}', partition=1)
-    assert told(1) == Unreadable(skipped=0, dead=1)
+    assert told(1) == BadRecordCounts(skipped=0, dead_lettered=1)
 
 
 def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: To
         query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
         query.processAllAvailable()
         read = [json.loads(report.json) for report in query.recentProgress if report.numInputRows]
-        found[name] = [metrics([report]).event_time_lag for report in read]
+        found[name] = [job_metrics([report]).event_time_lag for report in read]
         query.stop()
     ((lag,), lags) = found["all"], found["some"]
     assert lag is not None

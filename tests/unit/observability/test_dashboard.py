@@ -8,7 +8,7 @@ import urllib.request
 from typing import Any
 
 from kafka_sql.observability.metric_definitions import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
-from kafka_sql.observability.prometheus import serve
+from kafka_sql.observability.prometheus import serve_metrics
 from tests.unit.observability.fake_observer import Observed
 from tools.dashboard import PAGE, text
 
@@ -20,7 +20,7 @@ def test_the_file_is_up_to_date() -> None:
 def test_every_metric_that_it_names_is_served_and_every_one_that_is_served_is_named() -> None:
     dashboard = json.loads(PAGE.read_text())
     observer: Any = Observed()
-    with urllib.request.urlopen(f"http://127.0.0.1:{serve(observer, 0)}/metrics") as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{serve_metrics(observer, 0)}/metrics") as answer:
         served = set(re.findall(r"^# TYPE (\w+) gauge$", answer.read().decode(), re.MULTILINE))
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert {expression.partition("{")[0] for expression in expressions} == served

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kafka_sql.observability.metrics import SourceMetrics, metrics, sources
+from kafka_sql.observability.metrics import SourceMetrics, job_metrics, source_metrics
 
 NOON = 1_767_268_800_000  # 2026-01-01 12:00:00 UTC
 BATCH: dict[str, Any] = {
@@ -47,7 +47,7 @@ IDLE: dict[str, Any] = {
 
 
 def test_offsets_of_a_source() -> None:
-    (source,) = sources(BATCH)
+    (source,) = source_metrics(BATCH)
     assert source == SourceMetrics(
         "default.src",
         current={("a", 0): 500, ("a", 1): 100},
@@ -55,7 +55,7 @@ def test_offsets_of_a_source() -> None:
         committed={("a", 0): 400},
         commits_succeeded=3,
         commits_failed=1,
-        without_row=10,
+        records_without_row=10,
         max_timestamp=NOON - 20_000,
     )
     assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # a partition that no batch has had yet
@@ -67,50 +67,50 @@ def test_offsets_may_be_text() -> None:
         **BATCH,
         "sources": [{k: json.dumps(v) if k.endswith("Offset") else v for k, v in s.items()} for s in BATCH["sources"]],
     }
-    assert sources(texts) == sources(BATCH)
+    assert source_metrics(texts) == source_metrics(BATCH)
 
 
 def test_a_source_of_another_kind_is_left_out() -> None:
     for end, latest in [("no JSON", "{"), ({"version": 2}, {"version": 9}), (None, None), ({"a": 1}, {"version": 2})]:
-        assert sources({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
-    assert sources({}) == []
+        assert source_metrics({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
+    assert source_metrics({}) == []
 
 
 def test_offsets_that_gave_no_row() -> None:
     """A batch of them alone is reported again while there is nothing to read."""
     (source, other) = BATCH["sources"]
     skipped = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**source, "numInputRows": 0}, other]}
-    assert metrics([BATCH, skipped, skipped]).records_without_row == 10 + 600
+    assert job_metrics([BATCH, skipped, skipped]).records_without_row == 10 + 600
     many = {**BATCH, "batchId": 9, "sources": [{**source, "numInputRows": 700}, other]}
-    assert metrics([BATCH, many]).records_without_row == 10  # changes: several rows of one record
+    assert job_metrics([BATCH, many]).records_without_row == 10  # changes: several rows of one record
     first = {**BATCH, "sources": [{**source, "startOffset": None}, other]}
-    assert metrics([first]).records_without_row == 0
+    assert job_metrics([first]).records_without_row == 0
 
 
 def test_a_batch_and_the_time_after_it() -> None:
-    job = metrics([BATCH])
+    job = job_metrics([BATCH])
     assert (job.name, job.num_records_in, job.records_per_second) == ("copy", 600, 300.0)
     assert job.event_time_lag == 31_500  # the batch ended two seconds after noon
     assert job.watermark_lag(NOON) == 60_000
     assert job.idle_time(NOON + 5000) == 3000
     assert (job.num_bytes_in, job.bytes_per_second) == (None, None)
-    job.take(IDLE)
+    job.add_progress(IDLE)
     assert (job.num_records_in, job.records_per_second, job.event_time_lag) == (600, 0.0, 31_500)
     assert job.idle_time(NOON + 10_000) == 8000
-    job.take({**BATCH, "timestamp": "2026-01-01T12:01:00.000Z"}, bytes_in=12_000)
+    job.add_progress({**BATCH, "timestamp": "2026-01-01T12:01:00.000Z"}, bytes_in=12_000)
     assert (job.num_records_in, job.bytes_per_second) == (1200, 6000.0)
     assert job.num_bytes_in == 24_000  # 12,000 in the batch that was measured, and as many a row in the other one
-    assert metrics([BATCH], {7: 12_000}).num_bytes_in == 12_000
+    assert job_metrics([BATCH], {7: 12_000}).num_bytes_in == 12_000
 
 
 def test_without_a_watermark_the_lag_is_that_of_kafkas_timestamps() -> None:
-    job = metrics([{**BATCH, "eventTime": {}}])
+    job = job_metrics([{**BATCH, "eventTime": {}}])
     assert (job.event_time_lag, job.watermark_lag(NOON)) == (22_000, None)
-    job.take({**IDLE, "eventTime": {}})
+    job.add_progress({**IDLE, "eventTime": {}})
     assert job.event_time_lag == 22_000
     ours, other = BATCH["sources"]
     unknown = {k: v for k, v in ours["latestOffset"].items() if k != "maxTimestamp"}
-    job.take({**BATCH, "eventTime": {}, "sources": [{**ours, "latestOffset": unknown}, other]})
+    job.add_progress({**BATCH, "eventTime": {}, "sources": [{**ours, "latestOffset": unknown}, other]})
     assert job.event_time_lag is None  # of a batch that has not read to an end
-    fresh = metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
+    fresh = job_metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
     assert fresh.watermark_lag(NOON) is None

@@ -11,7 +11,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES
-from kafka_sql.observability.opentelemetry import measure
+from kafka_sql.observability.opentelemetry import register_gauges
 from tests.unit.observability.fake_observer import Observed
 
 
@@ -20,8 +20,8 @@ def test_every_metric_with_its_attributes(monkeypatch: pytest.MonkeyPatch) -> No
     # the process's own provider can be set once only, and another test may have set it
     monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
     observer: Any = Observed()
-    assert measure(observer)
-    assert measure(observer)  # once only
+    assert register_gauges(observer)
+    assert register_gauges(observer)  # once only
     data = reader.get_metrics_data()
     assert data is not None
     (scope,) = data.resource_metrics[0].scope_metrics
@@ -47,4 +47,4 @@ def test_without_the_library_nothing_is_measured(monkeypatch: pytest.MonkeyPatch
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert not measure(Observed())  # type: ignore[arg-type]
+    assert not register_gauges(Observed())  # type: ignore[arg-type]

@@ -8,14 +8,14 @@ import urllib.request
 import pytest
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.observability.prometheus import serve
+from kafka_sql.observability.prometheus import serve_metrics
 from tests.unit.observability.fake_observer import Observed
 
 
 def test_every_metric_with_its_labels() -> None:
     observer = Observed()
-    port = serve(observer, 0)  # type: ignore[arg-type]
-    assert serve(observer, 0) == port  # type: ignore[arg-type]
+    port = serve_metrics(observer, 0)  # type: ignore[arg-type]
+    assert serve_metrics(observer, 0) == port  # type: ignore[arg-type]
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
     shown = [line for line in lines if "sourceIdleTime" not in line]
@@ -42,4 +42,4 @@ def test_a_port_that_is_taken() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InvalidOptionError, match=f"'{port}' for option 'metrics.reporter.prom.port': .*'0' for a"):
-            serve(Observed(), port)  # type: ignore[arg-type]
+            serve_metrics(Observed(), port)  # type: ignore[arg-type]

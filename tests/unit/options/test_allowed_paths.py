@@ -9,9 +9,9 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, KeyStoreError, SecretReferenceError
 from kafka_sql.kafka.config.properties import resolved, to_librdkafka
-from kafka_sql.options.allowed_paths import VARIABLE, allowed, read
+from kafka_sql.options.allowed_paths import VARIABLE, read_allowed, resolve_allowed
 from kafka_sql.options.secret_references import resolve
-from kafka_sql.source.client_config import task_config
+from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import declared
 from tests.topics import Topics
 
@@ -92,7 +92,7 @@ def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSql
 def test_the_racks_file(folder: Path) -> None:
     definition = declared(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
     with pytest.raises(InvalidOptionError, match="it is not in the folders"):
-        task_config(definition, 3)
+        task_client_config(definition, 3)
 
 
 def test_what_never_ends_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +100,9 @@ def test_what_never_ends_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     os.mkfifo(tmp_path / "pipe")
     for path in ("/dev/zero", tmp_path / "pipe"):
         with pytest.raises(OSError, match="it is no regular file"):
-            read(path)
+            read_allowed(path)
     with pytest.raises(FileNotFoundError, match="no file's name has"):
-        read("a\0b")
+        read_allowed("a\0b")
     with pytest.raises(IsADirectoryError):
-        read(tmp_path)
-    assert allowed("~/x") == Path.home() / "x"
+        read_allowed(tmp_path)
+    assert resolve_allowed("~/x") == Path.home() / "x"

@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 from kafka_sql.errors import InvalidOptionError, OptionError, TransactionError
 from kafka_sql.kafka.config.jaas import parse
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.options.offsets import specific_offsets
-from kafka_sql.options.option import milliseconds, size_in_bytes
-from kafka_sql.options.secret_references import has_reference, only_reference, resolve
-from kafka_sql.sink.exactly_once.records import claims, decisions
+from kafka_sql.options.offsets import parse_specific_offsets
+from kafka_sql.options.option import parse_duration, parse_memory_size
+from kafka_sql.options.secret_references import has_reference, is_reference, resolve
+from kafka_sql.sink.exactly_once.records import parse_claims, parse_decisions
 from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.kdf_limits import check_rounds
 from kafka_sql.stores.pem import certificates
@@ -55,20 +55,20 @@ def test_other_numbers_that_are_none(option: str, value: str) -> None:
 
 @pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "9223372036854775807 s", "١٠", "١٠ s", "1 d d"])
 def test_durations_and_sizes_beyond_javas_long(text: str) -> None:
-    for read in (milliseconds, size_in_bytes):
+    for read in (parse_duration, parse_memory_size):
         with pytest.raises(ValueError, match="expected a"):
             read(text)
 
 
 def test_the_greatest_of_them() -> None:
-    assert milliseconds(" 0009223372036854775807 MS ") == 2**63 - 1
-    assert size_in_bytes("8388607 tb") == 8388607 << 40
+    assert parse_duration(" 0009223372036854775807 MS ") == 2**63 - 1
+    assert parse_memory_size("8388607 tb") == 8388607 << 40
 
 
 @pytest.mark.parametrize("text", [f"partition:0,offset:{'9' * 5000}", f"partition:{'9' * 5000},offset:1"])
 def test_offsets_that_are_too_great(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="should follow the format"):
-        specific_offsets(text, "k")
+        parse_specific_offsets(text, "k")
 
 
 HEAVY = {
@@ -84,7 +84,7 @@ HEAVY = {
 def test_references_take_time_by_their_length(text: str) -> None:
     start = time.process_time()
     assert not has_reference(text)
-    assert not only_reference(text)
+    assert not is_reference(text)
     assert resolve(text, "o") == text
     assert time.process_time() - start < 20
 
@@ -153,4 +153,4 @@ def test_a_jks_with_a_certificate_that_is_none() -> None:
 @pytest.mark.parametrize("value", [b"x", b"[]", b"{}", b"\x78\x9c\x03\x00", b"[" * 100_000])
 def test_a_log_of_decisions_in_which_others_have_written(key: str, value: bytes) -> None:
     with pytest.raises(TransactionError, match="that this package did not write"):
-        (decisions if "claim" not in key else claims)({key: value})
+        (parse_decisions if "claim" not in key else parse_claims)({key: value})

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kafka_sql.options.java_pattern import java_pattern
+from kafka_sql.options.java_pattern import compile_java_pattern
 
 # before it, Python's re had neither; they are refused there
 SINCE_3_11 = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no such construct")
@@ -45,7 +45,7 @@ NAMES = ("a", "b", "ab", "abc", "aB", "orders-eu", "orders.us", "_x", "1", "12",
     ],
 )
 def test_what_java_matches(pattern: str, matched: str) -> None:
-    found = java_pattern(pattern)
+    found = compile_java_pattern(pattern)
     assert [name for name in NAMES if found.fullmatch(name)] == matched.split()
 
 
@@ -78,7 +78,7 @@ def test_what_java_matches(pattern: str, matched: str) -> None:
 )
 def test_what_is_refused_by_name(pattern: str, named: str) -> None:
     with pytest.raises(ValueError) as e:  # noqa: PT011
-        java_pattern(pattern)
+        compile_java_pattern(pattern)
     assert named in str(e.value)
 
 
@@ -86,4 +86,4 @@ def test_what_is_refused_by_name(pattern: str, named: str) -> None:
 @pytest.mark.parametrize("pattern", ["a*+", "(?>a|ab)c"])
 def test_what_python_3_10_does_not_have_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="no regular expression that is understood here"):
-        java_pattern(pattern)
+        compile_java_pattern(pattern)

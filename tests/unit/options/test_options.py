@@ -14,7 +14,7 @@ from kafka_sql.errors import (
     UnsupportedOptionError,
 )
 from kafka_sql.options import connector as opt
-from kafka_sql.options.option import milliseconds, size_in_bytes
+from kafka_sql.options.option import parse_duration, parse_memory_size
 from kafka_sql.table.declaration import Column, Table
 
 GOOD = {
@@ -125,13 +125,13 @@ def test_unknown_format_names_what_there_is() -> None:
     [("500", 500), ("500 ms", 500), ("10s", 10_000), ("5 MIN", 300_000), ("2 h", 7_200_000), ("1 day", 86_400_000)],
 )
 def test_durations(text: str, expected: int) -> None:
-    assert milliseconds(text) == expected
+    assert parse_duration(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1 s", "1.5 s", "10 lightyears"])
 def test_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="expected a duration"):
-        milliseconds(text)
+        parse_duration(text)
 
 
 def test_the_spellings_of_data_streams() -> None:
@@ -213,10 +213,10 @@ def test_limits_of_a_batch() -> None:
     ("text", "bytes"), [("1024", 1024), ("1 kb", 1024), ("32MB", 32 << 20), ("2 g", 2 << 30), ("3 bytes", 3)]
 )
 def test_sizes(text: str, bytes: int) -> None:
-    assert size_in_bytes(text) == bytes
+    assert parse_memory_size(text) == bytes
 
 
 @pytest.mark.parametrize("text", ["", "0", "1.5 mb", "mb", "1 xb", "１ mb"])
 def test_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="expected a size"):
-        size_in_bytes(text)
+        parse_memory_size(text)

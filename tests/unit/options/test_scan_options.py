@@ -9,8 +9,8 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KafkaSqlError, MissingOptionError
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import partition_set, specific_offsets
-from kafka_sql.options.timestamps import Moment, parse_moment
+from kafka_sql.options.offsets import parse_partitions, parse_specific_offsets
+from kafka_sql.options.timestamps import TimestampSpec, parse_timestamp
 from kafka_sql.table.declaration import Column, Table
 
 GIVEN = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}
@@ -30,27 +30,27 @@ def refused(error: type[KafkaSqlError], **options: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0", Moment(0)),
-        ("-1", Moment(-1)),  # before 1970, and not relative: it has no unit
-        (" 1767225600000 ", Moment(1_767_225_600_000)),
-        ("2026-01-01", Moment(1_767_225_600_000)),
-        ("2026-01-01T00:00", Moment(1_767_225_600_000)),
-        ("2026-01-01 00:00:00", Moment(1_767_225_600_000)),
-        ("2026-01-01T00:00:00Z", Moment(1_767_225_600_000)),
-        ("2026-01-01T01:00:00+01:00", Moment(1_767_225_600_000)),
-        ("2026-01-01T01:00:00+0100", Moment(1_767_225_600_000)),
-        ("2025-12-31T19:00:00.5-05:00", Moment(1_767_225_600_500)),
-        ("2026-01-01T00:00:00.123456789Z", Moment(1_767_225_600_123)),
-        ("1969-12-31T23:59:59.999Z", Moment(-1)),
-        ("-1 hour", Moment(-3_600_000, relative=True)),
-        ("-30min", Moment(-1_800_000, relative=True)),
-        ("- 7 d", Moment(-604_800_000, relative=True)),
-        ("-500 ms", Moment(-500, relative=True)),
+        ("0", TimestampSpec(0)),
+        ("-1", TimestampSpec(-1)),  # before 1970, and not relative: it has no unit
+        (" 1767225600000 ", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01T00:00", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01 00:00:00", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01T00:00:00Z", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01T01:00:00+01:00", TimestampSpec(1_767_225_600_000)),
+        ("2026-01-01T01:00:00+0100", TimestampSpec(1_767_225_600_000)),
+        ("2025-12-31T19:00:00.5-05:00", TimestampSpec(1_767_225_600_500)),
+        ("2026-01-01T00:00:00.123456789Z", TimestampSpec(1_767_225_600_123)),
+        ("1969-12-31T23:59:59.999Z", TimestampSpec(-1)),
+        ("-1 hour", TimestampSpec(-3_600_000, relative=True)),
+        ("-30min", TimestampSpec(-1_800_000, relative=True)),
+        ("- 7 d", TimestampSpec(-604_800_000, relative=True)),
+        ("-500 ms", TimestampSpec(-500, relative=True)),
     ],
 )
-def test_times(text: str, expected: Moment) -> None:
-    assert parse_moment(text) == expected
-    assert expected.at(10_000_000) == expected.millis + (10_000_000 if expected.relative else 0)
+def test_times(text: str, expected: TimestampSpec) -> None:
+    assert parse_timestamp(text) == expected
+    assert expected.resolve(10_000_000) == expected.millis + (10_000_000 if expected.relative else 0)
 
 
 @pytest.mark.parametrize(
@@ -59,27 +59,27 @@ def test_times(text: str, expected: Moment) -> None:
 )
 def test_no_times(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # Python has words of its own for a month 13
-        parse_moment(text)
+        parse_timestamp(text)
     said = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": text}
     assert "'scan.startup.timestamp-millis'" in refused(InvalidOptionError, topic="t", **said)
 
 
 def test_partitions() -> None:
-    assert partition_set("orders:0,1;returns:3") == (("orders", 0), ("orders", 1), ("returns", 3))
-    assert partition_set(" b : 2 , 1 ; a.b-c_d:0;b:1") == (("a.b-c_d", 0), ("b", 1), ("b", 2))
+    assert parse_partitions("orders:0,1;returns:3") == (("orders", 0), ("orders", 1), ("returns", 3))
+    assert parse_partitions(" b : 2 , 1 ; a.b-c_d:0;b:1") == (("a.b-c_d", 0), ("b", 1), ("b", 2))
     for text in ("", "orders", "orders:", "orders:0,", "orders:-1", "orders:x", "orders:0;", "a:0:1", f"a:{2**31}"):
         with pytest.raises(ValueError, match="expected topics with their partitions"):
-            partition_set(text)
+            parse_partitions(text)
 
 
 def test_specific_offsets_of_several_topics() -> None:
     text = "topic:a.b,partition:0,offset:1;topic:c,partition:0,offset:2;topic:c,partition:1,offset:-2"
-    assert specific_offsets(text, "o") == {("a.b", 0): 1, ("c", 0): 2, ("c", 1): -2}
+    assert parse_specific_offsets(text, "o") == {("a.b", 0): 1, ("c", 0): 2, ("c", 1): -2}
     for wrong in ("topic:,partition:0,offset:1", "topic:a;partition:0,offset:1", "partition:0,offset:-4"):
         with pytest.raises(InvalidOptionError, match="should follow the format"):
-            specific_offsets(wrong, "o")
+            parse_specific_offsets(wrong, "o")
     with pytest.raises(InvalidOptionError, match="either every entry names its topic, or none does"):
-        specific_offsets("topic:a,partition:0,offset:1;partition:1,offset:1", "o")
+        parse_specific_offsets("topic:a,partition:0,offset:1;partition:1,offset:1", "o")
 
 
 SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}

@@ -9,11 +9,11 @@ from pyspark import cloudpickle
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, InvalidOptionError, SecretReferenceError
+from kafka_sql.kafka import bindings
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka import bindings
 from kafka_sql.kafka.librdkafka.client import open_handle
-from kafka_sql.options.secret_references import has_reference, masked, resolve
+from kafka_sql.options.secret_references import has_reference, mask_secrets, resolve
 from kafka_sql.table.declaration import Column, Table
 
 SECRET = "hunter2"
@@ -97,7 +97,7 @@ def test_a_bad_file_is_not_quoted(tmp_path: Path) -> None:
 
 def test_masked() -> None:
     given, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
-    assert masked(f"no {SECRET} plain", given, resolved) == "no ${env:P} plain"
+    assert mask_secrets(f"no {SECRET} plain", given, resolved) == "no ${env:P} plain"
 
 
 def declared(**options: str) -> Definition:

@@ -21,7 +21,7 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.admin.topics import TopicSettings
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import specific_offsets
+from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option
 from kafka_sql.sink.topics import topic_settings
 from kafka_sql.table.declaration import Column, Table
@@ -319,7 +319,7 @@ def test_a_secret_of_the_wrong_type_is_not_quoted() -> None:
     ],
 )
 def test_specific_offsets(text: str, expected: dict[int, int]) -> None:
-    assert specific_offsets(text, "o") == {(None, partition): offset for partition, offset in expected.items()}
+    assert parse_specific_offsets(text, "o") == {(None, partition): offset for partition, offset in expected.items()}
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_specific_offsets(text: str, expected: dict[int, int]) -> None:
 )
 def test_no_specific_offsets(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="Invalid properties 'o' should follow the format"):
-        specific_offsets(text, "o")
+        parse_specific_offsets(text, "o")
 
 
 @pytest.mark.parametrize(

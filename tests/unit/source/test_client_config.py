@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.definition import validate_table
-from kafka_sql.source.client_config import ENUMERATOR, reading_config
+from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.table.declaration import Column, Table
 
 
@@ -22,7 +22,7 @@ from kafka_sql.table.declaration import Column, Table
 def test_client_ids(options: dict[str, str], expected: str | None) -> None:
     given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
     table = validate_table(Table(("t",), (Column("a", "INT", "INT"),), given))
-    assert reading_config(table, "7").get("client.id") == expected
-    assert reading_config(table, "7").get("bootstrap.servers") == "x:1"
+    assert client_config(table, "7").get("client.id") == expected
+    assert client_config(table, "7").get("bootstrap.servers") == "x:1"
     if expected == "reader-7":
-        assert reading_config(table, ENUMERATOR)["client.id"] == "reader-enumerator-admin-client"
+        assert client_config(table, ENUMERATOR)["client.id"] == "reader-enumerator-admin-client"

@@ -8,16 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.kafka.librdkafka.headers import last_values
+from kafka_sql.kafka.headers import last_values
 from kafka_sql.kafka.record_metadata import LIST, MAP, METADATA, TIMESTAMP
-from kafka_sql.table.metadata_casts import needs_zone, reading, writing
+from kafka_sql.table.metadata_casts import needs_time_zone, read_cast, write_cast
 
 MOMENT = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP)
 SPARK_LTZ, SPARK_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
 def read(array: pa.Array, target: pa.DataType, declared: str, zone: str = "Asia/Tokyo") -> list[Any]:
-    cast = reading(array.type, target, declared)
+    cast = read_cast(array.type, target, declared)
     assert cast is not None
     return cast(array, zone).cast(target).cast(pa.string() if pa.types.is_temporal(target) else target).to_pylist()
 
@@ -84,7 +84,7 @@ def test_numbers_and_texts(array: pa.Array, target: pa.DataType, declared: str, 
     ],
 )
 def test_refused(key: str, target: pa.DataType, declared: str) -> None:
-    assert reading(METADATA[key].type, target, declared) is None
+    assert read_cast(METADATA[key].type, target, declared) is None
 
 
 def headers(*records: list[tuple[str, bytes | None]]) -> pa.ListArray:
@@ -111,7 +111,7 @@ def test_headers_as_texts() -> None:
 
 
 def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
-    cast = writing(SPARK_NTZ, TIMESTAMP, "TIMESTAMP(3)")
+    cast = write_cast(SPARK_NTZ, TIMESTAMP, "TIMESTAMP(3)")
     assert cast is not None
     local = pa.array(["2023-10-29 02:30:00", None]).cast(SPARK_NTZ)  # twice in Berlin: the first, in summer time
     assert cast(local, "Europe/Berlin").cast(pa.int64()).to_pylist() == [1_698_539_400_000_000, None]
@@ -134,10 +134,10 @@ def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
     ],
 )
 def test_writing(source: pa.DataType, key: str, declared: str, fits: bool) -> None:
-    assert (writing(source, METADATA[key].type, declared) is not None) == fits
+    assert (write_cast(source, METADATA[key].type, declared) is not None) == fits
 
 
 def test_which_casts_need_a_zone() -> None:
-    assert [needs_zone(TIMESTAMP, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
-    assert needs_zone(SPARK_NTZ, TIMESTAMP)
-    assert not needs_zone(pa.int32(), pa.string())
+    assert [needs_time_zone(TIMESTAMP, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
+    assert needs_time_zone(SPARK_NTZ, TIMESTAMP)
+    assert not needs_time_zone(pa.int32(), pa.string())

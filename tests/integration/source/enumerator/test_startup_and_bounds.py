@@ -13,8 +13,8 @@ import pytest
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, MissingOptionError, OffsetError, TopicNotFoundError
 from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
-from kafka_sql.source.enumerator.plan import snapshot
-from kafka_sql.source.reader.split_reader import read_content
+from kafka_sql.source.enumerator.plan import plan_batch
+from kafka_sql.source.reader.split_reader import read_latest_rows
 from kafka_sql.table.declaration import Column, Table
 from tests.batch_read import commit, declared, offsets, planned
 from tests.topics import Topics
@@ -294,7 +294,7 @@ def test_the_current_rows_of_an_upsert_table_are_those_at_the_bound(topics: Topi
     for end, rows in ((2, {"a": "1", "b": "2"}), (3, {"a": "3", "b": "2"}), (4, {"a": "3"}), (5, {"a": "4"})):
         options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
         definition = validate_table(replace(table, options=options))
-        (split,) = snapshot(definition)
-        found = [row for batch in read_content(definition, schema, split) for row in batch.to_pylist()]
+        (split,) = plan_batch(definition)
+        found = [row for batch in read_latest_rows(definition, schema, split) for row in batch.to_pylist()]
         assert {row["k"]: row["v"] for row in found} == rows
         assert len(found) == len(rows)

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.client_config import task_config
+from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import declared
 from tests.integration.source.reader import rack_functions
 from tests.topics import Topics
@@ -121,7 +121,7 @@ def test_a_task_reads_in_its_rack(
         "tests.integration.source.reader.rack_functions:none": 1,  # no rack: the leader
     }
     for text, node in ways.items():
-        read(topic, task_config(declared(cluster.topics, topic, scan_rack__id=text, **FEW), 0))
+        read(topic, task_client_config(declared(cluster.topics, topic, scan_rack__id=text, **FEW), 0))
         mine = dict(statistics.received)
         assert mine.pop(node) > 100_000, text
         assert all(count < 100_000 for count in mine.values()), text

@@ -12,7 +12,7 @@ from confluent_kafka.admin import NewPartitions
 from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.source.enumerator.partitions import Discovery
-from kafka_sql.source.stream.micro_batch import Stream
+from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from tests.batch_read import Streaming, commit, declared, delete_records, offsets, read, transaction
 from tests.topics import Topics
 
@@ -143,13 +143,13 @@ def test_a_batch_that_is_done_again_is_not_read_from_another_topic(topics: Topic
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     definition = declared(topics, topic)
-    first = Stream(definition)
-    start = first.beginning()
-    end = first.next(start, limited=True)
-    assert len(Stream(definition).splits(start, end)) == 1
+    first = MicroBatchStream(definition)
+    start = first.initial_offset()
+    end = first.latest_offset(start, limited=True)
+    assert len(MicroBatchStream(definition).plan_splits(start, end)) == 1
     recreate(topics, topic, b"x", b"y", b"z")
     with pytest.raises(OffsetError, match="the topic has another id"):
-        Stream(definition).splits(start, end)
+        MicroBatchStream(definition).plan_splits(start, end)
 
 
 def test_topics_that_are_added_over_a_restart_are_read_from_their_start(topics: Topics) -> None:
@@ -356,13 +356,13 @@ def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
 
 
 def test_what_is_removed_beneath_a_task_is_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
-    from kafka_sql.source.enumerator.plan import snapshot
+    from kafka_sql.source.enumerator.plan import plan_batch
     from tests.batch_read import records
 
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(6)))
     definition = declared(topics, topic)
-    splits = snapshot(definition)
+    splits = plan_batch(definition)
     delete_records(topics, topic, 4)
     with pytest.raises(DataLossError, match=rf"{topic}\[0\]: offset 0 was wanted, the first available one is 4, 4 are"):
         records(definition, splits)

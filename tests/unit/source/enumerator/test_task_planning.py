@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.enumerator.task_planning import Task, size, tasks
+from kafka_sql.source.enumerator.task_planning import Task, offset_count, plan_tasks
 
 
 def splits(*sizes: int) -> list[Split]:
@@ -20,25 +20,25 @@ def shown(found: list[Task]) -> list[list[tuple[int, int, int]]]:
 
 @pytest.mark.parametrize("parallelism", [None, 2])
 def test_one_task_a_partition(parallelism: int | None) -> None:
-    assert shown(tasks(splits(3, 5), parallelism)) == [[(0, 0, 3)], [(1, 10, 15)]]
+    assert shown(plan_tasks(splits(3, 5), parallelism)) == [[(0, 0, 3)], [(1, 10, 15)]]
 
 
 def test_more_tasks_than_partitions_cut_ranges_where_the_most_is() -> None:
-    assert shown(tasks(splits(9, 2), 4)) == [[(0, 0, 3)], [(0, 3, 6)], [(0, 6, 9)], [(1, 10, 12)]]
+    assert shown(plan_tasks(splits(9, 2), 4)) == [[(0, 0, 3)], [(0, 3, 6)], [(0, 6, 9)], [(1, 10, 12)]]
 
 
 def test_no_more_tasks_than_offsets() -> None:
-    assert shown(tasks(splits(2, 1), 10)) == [[(0, 0, 1)], [(0, 1, 2)], [(1, 10, 11)]]
-    assert tasks([], 10) == []
+    assert shown(plan_tasks(splits(2, 1), 10)) == [[(0, 0, 1)], [(0, 1, 2)], [(1, 10, 11)]]
+    assert plan_tasks([], 10) == []
 
 
 def test_partitions_that_must_stay_whole_are_not_cut() -> None:
-    assert shown(tasks(splits(9, 2), 4, cuttable=False)) == [[(0, 0, 9)], [(1, 10, 12)]]
-    assert shown(tasks(splits(9, 2), 1, cuttable=False)) == [[(0, 0, 9), (1, 10, 12)]]
+    assert shown(plan_tasks(splits(9, 2), 4, can_cut=False)) == [[(0, 0, 9)], [(1, 10, 12)]]
+    assert shown(plan_tasks(splits(9, 2), 1, can_cut=False)) == [[(0, 0, 9), (1, 10, 12)]]
 
 
 def test_fewer_tasks_than_partitions_are_packed_by_size() -> None:
-    assert shown(tasks(splits(5, 1, 1, 1, 2), 2)) == [
+    assert shown(plan_tasks(splits(5, 1, 1, 1, 2), 2)) == [
         [(0, 0, 5)],
         [(1, 10, 11), (2, 20, 21), (3, 30, 31), (4, 40, 42)],
     ]
@@ -47,11 +47,11 @@ def test_fewer_tasks_than_partitions_are_packed_by_size() -> None:
 @given(st.lists(st.integers(1, 10_000), max_size=20), st.integers(1, 50))
 def test_every_offset_is_read_once_and_no_task_has_much_more_than_its_share(sizes: list[int], parallelism: int) -> None:
     given = [Split("t", p, 7, 7 + n) for p, n in enumerate(sizes)]
-    found = tasks(given, parallelism)
+    found = plan_tasks(given, parallelism)
     pieces = sorted((s for task in found for s in task), key=lambda s: (s.partition, s.start))
     joined: list[Split] = []
     for piece in pieces:
-        assert size(piece) > 0
+        assert offset_count(piece) > 0
         if joined and joined[-1].partition == piece.partition:
             assert joined[-1].stop == piece.start
             joined[-1] = Split("t", piece.partition, joined[-1].start, piece.stop)
@@ -60,7 +60,7 @@ def test_every_offset_is_read_once_and_no_task_has_much_more_than_its_share(size
     assert joined == given
     assert len(found) == min(parallelism, sum(sizes))
     if found:
-        loads = [sum(map(size, task)) for task in found]
+        loads = [sum(map(offset_count, task)) for task in found]
         largest = max(loads)
         if parallelism >= len(sizes):  # pieces of one less would be more than there are tasks
             assert largest == 1 or sum(-(-n // (largest - 1)) for n in sizes) > len(found)

@@ -17,10 +17,10 @@ from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import ConflictingOptionsError, DecodeError, MissingOptionError, SchemaError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.reader.bad_records import BadRecords, handling
-from kafka_sql.source.reader.changelog_normalize import latest, upserts
+from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
+from kafka_sql.source.reader.changelog_normalize import normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.tolerant_row_decoder import LenientDecoder
+from kafka_sql.source.reader.tolerant_row_decoder import TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
 
 OPTIONS = {
@@ -49,10 +49,10 @@ def schema(*columns: Column) -> pa.Schema:
     return pa.schema([pa.field(c.name, TYPES[c.name], nullable=c.nullable) for c in columns])
 
 
-def decoder(definition: Definition, *columns: Column) -> tuple[LenientDecoder, BadRecords]:
+def decoder(definition: Definition, *columns: Column) -> tuple[TolerantRowDecoder, BadRecordHandler]:
     split = Split("t", 0, 0, 1000)
-    bad = BadRecords(definition, split)
-    return LenientDecoder(definition, schema(*columns), split, bad), bad
+    bad = BadRecordHandler(definition, split)
+    return TolerantRowDecoder(definition, schema(*columns), split, bad), bad
 
 
 def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> Records:
@@ -82,7 +82,7 @@ def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]
 def test_a_row_says_why_and_has_the_bytes() -> None:
     columns = (N, AT, ERROR, RAW_KEY, RAW_VALUE)
     definition = validate_table(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
-    assert definition.tells_errors
+    assert definition.has_error_column
     lenient, _ = decoder(definition, *columns)
     assert lenient.wanted.keys
     batch = lenient.decode(records([b'{"n": 1}', b'{"n": "x"}', None, b"{"], [b"a", b"b", b"c", None])).batch
@@ -118,16 +118,16 @@ def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
     def run() -> Iterator[Records]:
         yield changes
 
-    found = [row for batch in latest(lenient, run(), upserts) for row in batch.to_pylist()]
+    found = [row for batch in normalize(lenient, run(), upsert_changes) for row in batch.to_pylist()]
     assert found == [{"id": "a", "n": 4}]
     assert bad._count == 3
 
 
 def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
     definition = validate_table(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
-    with caplog.at_level(logging.WARNING, "kafka_sql"), handling(definition, Split("t", 0, 0, 40)) as bad:
+    with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is not None
-        LenientDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
+        TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 11
     assert told[0].startswith("table 'db.t': left out: [DECODE] t[0]@0: the payload is no JSON")
@@ -136,7 +136,7 @@ def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:
     definition = validate_table(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
-    with handling(definition, Split("t", 0, 0, 40)) as bad:
+    with bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is None
 
 

@@ -18,8 +18,8 @@ from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
-from kafka_sql.source.changelog_checks import check_key
-from kafka_sql.source.reader.changelog_normalize import changelog, latest, upserts
+from kafka_sql.source.changelog_checks import check_key_types
+from kafka_sql.source.reader.changelog_normalize import changelog_changes, normalize, upsert_changes
 from kafka_sql.source.reader.row_decoder import RowDecoder
 from kafka_sql.table.declaration import Column, Table
 from tests.hypothesis_examples import examples
@@ -47,8 +47,8 @@ CHANGES = st.lists(
 def test_a_key_that_cannot_be_compared() -> None:
     nested = pa.schema([("v", pa.int64()), ("k", pa.list_(pa.int64()))])
     with pytest.raises(SchemaError, match=r"PRIMARY KEY column 'k' cannot be of type list"):
-        check_key(nested, ("k",))
-    check_key(SCHEMA, ("k", "v"))
+        check_key_types(nested, ("k",))
+    check_key_types(SCHEMA, ("k", "v"))
 
 
 def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
@@ -93,7 +93,7 @@ def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], e
 
     definition = validate_table(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
     rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
-    found = [row for b in latest(rows, run(), upserts, enough) for row in b.to_pylist()]
+    found = [row for b in normalize(rows, run(), upsert_changes, enough) for row in b.to_pylist()]
     assert found == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
 
 
@@ -135,7 +135,7 @@ def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: i
             runs.append(Records(pa.array(payloads, pa.binary()), offsets, None))
     definition = validate_table(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
     rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
-    found = [row for b in latest(rows, iter(runs), changelog, enough) for row in b.to_pylist()]
+    found = [row for b in normalize(rows, iter(runs), changelog_changes, enough) for row in b.to_pylist()]
     assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.format import Bad, Decoded, Format
+from kafka_sql.formats.format import Decoded, ErrorSink, Format
 from kafka_sql.formats.raw import RAW
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.kafka.records import Records
@@ -29,7 +29,7 @@ class TaggedDecoder:
         ASKED.append(metadata)
         self._metadata = metadata
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
         repeated = [(i, p) for i, p in enumerate(payloads.to_pylist()) for _ in range(p[0])]
         made = {"tag": pa.array([p[1:2].decode() for _, p in repeated]), "size": pa.array([p[0] for _, p in repeated])}
         texts = pa.array([p[2:].decode() for _, p in repeated], pa.string())

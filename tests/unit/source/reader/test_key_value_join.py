@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.format import Decoded
-from kafka_sql.source.reader.key_value_join import pair
+from kafka_sql.source.reader.key_value_join import join_key_and_value
 
 COUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8)
 
@@ -28,11 +28,11 @@ def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]])
             for k in range(of_key):
                 expected.append((sum(keys[:record]) + k, sum(values[:record]) + v, record))
     key, value = decoded(keys, len(counts)), decoded(values, len(counts))
-    found = pair(len(counts), key, value)
+    found = join_key_and_value(len(counts), key, value)
     columns = [
-        *found.keys(key.columns),
-        *found.values(value.columns),
-        found.records(pa.array(range(len(counts)), pa.int64())),
+        *found.take_keys(key.columns),
+        *found.take_values(value.columns),
+        found.take_records(pa.array(range(len(counts)), pa.int64())),
     ]
     assert list(zip(*(c.to_pylist() for c in columns), strict=True)) == expected
 
@@ -41,7 +41,7 @@ def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]])
 def test_without_a_key_the_values_alone(counts: list[tuple[int, int]]) -> None:
     values = [v for _, v in counts]
     value = decoded(values, len(counts))
-    found = pair(len(counts), None, value)
-    assert found.values(value.columns)[0] is value.columns[0]
+    found = join_key_and_value(len(counts), None, value)
+    assert found.take_values(value.columns)[0] is value.columns[0]
     expected = [record for record, count in enumerate(values) for _ in range(count)]
-    assert found.records(pa.array(range(len(counts)), pa.int64())).to_pylist() == expected
+    assert found.take_records(pa.array(range(len(counts)), pa.int64())).to_pylist() == expected

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.source.client_config import task_config
+from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import declared
 from tests.topics import Topics
 
 
 def rack(text: str | None, **more: str) -> str | None:
     options = more if text is None else {"scan_rack__id": text, **more}
-    return task_config(declared(Topics("localhost:1"), "t", **options), 3).get("client.rack")
+    return task_client_config(declared(Topics("localhost:1"), "t", **options), 3).get("client.rack")
 
 
 def test_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.source.stream.offset_commits import Commits
+from kafka_sql.source.stream.offset_commits import OffsetCommitter
 
 P = ("t", 0)
 
@@ -27,7 +27,7 @@ class Kafka:
 
 def test_what_is_committed_already_is_not_sent_again() -> None:
     kafka = Kafka()
-    commits = Commits(kafka.send)
+    commits = OffsetCommitter(kafka.send)
     commits.commit({})
     for _ in range(3):
         commits.commit({P: 5})
@@ -38,7 +38,7 @@ def test_what_is_committed_already_is_not_sent_again() -> None:
 
 def test_one_at_a_time_and_the_newest_next() -> None:
     kafka = Kafka()
-    commits = Commits(kafka.send)
+    commits = OffsetCommitter(kafka.send)
     for offset in (1, 2, 3):
         commits.commit({P: offset})
     kafka.asked[0][1].set_result(None)
@@ -48,7 +48,7 @@ def test_one_at_a_time_and_the_newest_next() -> None:
 
 def test_a_failure_is_counted_and_logged_and_the_next_commit_is_sent(caplog: pytest.LogCaptureFixture) -> None:
     kafka = Kafka()
-    commits = Commits(kafka.send)
+    commits = OffsetCommitter(kafka.send)
     commits.commit({P: 1})
     kafka.asked[0][1].set_exception(BrokerError("not the coordinator"))
     with caplog.at_level(logging.WARNING):
@@ -63,10 +63,10 @@ def test_a_commit_that_cannot_be_sent_or_gets_no_answer_is_a_failure() -> None:
     def refuses(_: Mapping[tuple[str, int], int]) -> Future[None]:
         raise BrokerError("unreachable")
 
-    commits = Commits(refuses)
+    commits = OffsetCommitter(refuses)
     commits.commit({P: 1})
     assert commits.failed == 1
-    silent = Commits(Kafka().send)
+    silent = OffsetCommitter(Kafka().send)
     silent.commit({P: 1})
     silent.finish(0)
     assert (silent.succeeded, silent.failed) == (0, 1)

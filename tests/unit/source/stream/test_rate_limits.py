@@ -5,29 +5,29 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.source.stream.rate_limits import backlogs, offsets_within, share
+from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, offsets_for_bytes
 
 A, B, C = ("a", 0), ("a", 1), ("b", 0)
 
 
 def test_in_proportion_to_the_backlog() -> None:
-    assert share({A: 600, B: 300, C: 100}, 100) == {A: 60, B: 30, C: 10}
+    assert allocate({A: 600, B: 300, C: 100}, 100) == {A: 60, B: 30, C: 10}
 
 
 def test_a_small_backlog_is_not_starved() -> None:
-    assert share({A: 1_000_000, B: 1}, 10) == {A: 9, B: 1}
+    assert allocate({A: 1_000_000, B: 1}, 10) == {A: 9, B: 1}
 
 
 def test_less_than_one_offset_each_is_taken_in_turns() -> None:
     backlog = {A: 5, B: 5, C: 5}
-    assert share(backlog, 1, 0) == {A: 1}
-    assert share(backlog, 1, 1) == {B: 1}
-    assert share(backlog, 2, 2) == {C: 1, A: 1}
+    assert allocate(backlog, 1, 0) == {A: 1}
+    assert allocate(backlog, 1, 1) == {B: 1}
+    assert allocate(backlog, 2, 2) == {C: 1, A: 1}
 
 
 def test_what_is_there_is_taken_where_it_is_within_the_limit() -> None:
-    assert share({A: 3, B: 4}, 7) == {A: 3, B: 4}
-    assert share({}, 7) == {}
+    assert allocate({A: 3, B: 4}, 7) == {A: 3, B: 4}
+    assert allocate({}, 7) == {}
 
 
 @given(
@@ -36,7 +36,7 @@ def test_what_is_there_is_taken_where_it_is_within_the_limit() -> None:
     st.integers(0, 10**15),
 )
 def test_the_limit_is_used_up_and_never_passed(backlog: dict[tuple[str, int], int], limit: int, turn: int) -> None:
-    shares = share(backlog, limit, turn)
+    shares = allocate(backlog, limit, turn)
     assert sum(shares.values()) == min(limit, sum(backlog.values()))
     assert all(0 < n <= backlog[p] for p, n in shares.items())
     if limit >= len(backlog):
@@ -46,10 +46,10 @@ def test_the_limit_is_used_up_and_never_passed(backlog: dict[tuple[str, int], in
 
 
 def test_only_what_is_behind() -> None:
-    assert backlogs({A: 3, B: 7, C: 9}, {A: 5, B: 7, C: 8}) == {A: 2}
+    assert compute_backlogs({A: 3, B: 7, C: 9}, {A: 5, B: 7, C: 8}) == {A: 2}
 
 
 def test_offsets_of_a_number_of_bytes() -> None:
-    assert offsets_within({A: 100, B: 100}, {A: 10.0, B: 30.0}, 1000) == 50
-    assert offsets_within({A: 100}, {A: 10.0}, 1000) == 100
-    assert offsets_within({A: 100}, {A: 10_000_000.0}, 1000) == 1  # a large record does not stop the stream
+    assert offsets_for_bytes({A: 100, B: 100}, {A: 10.0, B: 30.0}, 1000) == 50
+    assert offsets_for_bytes({A: 100}, {A: 10.0}, 1000) == 100
+    assert offsets_for_bytes({A: 100}, {A: 10_000_000.0}, 1000) == 1  # a large record does not stop the stream

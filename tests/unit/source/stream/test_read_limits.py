@@ -9,7 +9,7 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import UnsupportedOptionError
 from kafka_sql.source.stream import read_limits
-from kafka_sql.source.stream.rate_limits import limits
+from kafka_sql.source.stream.rate_limits import limits_from_options
 from kafka_sql.table.declaration import Column, Table
 
 
@@ -22,11 +22,11 @@ def declared(**options: str) -> Definition:
 def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = declared(**{option: "1"})
     monkeypatch.setattr(read_limits, "AVAILABLE", True)
-    read_limits.check_triggers(table)
+    read_limits.check_admission_options(table)
     monkeypatch.setattr(read_limits, "AVAILABLE", False)
-    read_limits.check_triggers(declared())
+    read_limits.check_admission_options(declared())
     with pytest.raises(UnsupportedOptionError, match=f"Table 'orders': option '{option}' needs PySpark 4.2 or later"):
-        read_limits.check_triggers(table)
+        read_limits.check_admission_options(table)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,6 @@ def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.Mon
 )
 def test_the_limit_that_spark_hands_back(options: dict[str, str], expected: tuple[Any, ...]) -> None:
     sparks = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
-    limit = read_limits.default_limit(limits(declared(**options).options))
+    limit = read_limits.default_limit(limits_from_options(declared(**options).options))
     assert limit == getattr(sparks, expected[0])(*expected[1:])
     assert read_limits.is_limited(limit) is bool(options)

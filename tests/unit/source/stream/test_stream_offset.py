@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import CheckpointError
-from kafka_sql.source.stream.stream_offset import Progress, from_json, to_json
+from kafka_sql.source.stream.stream_offset import StreamOffset, from_json, to_json
 
 OFFSETS = st.dictionaries(
     st.tuples(st.sampled_from(["a", "b", "version", "offsets"]), st.integers(0, 99)), st.integers(0, 2**60)
@@ -18,29 +18,29 @@ OFFSETS = st.dictionaries(
 
 
 def test_it_is_readable() -> None:
-    progress = Progress({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
+    progress = StreamOffset({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
     assert json.dumps(to_json(progress)) == (
         '{"version": 2, "offsets": {"b": {"9": 2, "10": 1}, "orders": {"0": 42, "1": 17}}, "starts": {"b": {"9": 0}}}'
     )
-    assert to_json(Progress({})) == {"version": 2, "offsets": {}}
+    assert to_json(StreamOffset({})) == {"version": 2, "offsets": {}}
 
 
 def test_version_1_is_read() -> None:
-    assert from_json({"orders": {"0": 42, "1": 17}}) == Progress({("orders", 0): 42, ("orders", 1): 17})
-    assert from_json({"version": {"0": 42}}) == Progress({("version", 0): 42})  # a topic's name
-    assert from_json({}) == Progress({})
+    assert from_json({"orders": {"0": 42, "1": 17}}) == StreamOffset({("orders", 0): 42, ("orders", 1): 17})
+    assert from_json({"version": {"0": 42}}) == StreamOffset({("version", 0): 42})  # a topic's name
+    assert from_json({}) == StreamOffset({})
 
 
 @given(OFFSETS, OFFSETS, OFFSETS, st.dictionaries(st.text(), st.text()))
 def test_what_is_kept_is_what_was_given(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
-    progress = Progress(offsets, starts, stops, ids)
+    progress = StreamOffset(offsets, starts, stops, ids)
     text = json.dumps(to_json(progress))
     assert from_json(json.loads(text)) == progress
     assert json.dumps(to_json(from_json(json.loads(text)))) == text
 
 
 def test_reading_goes_on_at_the_offsets_and_begins_at_the_starts() -> None:
-    assert Progress({("a", 0): 5}, {("a", 0): 1, ("a", 1): 3}).positions == {("a", 0): 5, ("a", 1): 3}
+    assert StreamOffset({("a", 0): 5}, {("a", 0): 1, ("a", 1): 3}).positions == {("a", 0): 5, ("a", 1): 3}
 
 
 def test_a_later_version_is_refused() -> None:
