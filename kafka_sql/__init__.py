@@ -1,31 +1,52 @@
-"""Flink's Kafka SQL tables on Apache Spark: ``kafka_sql.enable(spark)``, then ``spark.sql()`` takes Flink's CREATE
-TABLE ... WITH (...).
+"""Flink's Kafka SQL connector on Apache Spark: after ``kafka_sql.enable(spark)``, ``spark.sql()`` also accepts Flink's
+``CREATE TABLE ... WITH (...)``.
+
+The names in ``__all__`` are the public API; everything else may change.
 """
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING, Any, Final
 
+from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
 
 if TYPE_CHECKING:
+    from kafka_sql import metrics, transactions
     from kafka_sql.sql.check import check
     from kafka_sql.sql.install import install
     from kafka_sql.sql.session import enable
 
-__all__ = ["KafkaSqlError", "check", "enable", "install"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "KafkaSqlError",
+    "__version__",
+    "check",
+    "enable",
+    "errors",
+    "install",
+    "metrics",
+    "transactions",
+]
+
+# Imported on first access: Spark's Python workers import this package, too, and need neither Spark nor the SQL parser.
+_FUNCTIONS: Final = {
+    "check": "kafka_sql.sql.check",
+    "enable": "kafka_sql.sql.session",
+    "install": "kafka_sql.sql.install",
+}
+_MODULES: Final = ("metrics", "transactions")
 
 
 def __getattr__(name: str) -> Any:
-    """A function when it is first asked for: Spark's Python workers import this package too, and need no SQL parser."""
-    if name == "enable":
-        from kafka_sql.sql.session import enable
-
-        return enable
-    if name == "check":
-        from kafka_sql.sql.check import check
-
-        return check
-    if name == "install":
-        from kafka_sql.sql.install import install
-
-        return install
+    """Import a public function or module on first access."""
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"kafka_sql.{name}")
     raise AttributeError(f"module 'kafka_sql' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, whether or not they were imported yet."""
+    return sorted(__all__)

@@ -1,53 +1,54 @@
-"""Every error that kafka_sql raises, as one tree.
+"""Define every error that kafka_sql raises, as one tree.
 
-A class is a named condition. Its message says what happened and where, what was expected and what to do; the
-same facts are attributes of the same names.
+Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
+that identify the place (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own. An
+attribute is None if the message does not name that fact, or if the error arrived from a Spark task as text.
 
     KafkaSqlError
-    ├── StatementError           a statement that cannot be understood or carried out
+    ├── StatementError           a statement cannot be parsed or executed
     │   ├── SqlSyntaxError         line, column and the marked text
-    │   ├── UnsupportedSqlError    understood, but has no exact meaning here
+    │   ├── UnsupportedSqlError    valid, but not supported here
     │   ├── TableExistsError
     │   ├── TableNotFoundError
     │   └── JobNotFoundError
     ├── OptionError              a WITH option or a SET key
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
-    │   ├── InvalidOptionError     ill-typed, or not one of the allowed values
-    │   ├── UnsupportedOptionError known, and Spark or Kafka's client cannot carry it
-    │   ├── SecretReferenceError   ${provider:path:key} in a value names nothing
-    │   ├── KeyStoreError          a key or trust store, or a PEM text, cannot be used
+    │   ├── InvalidOptionError     wrong type, or not an allowed value
+    │   ├── UnsupportedOptionError an option of Flink's that Spark or the Kafka client cannot support
+    │   ├── SecretReferenceError   ${provider:path:key} in a value cannot be resolved
+    │   ├── KeyStoreError          a key store, trust store or PEM value cannot be used
     │   └── ConflictingOptionsError
-    ├── SchemaError              a column declared wrongly, or one that the format or Spark cannot carry
-    ├── BrokerError              the cluster
+    ├── SchemaError              a column is declared wrongly, or the format or Spark does not support it
+    ├── BrokerError              a Kafka cluster
     │   ├── BrokerUnreachableError
-    │   ├── AuthenticationError    one of the two does not believe who the other is: password, token, certificate
+    │   ├── AuthenticationError    a password, token or certificate was rejected
     │   ├── TopicNotFoundError
-    │   ├── TopicMismatchError     the topic is otherwise than the table says
-    │   ├── OffsetError            a start or end position that cannot be had
-    │   ├── DataLossError          records were removed before they were read
+    │   ├── TopicMismatchError     the topic does not match the table's declaration
+    │   ├── OffsetError            a start or stop offset cannot be resolved
+    │   ├── DataLossError          records were deleted before they were read
     │   ├── FetchError             reading stopped at topic[partition]@offset
-    │   ├── AuthorizationError     the user may not do that
+    │   ├── AuthorizationError     the user lacks a permission
     │   ├── DeliveryError          records were not acknowledged
     │   │   ├── RecordTooLargeError
-    │   │   └── RecordRejectedError    the broker takes no such record
+    │   │   └── RecordRejectedError    the broker rejects the record
     │   └── TransactionError       a transaction of the exactly-once sink
-    │       ├── WriterFencedError      another query or statement writes with the same prefix
-    │       ├── PreparedTransactionLostError  aborted before it was decided: nothing of it is to be seen
-    │       ├── DecidedTransactionLostError   decided, and aborted by the brokers: a part is missing
-    │       └── TransactionInDoubtError       cannot be told
-    ├── SchemaRegistryError      the schema registry did not do what was asked of it
-    │   ├── SchemaNotFoundError      it has no such schema, or one that is not Avro's
-    │   └── IncompatibleSchemaError  it refuses a schema beside the subject's others
-    ├── FormatError              a payload and a format
-    │   ├── DecodeError            the payload is not what the table declares
-    │   └── EncodeError            the row has no form in this format
-    ├── CheckpointError          a query cannot go on from what its checkpoint holds
-    ├── PartitionerError        the class of 'sink.partitioner' chose no partition
-    ├── CatalogFolderError      the folder that keeps the tables cannot be used
-    ├── WorkerPythonError       Spark's workers run a Python without this package
-    ├── EmbeddedKafkaError       a broker on this machine could not be set up
-    └── ExtensionError           the jar for Spark's shells could not be built
+    │       ├── WriterFencedError      another query or statement uses the same prefix
+    │       ├── PreparedTransactionLostError  aborted before the decision: none of its rows are visible
+    │       ├── DecidedTransactionLostError   aborted by the brokers after the decision: rows are missing
+    │       └── TransactionInDoubtError       committed or aborted: unknown
+    ├── SchemaRegistryError      a schema registry request failed
+    │   ├── SchemaNotFoundError      no such schema, or one of another type
+    │   └── IncompatibleSchemaError  the subject's compatibility rules reject the schema
+    ├── FormatError              a payload does not fit the format
+    │   ├── DecodeError            the payload does not match the table's columns
+    │   └── EncodeError            the row cannot be written in this format
+    ├── CheckpointError          a query cannot resume from its checkpoint
+    ├── PartitionerError         the class of 'sink.partitioner' failed or returned no valid partition
+    ├── CatalogFolderError      the catalog folder cannot be used
+    ├── WorkerPythonError       Spark's workers run a Python that lacks this package
+    ├── EmbeddedKafkaError       a local broker could not be set up
+    └── ExtensionError           the extension jar for Spark's shells could not be built
 """
 
 from __future__ import annotations
@@ -55,81 +56,136 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Any, TypeVar
+
+E = TypeVar("E", bound="KafkaSqlError")
 
 
 class KafkaSqlError(Exception):
-    """Base of all errors of this package."""
+    """Base class of all errors of this package."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
 
     def __str__(self) -> str:
-        return f"[{self.condition()}] {super().__str__()}"
+        return f"[{self.condition()}] {self.message}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # whatever the signature of __init__: attributes, notes and the message survive a process boundary
+        return _restore, (type(self), self.args, self.__dict__)
+
+    @property
+    def message(self) -> str:
+        """The message without the condition."""
+        return str(self.args[0]) if self.args else ""
 
     @classmethod
     def condition(cls) -> str:
-        """The error's name as users search for it: ``TOPIC_NOT_FOUND`` for TopicNotFoundError."""
+        """Return the error's name as users search for it: ``TOPIC_NOT_FOUND`` for TopicNotFoundError."""
         stem = cls.__name__.removesuffix("Error")
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).upper()
 
+    @classmethod
+    def from_message(cls: type[E], message: str) -> E:
+        """Return an error of this class that has a message and no facts, as one that arrived as text."""
+        return cls(message)
+
+    def with_prefix(self: E, prefix: str) -> E:
+        """Return a copy with ``prefix`` before the message; its attributes stay."""
+        return _restore(type(self), (prefix + self.message,), self.__dict__)
+
+
+def _restore(cls: type[E], args: tuple[object, ...], attributes: dict[str, object]) -> E:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class StatementError(KafkaSqlError):
-    """A statement that cannot be understood or carried out."""
+    """A statement cannot be parsed or executed.
+
+    Attributes:
+        table: the table that the statement names.
+    """
+
+    def __init__(self, message: str = "", *, table: str | None = None) -> None:
+        super().__init__(message)
+        self.table = table
 
 
 class SqlSyntaxError(StatementError):
-    """The statement does not parse; the message shows line, column and the marked text.
+    """The statement cannot be parsed; the message shows line, column and the marked text.
 
     Attributes:
-        line: of the statement's text, from 1.
-        column: character of that line, from 1.
-        marked: the source line with the place marked below it; values of options are masked.
+        line: line of the statement's text, from 1.
+        column: character in that line, from 1.
+        marked: the source line with a mark below the error; values of options are masked.
     """
 
-    def __init__(self, message: str, line: int = 1, column: int = 1, marked: str = "") -> None:
+    def __init__(self, message: str = "", line: int = 1, column: int = 1, marked: str = "") -> None:
         super().__init__(message)
         self.line, self.column, self.marked = line, column, marked
 
 
 class UnsupportedSqlError(StatementError):
-    """The statement is understood, but has no exact meaning here."""
+    """The statement is valid, but has no exact equivalent here."""
 
 
 class TableExistsError(StatementError):
-    """CREATE TABLE of a name that is taken."""
+    """A statement creates a table whose name is in use."""
 
 
 class TableNotFoundError(StatementError):
-    """A statement names a table that was not declared."""
+    """A statement names a table that does not exist."""
 
 
 class JobNotFoundError(StatementError):
-    """STOP JOB of a job that is not running in this session."""
+    """STOP JOB names a job that is not running in this session.
+
+    Attributes:
+        job: the job id of the statement.
+    """
+
+    def __init__(self, message: str = "", *, job: str | None = None) -> None:
+        super().__init__(message)
+        self.job = job
 
 
 class OptionError(KafkaSqlError):
-    """A WITH option or a SET key."""
+    """A WITH option or a SET key is wrong.
+
+    Attributes:
+        option: the key, with its prefix.
+        table: the table that is declared with it.
+    """
+
+    def __init__(self, message: str = "", *, option: str | None = None, table: str | None = None) -> None:
+        super().__init__(message)
+        self.option, self.table = option, table
 
 
 class UnknownOptionError(OptionError):
-    """An option that the connector and its formats do not have."""
+    """Neither the connector nor its formats have the option."""
 
 
 class MissingOptionError(OptionError):
-    """A required option is absent."""
+    """A required option is missing."""
 
 
 class InvalidOptionError(OptionError):
-    """An option's value is ill-typed or not allowed."""
+    """An option's value has the wrong type or is not allowed."""
 
 
 class UnsupportedOptionError(OptionError):
-    """An option that Flink's connector has and Spark, or this version of it, cannot carry."""
+    """Flink's connector has the option, but Spark (or this version of it) or the Kafka client cannot support it."""
 
 
 class SecretReferenceError(OptionError):
-    """A reference such as ``${env:NAME}`` in an option's value names nothing that can be read."""
+    """A reference such as ``${env:NAME}`` in an option's value cannot be resolved."""
 
 
 class KeyStoreError(OptionError):
-    """A key or trust store, or a PEM text in an option, cannot be used."""
+    """A key store, a trust store or a PEM value of an option cannot be used."""
 
 
 class ConflictingOptionsError(OptionError):
@@ -137,19 +193,48 @@ class ConflictingOptionsError(OptionError):
 
 
 class SchemaError(KafkaSqlError):
-    """A column that is declared wrongly, or that the format or Spark cannot carry."""
+    """A column is declared wrongly, or the format or Spark does not support it.
+
+    Attributes:
+        column: the column, or the path of a field in it.
+        table: the table that declares it.
+    """
+
+    def __init__(self, message: str = "", *, column: str | None = None, table: str | None = None) -> None:
+        super().__init__(message)
+        self.column, self.table = column, table
 
 
 class BrokerError(KafkaSqlError):
-    """The cluster did not do what was asked of it."""
+    """A Kafka cluster did not do what was requested.
+
+    Attributes:
+        topic, partition, offset: the location in Kafka.
+        servers: the brokers, ``host:port,...``.
+        table: the table that is read or written.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        offset: int | None = None,
+        servers: str | None = None,
+        table: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.topic, self.partition, self.offset = topic, partition, offset
+        self.servers, self.table = servers, table
 
 
 class BrokerUnreachableError(BrokerError):
-    """No broker answered in time."""
+    """No broker responded in time."""
 
 
 class AuthenticationError(BrokerError):
-    """Broker or client does not believe who the other is: a password, a token or a certificate is refused."""
+    """The broker or the client rejected the other's password, token or certificate."""
 
 
 class TopicNotFoundError(BrokerError):
@@ -157,15 +242,15 @@ class TopicNotFoundError(BrokerError):
 
 
 class TopicMismatchError(BrokerError):
-    """A topic is otherwise than the table says."""
+    """A topic does not match the table's declaration."""
 
 
 class OffsetError(BrokerError):
-    """A start or end position that cannot be had."""
+    """A start or stop offset cannot be resolved."""
 
 
 class DataLossError(BrokerError):
-    """Records were removed before they were read."""
+    """Records were deleted before they were read."""
 
 
 class FetchError(BrokerError):
@@ -173,7 +258,7 @@ class FetchError(BrokerError):
 
 
 class AuthorizationError(BrokerError):
-    """The user may not do what was asked."""
+    """The user lacks the permission for an operation."""
 
 
 class DeliveryError(BrokerError):
@@ -181,15 +266,31 @@ class DeliveryError(BrokerError):
 
 
 class RecordTooLargeError(DeliveryError):
-    """A record is larger than the producer or the topic takes."""
+    """A record is larger than the producer or the topic allows."""
 
 
 class RecordRejectedError(DeliveryError):
-    """The broker takes no record such as this one."""
+    """The broker rejects a record."""
 
 
 class TransactionError(BrokerError):
-    """A transaction of the exactly-once sink could not be begun, decided or ended."""
+    """A transaction of the exactly-once sink could not be started, decided or ended.
+
+    Attributes:
+        transactional_id: the transaction, or the prefix that it is written under.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        transactional_id: str | None = None,
+        topic: str | None = None,
+        servers: str | None = None,
+        table: str | None = None,
+    ) -> None:
+        super().__init__(message, topic=topic, servers=servers, table=table)
+        self.transactional_id = transactional_id
 
 
 class WriterFencedError(TransactionError):
@@ -197,89 +298,180 @@ class WriterFencedError(TransactionError):
 
 
 class PreparedTransactionLostError(TransactionError):
-    """A task's transaction was aborted before the batch was decided; nothing of the batch is to be seen."""
+    """A task's transaction was aborted before the batch was decided. No row of the batch is visible."""
 
 
 class DecidedTransactionLostError(TransactionError):
-    """The brokers have aborted a transaction that was decided to be committed; its rows are missing."""
+    """The brokers aborted a transaction after the decision to commit it. Its rows are missing."""
 
 
 class TransactionInDoubtError(TransactionError):
-    """Whether a transaction was committed or aborted cannot be told."""
+    """It is unknown whether a transaction was committed or aborted."""
 
 
 class SchemaRegistryError(KafkaSqlError):
-    """The schema registry did not do what was asked of it."""
+    """A schema registry request failed.
+
+    Attributes:
+        url: the registry.
+        subject: the subject of the schema.
+        schema_id: the id of the schema.
+        column: the column, or the path of a field in it, that the schema does not fit.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        url: str | None = None,
+        subject: str | None = None,
+        schema_id: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.url, self.subject, self.schema_id, self.column = url, subject, schema_id, column
 
 
 class SchemaNotFoundError(SchemaRegistryError):
-    """The schema registry has no such schema, or one of another kind."""
+    """The schema registry has no such schema, or one of another type."""
 
 
 class IncompatibleSchemaError(SchemaRegistryError):
-    """The schema registry refuses a schema that is incompatible with the subject's others."""
+    """The schema is incompatible with other versions of its subject, or with the table's columns."""
 
 
 class FormatError(KafkaSqlError):
-    """A payload and a format do not fit."""
+    """A payload does not fit the format.
+
+    Attributes:
+        field: path of the field in the table's columns (``a.b[2]``), or None for the payload as a whole.
+    """
+
+    def __init__(self, message: str = "", *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class DecodeError(FormatError):
-    """A payload is not what the table declares.
+    """A payload does not match the table's columns.
 
     Attributes:
-        row: index of the payload in the buffer that was decoded; the reader turns it into topic[partition]@offset.
-        field: path of the field in the table's columns (``a.b[2]``), or None for the payload as a whole.
+        row: index of the payload in the decoded buffer, -1 if unknown; the reader replaces it by
+            ``topic[partition]@offset``.
         reason: what was found and what was expected.
+        where: ``topic[partition]@offset``, if known.
     """
 
     def __init__(self, row: int, field: str | None, reason: str, where: str | None = None) -> None:
-        self.row, self.field, self.reason, self.where = row, field, reason, where
-        place = where or f"record {row} of the buffer"
-        super().__init__(f"{place}, field '{field}': {reason}" if field else f"{place}: {reason}")
+        location = where or f"record {row} of the buffer"
+        super().__init__(f"{location}, field '{field}': {reason}" if field else f"{location}: {reason}", field=field)
+        self.row, self.reason, self.where = row, reason, where
 
-    def __reduce__(self) -> tuple[type[DecodeError], tuple[int, str | None, str, str | None]]:
-        return type(self), (self.row, self.field, self.reason, self.where)
+    @classmethod
+    def from_message(cls, message: str) -> DecodeError:
+        """Return an error whose row, field and location are only in its message."""
+        return _restore(cls, (message,), {"row": -1, "field": None, "reason": message, "where": None})
 
     def at(self, where: str) -> DecodeError:
-        """The same error with its place in Kafka, ``topic[partition]@offset``."""
+        """Return the same error with its location in Kafka, ``topic[partition]@offset``."""
         return type(self)(self.row, self.field, self.reason, where)
 
 
 class EncodeError(FormatError):
-    """A row has no form in the format."""
+    """A row cannot be written in the format."""
 
 
 class CheckpointError(KafkaSqlError):
-    """A query cannot go on from what its checkpoint holds."""
+    """A query cannot resume from its checkpoint.
+
+    Attributes:
+        table: the table that the query reads or writes.
+        topic, partition: the partition whose offset does not fit.
+    """
+
+    def __init__(
+        self, message: str = "", *, table: str | None = None, topic: str | None = None, partition: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.table, self.topic, self.partition = table, topic, partition
 
 
 class PartitionerError(KafkaSqlError):
-    """The class of 'sink.partitioner' gave no partition that the topic has."""
+    """The class of 'sink.partitioner' failed, or returned a partition that the topic does not have.
+
+    Attributes:
+        partitioner: the class, ``module.Class``.
+        topic: the topic of the record.
+        partition: the partition that it returned.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        partitioner: str | None = None,
+        topic: str | None = None,
+        partition: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.partitioner, self.topic, self.partition = partitioner, topic, partition
 
 
 class CatalogFolderError(KafkaSqlError):
-    """The folder that keeps the tables cannot be used."""
+    """The catalog folder cannot be used.
+
+    Attributes:
+        folder: its path.
+        table: the table whose file cannot be written.
+    """
+
+    def __init__(self, message: str = "", *, folder: str | None = None, table: str | None = None) -> None:
+        super().__init__(message)
+        self.folder, self.table = folder, table
 
 
 class WorkerPythonError(KafkaSqlError):
-    """Spark's workers run a Python that does not have this package."""
+    """Spark's workers run a Python that lacks this package.
+
+    Attributes:
+        module: the module that it lacks.
+    """
+
+    def __init__(self, message: str = "", *, module: str | None = None) -> None:
+        super().__init__(message)
+        self.module = module
 
 
 class EmbeddedKafkaError(KafkaSqlError):
-    """A broker on this machine could not be set up."""
+    """A broker or a schema registry on this machine could not be set up.
+
+    Attributes:
+        path: the file or folder that cannot be used.
+    """
+
+    def __init__(self, message: str = "", *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class ExtensionError(KafkaSqlError):
-    """The jar that teaches Spark's own shells could not be built."""
+    """The extension jar for Spark's shells could not be built.
+
+    Attributes:
+        path: the folder of the jar, or of the Spark that it is built against.
+    """
+
+    def __init__(self, message: str = "", *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known spelling that is nearest to ``word``, or None where none is near."""
+    """Return the known spelling nearest to ``word``, or None if none is close."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence with the nearest known spelling, or an empty string where none is near."""
+    """Return a sentence that suggests the nearest known spelling, or an empty string if none is close."""
     near = nearest(word, known)
     return f" Did you mean '{near}'?" if near else ""

@@ -142,13 +142,9 @@ class _Submit(argparse.Action):
 
 class _Version(argparse.Action):
     def __call__(self, parser: Any, *_: Any) -> NoReturn:
-        from importlib.metadata import PackageNotFoundError, version
-
         import pyspark
 
-        try:
-            own = version("kafka-sql")
-        except PackageNotFoundError:  # run from a checkout that is not installed
-            own = "(not installed)"
-        print(f"kafka-sql {own}, Spark {pyspark.__version__}")
+        import kafka_sql
+
+        print(f"kafka-sql {kafka_sql.__version__}, Spark {pyspark.__version__}")
         raise SystemExit(0)

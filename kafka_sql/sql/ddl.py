@@ -11,18 +11,18 @@ from kafka_sql.catalog.sql_literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.dataframes import nothing
-from kafka_sql.sql.declarations.alter import altered
-from kafka_sql.sql.declarations.create import declaration_of, read, table_of
-from kafka_sql.sql.declarations.inferred_columns import with_inferred_columns
-from kafka_sql.sql.declarations.like import merged
-from kafka_sql.sql.declarations.query_columns import columns_of, with_query_columns
+from kafka_sql.sql.declarations.alter import apply_alteration
+from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
+from kafka_sql.sql.declarations.like import merge_like
+from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_from_schema
 from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.inserts import Run, insert
 from kafka_sql.sql.recognize.classify_insert import Insert
-from kafka_sql.sql.recognize.names import declared, meant, plain_name
-from kafka_sql.sql.rewrite.query import reading
+from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
+from kafka_sql.sql.rewrite.query import rewrite_query
 
 
 def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
@@ -31,14 +31,14 @@ def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFram
     Returns:
         an empty DataFrame; with AS, what the INSERT of the query returns.
     """
-    declaration = read(text, parse_declaration)
+    declaration = parse_statement(text, parse_declaration)
     if declaration.like is not None:
         if declaration.query is not None:
             raise UnsupportedSqlError("CREATE TABLE takes LIKE or AS, and not both.")
-        declaration = merged(declaration, _base(tables, declaration.like.base))
+        declaration = merge_like(declaration, _base(tables, declaration.like.base))
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
-    tables.create(table_of(with_inferred_columns(declaration)))
+    tables.create(to_table(add_inferred_columns(declaration)))
     return nothing(spark)
 
 
@@ -48,15 +48,15 @@ def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
     Raises:
         TableNotFoundError: there is none.
     """
-    entry = meant(tables, name)
+    entry = resolve_table(tables, name)
     if entry is not None:
-        return declaration_of(entry.table)
+        return to_declaration(entry.table)
     shown = ".".join(name)
     try:
-        schema = tables.plain(f"SELECT * FROM {path(plain_name(name))} LIMIT 0").schema
+        schema = tables.plain(f"SELECT * FROM {path(strip_catalog(name))} LIMIT 0").schema
     except AnalysisException as e:
         raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.") from e
-    return Declaration(name, columns=columns_of(schema, f"Table '{shown}'"))
+    return Declaration(name, columns=columns_from_schema(schema, f"Table '{shown}'"))
 
 
 def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: Run) -> DataFrame:
@@ -64,10 +64,10 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     query, name = declaration.query or "", declaration.name
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.")
-    schema = run(reading(tables, query, settings.is_streaming(spark)).text).schema
-    whole = with_query_columns(declaration, columns_of(schema, "The query"))
-    table = table_of(whole)
-    old = declared(tables, table.name, table.temporary)
+    schema = run(rewrite_query(tables, query, settings.is_streaming(spark)).text).schema
+    whole = add_query_columns(declaration, columns_from_schema(schema, "The query"))
+    table = to_table(whole)
+    old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
             return nothing(spark)
@@ -92,23 +92,17 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
 
 def alter(tables: Tables, entry: Entry, text: str) -> None:
     """Carry out ALTER TABLE of a Kafka table; what results is checked whole before anything changes."""
-    alteration = read(text, parse_alteration)
+    alteration = parse_statement(text, parse_alteration)
     if isinstance(alteration.change, RenameTable):
-        to = plain_name(alteration.change.to)
+        to = strip_catalog(alteration.change.to)
         if len(to) > 2:
             raise UnsupportedSqlError(f"ALTER TABLE ... RENAME TO {'.'.join(to)}: Kafka tables stand in spark_catalog.")
         tables.rename(entry, to)
         return
     try:
-        table = table_of(altered(declaration_of(entry.table), alteration))
+        table = to_table(apply_alteration(to_declaration(entry.table), alteration))
     except KafkaSqlError as e:
-        raise _of_alter(e, alteration.name) from e
+        if e.message.startswith("ALTER TABLE"):
+            raise
+        raise e.with_prefix(f"ALTER TABLE {'.'.join(alteration.name)}: ") from e
     tables.alter(entry, table)
-
-
-def _of_alter(error: KafkaSqlError, name: tuple[str, ...]) -> KafkaSqlError:
-    """The same error, said of ALTER TABLE."""
-    message = str(error).partition("] ")[2]
-    if message.startswith("ALTER TABLE"):
-        return error
-    return type(error)(f"ALTER TABLE {'.'.join(name)}: {message}")

@@ -50,9 +50,7 @@ def unwrapped() -> Iterator[None]:
         kind = getattr(errors, found[-1][0], None) if found else None
         if kind is None:
             raise
-        error = kind.__new__(kind)  # the attributes did not travel, the message did
-        Exception.__init__(error, found[-1][1])
-        raise error from e
+        raise kind.from_message(found[-1][1]) from e
 
 
 def masked(message: str) -> str:
