@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from typing import Final
 
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable, provider
-from kafka_sql.catalog.spark_catalog_lookup import OWNER
 from kafka_sql.catalog.sql_literals import path, quote, string
 from kafka_sql.definition import Definition
 from kafka_sql.table.declaration import Column, Table
+
+OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 
 Name = tuple[str, str]  # database, table, in lower case; the database is empty for a temporary table
 
@@ -103,8 +105,8 @@ def dotted(name: Name) -> str:
 
 def _stored(definition: Definition) -> list[Column]:
     """The stored columns. A row that was deleted may have its key only, and a record that cannot be read nothing."""
-    incomplete = definition.changes or definition.tells_errors
-    return [with_fields(c, nullable=True) if incomplete else c for c in definition.table.stored]
+    incomplete = definition.is_changelog or definition.has_error_column
+    return [with_fields(c, nullable=True) if incomplete else c for c in definition.table.stored_columns]
 
 
 def _column(column: Column) -> str:

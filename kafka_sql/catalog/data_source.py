@@ -19,10 +19,10 @@ from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.time_zone import SESSION_ZONE
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter, check_sink
-from kafka_sql.source.changelog_checks import check_batch, check_key, check_stream
+from kafka_sql.source.changelog_checks import check_batch_read, check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
 from kafka_sql.source.spark_readers import BatchReader, StreamReader
-from kafka_sql.source.stream.read_limits import check_triggers
+from kafka_sql.source.stream.read_limits import check_admission_options
 
 
 class KafkaTable(DataSource):
@@ -43,12 +43,12 @@ class KafkaTable(DataSource):
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
         freeze_modules()
-        check_batch(self.definition)
+        check_batch_read(self.definition)
         return BatchReader(self.definition, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """A streaming read."""
-        check_stream(self.definition)
+        check_stream_read(self.definition)
         return StreamReader(self.definition, arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
@@ -78,8 +78,8 @@ def _check_columns(definition: Definition, stored: StructType, written: StructTy
     Raises:
         SchemaError: a column is missing, unknown or of another type.
     """
-    expected = {c.name: stored[c.name].dataType.simpleString() for c in definition.table.stored}
-    needed = {c.name for c in definition.table.physical}
+    expected = {c.name: stored[c.name].dataType.simpleString() for c in definition.table.stored_columns}
+    needed = {c.name for c in definition.table.physical_columns}
     for field in written:
         if field.name not in expected:
             near = did_you_mean(field.name, expected)
@@ -101,19 +101,23 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
         SchemaError: a column that the format or Kafka's metadata cannot carry.
         UnsupportedOptionError: an option that this version of Spark cannot carry.
     """
-    check_triggers(definition)
+    check_admission_options(definition)
     schema = arrow_schema(stored)
     metadata = metadata_columns(definition, schema)
-    asked = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.of_format)
-    definition.value.decoder(schema, asked)
-    definition.value.encoder(schema)
+    asked = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.from_format)
+    definition.value.create_decoder(schema, asked)
+    definition.value.create_encoder(schema)
     if definition.key is not None:
-        definition.key.decoder(schema)
-        definition.key.encoder(schema)
-    if definition.current:
-        key = definition.table.primary_key if definition.changes or definition.key is None else definition.key.columns
-        check_key(schema, key)
-    if any(c.zoned for c in metadata):
+        definition.key.create_decoder(schema)
+        definition.key.create_encoder(schema)
+    if definition.reads_latest_per_key:
+        key = (
+            definition.table.primary_key
+            if definition.is_changelog or definition.key is None
+            else definition.key.columns
+        )
+        check_key_types(schema, key)
+    if any(c.needs_time_zone for c in metadata):
         _hand_zone_over()
     return table_class(name, definition, stored)
 

@@ -5,21 +5,30 @@ Nothing is dropped but what this package made: a name may have been dropped and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource
 
 from kafka_sql.catalog.application_tables import Lasting
-from kafka_sql.catalog.catalog_table import Entry, Name, create_source, create_view, dotted
+from kafka_sql.catalog.catalog_table import OWNER, Entry, Name, create_source, create_view, dotted
 from kafka_sql.catalog.data_source import KafkaTable
-from kafka_sql.catalog.pipeline_guard import apart
-from kafka_sql.catalog.registration import register
-from kafka_sql.catalog.spark_catalog_lookup import occupants
-from kafka_sql.catalog.sql_literals import pattern, string
+from kafka_sql.catalog.sql_literals import path, pattern, string
 from kafka_sql.errors import StatementError, TableExistsError
+from kafka_sql.runtime.spark_context import spark_context
 
 HIDDEN = "__kafka"  # the end of a data source's name behind a view
+_FIELD = r"^{}: (.*)$"
+_OWNED = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class SparkSide:
@@ -148,3 +157,82 @@ class SparkSide:
                 "name or another database."
             ) from cause
         self.plain(f"DROP {'VIEW' if there.view else 'TABLE'} {dotted(name)}")
+
+
+@dataclass(frozen=True)
+class Occupant:
+    """An entry of Spark's catalog.
+
+    Attributes:
+        view: whether it is a view.
+        provider: a table's data source, ``kafka.orders``.
+        owner: the application that made it, where it is a table of this package; None where it is not.
+        text: a view's query.
+    """
+
+    view: bool
+    provider: str
+    owner: str | None
+    text: str
+
+
+def occupants(plain: Callable[[str], DataFrame], name: Name) -> dict[str, Occupant]:
+    """What stands under a name, and under those that begin with it (the data source behind a view does)."""
+    database, table = name
+    like = string(pattern(table) + "*")
+    rows = plain(f"SHOW TABLE EXTENDED IN {path(('spark_catalog', database))} LIKE {like}").collect()
+    return {row.tableName.lower(): _read(row.information) for row in rows if not row.isTemporary}
+
+
+def _read(information: str) -> Occupant:
+    provider, owned = _field("Provider", information), _OWNED.search(_field("Table Properties", information))
+    owner = owned[1] if owned and provider.startswith("kafka.") else None
+    return Occupant(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
+
+
+def _field(label: str, information: str) -> str:
+    """The first line of that label: a comment, which could hold another, stands after them all."""
+    found = re.search(_FIELD.format(label), information, re.MULTILINE)
+    return found[1] if found else ""
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Let a session be the one that is active on this thread, in the block: a thread starts with none."""
+    session = spark.__dict__.get("_jsparkSession")
+    if session is None:  # Connect: the server knows the session
+        yield
+        return
+    sessions = SparkSession._get_j_spark_session_class(spark._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def register(spark: SparkSession, kind: type[DataSource]) -> None:
+    """Register a class in a session, in the place of one of that name. Spark refuses what another session has."""
+    with active(spark):
+        spark.dataSource.register(kind)
+
+
+def apart(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same function, which also works where a Declarative Pipeline loads its Python files.
+
+    A pipeline marks its thread's requests to the Connect server, which then refuses CREATE TABLE and whatever has a
+    result: all is to be part of the pipeline's graph. The tables of topics are not, so they are declared and looked up
+    from a thread that has no mark.
+    """
+    if spark_context(spark) is not None:  # classic: no server, no mark
+        return function
+
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(function, *args, **kwargs).result()
+
+    return called

@@ -21,7 +21,7 @@ from kafka_sql.catalog.file_store import Folder
 from kafka_sql.catalog.spark_catalog import HIDDEN, SparkSide
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
-from kafka_sql.source.reader.bad_record_counters import listener
+from kafka_sql.source.reader.bad_record_counters import accumulator_id
 from kafka_sql.table.declaration import Table
 
 __all__ = ["Entry", "Tables"]
@@ -48,7 +48,7 @@ class Tables:
             parse, render: a statement to a table, and back with its secrets, for the folder.
         """
         self._spark_side = SparkSide(spark, plain, lasting)
-        self._listener = listener(spark)
+        self._listener = accumulator_id(spark)
         self._lasting = lasting
         self._kept = Kept(lasting, self._spark_side, parse, render, self._entry)
         self._temporary: dict[Name, Entry] = {}
@@ -255,7 +255,7 @@ class Tables:
         return found
 
     def _define(self, table: Table) -> Definition:
-        return with_fields(validate_table(table), listener=self._listener)
+        return with_fields(validate_table(table), accumulator_id=self._listener)
 
     def _entry(self, name: Name, table: Table) -> Entry:
         definition = self._define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
@@ -264,4 +264,6 @@ class Tables:
             plain_name = re.sub(r"\W", "_", short, flags=re.ASCII)
             place = self._lasting.free_place((self._spark_side.database(), plain_name + _TEMPORARY))
             return make_entry(name, definition, place, known_as=place)
-        return make_entry(name, definition, (database, short + (HIDDEN if table.computed else "")), known_as=name)
+        return make_entry(
+            name, definition, (database, short + (HIDDEN if table.computed_columns else "")), known_as=name
+        )

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable
-from kafka_sql.catalog.registration import active, register
+from kafka_sql.catalog.spark_catalog import active, register
 from kafka_sql.runtime.spark_context import spark_context
 
 _LOG = logging.getLogger(__name__)

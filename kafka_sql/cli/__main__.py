@@ -33,7 +33,7 @@ def _run(arguments: Arguments) -> int:
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
     from kafka_sql.cli.spark_session import launch
-    from kafka_sql.sql.message import message
+    from kafka_sql.sql.spark_errors import message
 
     screen = Screen(arguments.silent)
     try:

@@ -29,7 +29,7 @@ def run(argv: Sequence[str]) -> int:
     from kafka_sql.cli.screen import Screen
     from kafka_sql.cli.spark_session import launch
     from kafka_sql.sql.check import findings
-    from kafka_sql.sql.message import message
+    from kafka_sql.sql.spark_errors import message
 
     screen = Screen(arguments.silent)
     spark = launch(arguments)

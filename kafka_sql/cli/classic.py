@@ -8,7 +8,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.engine import Lines, start
+from kafka_sql.cli.results import Lines, start
 
 _PART = 10_000  # rows that cross from the JVM at once
 

@@ -50,7 +50,7 @@ class SqlCompleter(Completer):
     def _names(self, before: str, text: str) -> Iterator[Completion]:
         match = _WORD.search(before)
         typed = match[0] if match else ""
-        *_, last = ["", *(x.upper for x in lexer.spark(before[: len(before) - len(typed)]))]
+        *_, last = ["", *(x.upper for x in lexer.tokenize_spark(before[: len(before) - len(typed)]))]
         tables = self.tables()
         if "." in typed:
             table, _, column = typed.rpartition(".")
@@ -59,7 +59,7 @@ class SqlCompleter(Completer):
         yield from _matching(typed, tables, "table")
         if last in _BEFORE_A_TABLE:
             return
-        named = {x.name for x in lexer.spark(text)}
+        named = {x.name for x in lexer.tokenize_spark(text)}
         for table in tables:
             if table in named:
                 yield from _matching(typed, self.columns(table), f"column of {table}")

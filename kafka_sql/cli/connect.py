@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from kafka_sql.cli.engine import Lines, start
+from kafka_sql.cli.results import Lines, start
 
 _PART = 10_000  # rows that are printed at once
 _LOOK = 0.5  # seconds between two looks for new rows of a continuous query

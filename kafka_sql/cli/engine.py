@@ -8,7 +8,8 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-Lines = list[str]
+from kafka_sql.cli import classic, connect
+from kafka_sql.cli.results import Lines
 
 
 class Engine(Protocol):
@@ -38,22 +39,4 @@ class Engine(Protocol):
 
 def engine(spark: SparkSession) -> Engine:
     """The one for this session."""
-    from kafka_sql.cli import classic, connect
-
     return classic if hasattr(spark, "_jsparkSession") else connect
-
-
-def start(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
-    """Start a query in the output mode that it can have.
-
-    Args:
-        write: starts it in the output mode that is given.
-    """
-    from pyspark.errors import AnalysisException
-
-    try:
-        return write("append")
-    except AnalysisException as e:
-        if not (e.getCondition() or "").startswith("STREAMING_OUTPUT_MODE"):
-            raise
-        return write("update")  # an aggregate without a watermark: its rows as they change

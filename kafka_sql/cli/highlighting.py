@@ -36,7 +36,7 @@ def styled_lines(text: str) -> list[StyleAndTextTuples]:
     """Each line as pairs of style and text."""
     parts: list[tuple[str, str]] = []
     end = 0
-    for lexeme in lexer.spark(text):
+    for lexeme in lexer.tokenize_spark(text):
         parts.append(("class:comment", text[end : lexeme.start]))
         parts.append((_style(lexeme), text[lexeme.start : lexeme.end]))
         end = lexeme.end
@@ -49,7 +49,7 @@ def styled_lines(text: str) -> list[StyleAndTextTuples]:
     return lines
 
 
-def _style(lexeme: lexer.Lexeme) -> str:
-    if lexeme.kind == lexer.WORD:
+def _style(lexeme: lexer.Token) -> str:
+    if lexeme.type == lexer.WORD:
         return "class:keyword" if lexeme.upper in KEYWORDS else ""
-    return "" if lexeme.kind == lexer.SYMBOL else f"class:{lexeme.kind}"
+    return "" if lexeme.type == lexer.SYMBOL else f"class:{lexeme.type}"

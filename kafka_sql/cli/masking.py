@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kafka_sql.options.secrets import GAP, is_secret
+from kafka_sql.options.secrets import GAP_PATTERN, is_secret
 
 MASK = "******"
 
@@ -13,13 +13,13 @@ MASK = "******"
 # than too little.
 _OPTION = re.compile(
     r"""(?P<head>(?<![\w.-])(?P<quote>['"`]?)(?P<key>(?:[\w.]|-(?!-))+)(?P=quote)"""
-    rf"""{GAP}(?:={GAP})?)"""
+    rf"""{GAP_PATTERN}(?:={GAP_PATTERN})?)"""
     r"""(?P<value>'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))""",
     re.DOTALL,
 )
 # SET of a key without quotes takes the rest of the statement
 _SET = re.compile(
-    rf"(?P<head>\bSET\s+(?P<key>[\w.-]+){GAP}={GAP})(?P<value>[^;\s'\"][^;\r\n]*)",
+    rf"(?P<head>\bSET\s+(?P<key>[\w.-]+){GAP_PATTERN}={GAP_PATTERN})(?P<value>[^;\s'\"][^;\r\n]*)",
     re.IGNORECASE,
 )
 

@@ -10,7 +10,7 @@ from kafka_sql.options import Option
 from kafka_sql.options.connector import KAFKA_OPTIONS
 from kafka_sql.sql.jobs.settings import SETTINGS
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 
 _FORMAT_KEYS = ("format", "value.format", "key.format")
 
@@ -33,9 +33,9 @@ class Place(NamedTuple):
 
 def place(before: str) -> Place | None:
     """The place at the end of ``before``, a statement as far as it is typed; None where no option can be."""
-    lexemes = list(lexer.flink(before))
+    lexemes = list(lexer.tokenize_flink(before))
     typed = None
-    open_quote = next((i for i, x in enumerate(lexemes) if x.kind == lexer.SYMBOL and x.text == "'"), None)
+    open_quote = next((i for i, x in enumerate(lexemes) if x.type == lexer.SYMBOL and x.text == "'"), None)
     if open_quote is not None:
         typed = before[lexemes[open_quote].end :]
         lexemes = lexemes[:open_quote]
@@ -43,20 +43,20 @@ def place(before: str) -> Place | None:
     if start is None:
         return None
     inside = lexemes[start:]
-    given = {k.text[1:-1]: v.text[1:-1] for k, equals, v in _triples(inside) if k.kind == lexer.STRING == v.kind}
+    given = {k.text[1:-1]: v.text[1:-1] for k, equals, v in _triples(inside) if k.type == lexer.STRING == v.type}
     settings = lexemes[0].upper in ("SET", "RESET")
     if not inside or inside[-1].text == ",":
         return Place(None, typed, given, settings)
-    if inside[-1].text == "=" and len(inside) > 1 and inside[-2].kind == lexer.STRING:
+    if inside[-1].text == "=" and len(inside) > 1 and inside[-2].type == lexer.STRING:
         return Place(inside[-2].text[1:-1], typed, given, settings)
     return None
 
 
-def _triples(lexemes: list[Lexeme]) -> Iterable[tuple[Lexeme, Lexeme, Lexeme]]:
+def _triples(lexemes: list[Token]) -> Iterable[tuple[Token, Token, Token]]:
     return (t for t in zip(lexemes, lexemes[1:], lexemes[2:], strict=False) if t[1].text == "=")
 
 
-def _options_start(lexemes: list[Lexeme]) -> int | None:
+def _options_start(lexemes: list[Token]) -> int | None:
     """The index behind the ``(`` that options stand in, or behind SET and RESET."""
     words = [x.upper for x in lexemes[:3]]
     if words[:1] == ["SET"] or words[:1] == ["RESET"]:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.engine import Lines, engine
+from kafka_sql.cli.engine import engine
 from kafka_sql.cli.interruptible import Stopped, attend
 from kafka_sql.cli.masking import masked
+from kafka_sql.cli.results import Lines
 from kafka_sql.cli.screen import Screen, bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.sql.recognize import classify as st
@@ -119,4 +120,4 @@ class _Running:
 
 def _listing(frame: DataFrame, statement: str) -> DataFrame:
     """SHOW TABLES prints names only, as in spark-sql."""
-    return frame.select("tableName") if isinstance(st.kind(statement), st.ShowTables) else frame
+    return frame.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else frame

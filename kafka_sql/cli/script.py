@@ -11,7 +11,7 @@ from pathlib import Path
 from kafka_sql.cli.interruptible import Stopped
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.splitter import split, statements
-from kafka_sql.sql.message import message
+from kafka_sql.sql.spark_errors import message
 
 
 class Quit(Exception):

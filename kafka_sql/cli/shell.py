@@ -15,7 +15,7 @@ from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.splitter import split
 from kafka_sql.cli.wait_for_jobs import stop
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, jobs
-from kafka_sql.sql.message import message
+from kafka_sql.sql.spark_errors import message
 
 HISTORY = Path("~/.kafka_sql_history")
 

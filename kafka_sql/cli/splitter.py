@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 
 # Inside BEGIN ... END, the words after which a statement starts; also the colon behind a label.
 _BEFORE_A_STATEMENT = {"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT"}
@@ -42,7 +42,9 @@ def statements(text: str) -> Iterator[Piece]:
 
 
 def _piece(text: str, start: int, end: int) -> list[Piece]:
-    first = next(lexer.spark(text[start:end]), None)  # comments before it would shift the lines in error messages
+    first = next(
+        lexer.tokenize_spark(text[start:end]), None
+    )  # comments before it would shift the lines in error messages
     if first is not None:
         return [Piece(text[start + first.start : end].rstrip(), start + first.start)]
     body = text[start:end].strip()
@@ -51,21 +53,21 @@ def _piece(text: str, start: int, end: int) -> list[Piece]:
 
 def _in_comment(body: str) -> bool:
     """Whether a bracketed comment is open at the end: then a word behind it is not seen."""
-    return next(lexer.spark(f"{body}\nx"), None) is None
+    return next(lexer.tokenize_spark(f"{body}\nx"), None) is None
 
 
 def _end(text: str, start: int) -> int | None:
     """The place of the semicolon that ends the statement at ``start``; None if there is none."""
     # Flink's strings know no backslash escapes, Spark's do: 'C:\' is a whole string in one of them only. So what can
     # be a statement of Flink's is read in its way first.
-    flinks = _semicolon(lexer.flink(text, start)) if _can_be_flinks(text, start) else None
-    if flinks is not None and _is_flinks(st.kind(text[start:flinks])):
+    flinks = _semicolon(lexer.tokenize_flink(text, start)) if _can_be_flinks(text, start) else None
+    if flinks is not None and _is_flinks(st.classify(text[start:flinks])):
         return flinks
-    return _semicolon(lexer.spark(text, start))
+    return _semicolon(lexer.tokenize_spark(text, start))
 
 
 def _can_be_flinks(text: str, start: int) -> bool:
-    first = next(lexer.flink(text, start), None)
+    first = next(lexer.tokenize_flink(text, start), None)
     return first is not None and first.upper in ("CREATE", "ALTER", "SET", "RESET")
 
 
@@ -73,7 +75,7 @@ def _is_flinks(kind: st.Statement | None) -> bool:
     return kind is not None and not isinstance(kind, st.Insert)
 
 
-def _semicolon(lexemes: Iterator[Lexeme]) -> int | None:
+def _semicolon(lexemes: Iterator[Token]) -> int | None:
     """The first semicolon outside blocks.
 
     CASE counts inside blocks only, where its expression and its statement both end with END; outside, END closes
@@ -96,13 +98,13 @@ def _semicolon(lexemes: Iterator[Lexeme]) -> int | None:
         if starts:
             handler = word == "DECLARE"
         colon = label and lexeme.text == ":"
-        label = starts and lexeme.kind in (lexer.WORD, lexer.QUOTED)
+        label = starts and lexeme.type in (lexer.WORD, lexer.QUOTED)
         starts = colon or lexeme.text == ";" or (bool(blocks) and word in _BEFORE_A_STATEMENT)
         before, last = last, lexeme.upper or lexeme.text
     return None
 
 
-def _with_next(lexemes: Iterator[Lexeme]) -> Iterator[tuple[Lexeme, str]]:
+def _with_next(lexemes: Iterator[Token]) -> Iterator[tuple[Token, str]]:
     """Each lexeme with the keyword behind it."""
     lexeme = next(lexemes, None)
     while lexeme is not None:

@@ -12,7 +12,7 @@ from pyspark.util import InheritableThread
 from kafka_sql.cli.interruptible import signals
 from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, jobs
-from kafka_sql.sql.message import message
+from kafka_sql.sql.spark_errors import message
 
 _TICK = 1.0  # seconds between two looks at the progress
 

@@ -14,8 +14,8 @@ from kafka_sql.sql.jobs import job_registry as jobs
 from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.inserts import Run, foreign_insert, insert
 from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.recognize.names import declared, meant, plain_name
-from kafka_sql.sql.rewrite.query import needs_look, reading
+from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
+from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
@@ -25,12 +25,12 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
         run: Spark's own ``sql()`` with the caller's parameters; it is given the text untouched where the statement is
             Spark's own.
     """
-    statement = st.kind(text)
+    statement = st.classify(text)
     match statement:
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            return run(reading(tables, text, streaming).text if streaming or needs_look(text) else text)
-        case None if tables and needs_look(text) and not settings.is_streaming(spark):
+            return run(rewrite_query(tables, text, streaming).text if streaming or may_use_tables(text) else text)
+        case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
             return run(spark_ddl.created(tables, text))
         case None:
             return run(text)
@@ -57,20 +57,20 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             return explain.explain(spark, tables, statement, text, run)
         case st.ShowTables():
             return show.show_tables(tables, statement, text, run)
-        case st.CreateTable(base) if base is None or meant(tables, base) is not None:
+        case st.CreateTable(base) if base is None or resolve_table(tables, base) is not None:
             return ddl.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
-        case st.AlterTable(name, True) if meant(tables, name) is None and not _exists(spark, name):
+        case st.AlterTable(name, True) if resolve_table(tables, name) is None and not _exists(spark, name):
             return nothing(spark)
-        case st.AlterTable(name, flinks=True) if meant(tables, name) is None:
+        case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
             raise _not_found(name)
-        case st.AlterTable(name, True, rest) if meant(tables, name) is None:  # Spark has no IF EXISTS here
+        case st.AlterTable(name, True, rest) if resolve_table(tables, name) is None:  # Spark has no IF EXISTS here
             return run(f"ALTER TABLE {path(name)}{text[rest:]}")
-        case st.Insert(name) if meant(tables, name) is None:
+        case st.Insert(name) if resolve_table(tables, name) is None:
             return run(foreign_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
-    entry = meant(tables, table) if table else None
+    entry = resolve_table(tables, table) if table else None
     return run(text) if entry is None else _of_table(spark, tables, entry, statement, text, run)
 
 
@@ -90,14 +90,14 @@ def _of_table(
             return show.show_columns(spark, entry, statement)
         case st.ShowCreate():
             return show.show_create_table(spark, entry)
-        case st.Refused():
+        case st.UnsupportedStatement():
             raise refusal(entry, statement)
     return run(text)
 
 
 def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: str, run: Run) -> DataFrame:
-    entry = meant(tables, statement.name)
-    if entry is not None and tables.drop(plain_name(statement.name), statement.temporary):
+    entry = resolve_table(tables, statement.name)
+    if entry is not None and tables.drop(strip_catalog(statement.name), statement.temporary):
         return nothing(spark)
     if not statement.temporary:
         return run(text)
@@ -108,15 +108,19 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
 
 def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
     """A CREATE VIEW for Spark; a temporary one hides a lasting Kafka table, and may take its name."""
-    entry = declared(tables, statement.name, statement.temporary) if tables and not statement.harmless else None
+    entry = (
+        find_declared_table(tables, statement.name, statement.temporary)
+        if tables and not statement.keeps_tables
+        else None
+    )
     if entry is not None:
-        raise refusal(entry, st.Refused("CREATE VIEW", statement.name))
+        raise refusal(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
     return spark_ddl.view(tables, text)
 
 
 def _empty(tables: Tables, database: tuple[str, ...]) -> None:
     """Drop the Kafka tables of a database that is about to be dropped with what it holds."""
-    name = plain_name((*database, "t"))[:-1]
+    name = strip_catalog((*database, "t"))[:-1]
     if len(name) != 1 or name[0].lower() == "default":  # of another catalog, or one that Spark never drops
         return
     for entry in [e for e in tables if e.name[0] == name[0].lower()]:
@@ -132,7 +136,7 @@ def _not_found(name: tuple[str, ...]) -> TableNotFoundError:
 
 
 def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
-    return spark.catalog.tableExists(path(plain_name(name)))
+    return spark.catalog.tableExists(path(strip_catalog(name)))
 
 
 _INSTEAD = {
@@ -148,7 +152,7 @@ _INSTEAD = {
 }
 
 
-def refusal(entry: Entry, statement: st.Refused) -> UnsupportedSqlError:
+def refusal(entry: Entry, statement: st.UnsupportedStatement) -> UnsupportedSqlError:
     """What to say of a statement that a Kafka table does not have."""
     return UnsupportedSqlError(
         f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {_INSTEAD[statement.verb]}."

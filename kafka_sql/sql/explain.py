@@ -9,13 +9,13 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.sql import spark_ddl
 from kafka_sql.sql.dataframes import frame
-from kafka_sql.sql.declarations.create import read
+from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.inserts import Run, foreign_insert, prepare
 from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.recognize.names import meant
-from kafka_sql.sql.rewrite.query import needs_look, reading
+from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: Run) -> DataFrame:
@@ -26,44 +26,46 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
     """
     plan = _plan(spark, tables, statement.mode, statement.statement, run)
     if plan is None:
-        return run(text if statement.sparks else f"EXPLAIN {statement.mode} {statement.statement}")
+        return run(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
     return frame(spark, {"plan": pa.string()}, [(plan,)])
 
 
 def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -> str | None:
     """The plan's text; None where the statement is Spark's own."""
-    inner = st.kind(text)
+    inner = st.classify(text)
     match inner:
         case st.StatementSet(inserts):
             return "\n".join(_plan(spark, tables, mode, i, run) or _sparks(mode, i, run) for i in inserts)
         case st.Execute(statement):
             return _plan(spark, tables, mode, statement, run)
         case st.Insert(name):
-            entry = meant(tables, name)
+            entry = resolve_table(tables, name)
             if entry is None:
                 changed = foreign_insert(spark, tables, inner, text)
                 return _sparks(mode, changed, run) if changed != text else None
             ready = prepare(spark, tables, entry, inner, run)
             if ready.stream is None:
                 return _sparks(mode, ready.batch, run)
-            query = reading(tables, inner.body, settings.is_streaming(spark)).text
+            query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
             return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_sparks(mode, query, run)}"
         case st.CreateTable(None):
-            selected = read(text, parse_declaration).query
+            selected = parse_statement(text, parse_declaration).query
             if selected:
                 return _plan(spark, tables, mode, selected, run) or _sparks(mode, selected, run)
             raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
-            if streaming or needs_look(text):
-                return _sparks(mode, reading(tables, text, streaming).text, run)
+            if streaming or may_use_tables(text):
+                return _sparks(mode, rewrite_query(tables, text, streaming).text, run)
             return None
-        case None if tables and needs_look(text) and not settings.is_streaming(spark):
+        case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
             changed = spark_ddl.created(tables, text)
             return _sparks(mode, changed, run) if changed != text else None
         case None:
             return None
-        case st.AlterTable(name) | st.Refused(_, name) | st.DropTable(name) if meant(tables, name) is not None:
+        case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (
+            resolve_table(tables, name) is not None
+        ):
             raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
     return None
 

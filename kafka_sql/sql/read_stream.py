@@ -12,9 +12,9 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.options import connector as opt
 from kafka_sql.sql.jobs.bounded import stop_queries_at_end
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.names import meant
-from kafka_sql.sql.recognize.token_cursor import Head
-from kafka_sql.sql.rewrite.query import stream
+from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
+from kafka_sql.sql.rewrite.query import stream_query
 
 _MARK = "_kafka_sql"
 
@@ -35,14 +35,14 @@ def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None
         if tables is None:
             return plain(self, tableName)
         tables.refresh()
-        head = Head(lexer.spark(tableName))
-        name = head.name()
-        entry = meant(tables, name) if name and head.next is None else None
+        cursor = TokenCursor(lexer.tokenize_spark(tableName))
+        name = cursor.take_name()
+        entry = resolve_table(tables, name) if name and cursor.peek() is None else None
         if entry is None:
             return plain(self, tableName)
         if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
             stop_queries_at_end(self._spark)
-        return tables.plain(stream(entry))
+        return tables.plain(stream_query(entry))
 
     setattr(table, _MARK, True)
     kind.table = table  # type: ignore[method-assign]

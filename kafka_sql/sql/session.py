@@ -21,7 +21,7 @@ from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql import worker_python
 from kafka_sql.sql.connect_patch import without_accumulators
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.declarations.render import create_statement
+from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.read_stream import teach
 from kafka_sql.sql.spark_errors import unwrapped
@@ -50,7 +50,7 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     if tables is None:
         worker_python.share(spark)
         plain = _plain(spark)
-        tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, create_statement)
+        tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _taught(spark, tables, plain)
         teach(spark, tables_of)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.sql_literals import path
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.sql.dataframes import frame
-from kafka_sql.sql.declarations.render import show_create
+from kafka_sql.sql.declarations.render import render_masked
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
 from kafka_sql.table.declaration import Column
 
@@ -96,4 +96,4 @@ def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> Da
 
 def show_create_table(spark: SparkSession, entry: Entry) -> DataFrame:
     """The statement that declares the table; secrets are masked."""
-    return frame(spark, {"createtab_stmt": pa.string()}, [(show_create(entry.table),)])
+    return frame(spark, {"createtab_stmt": pa.string()}, [(render_masked(entry.table),)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.rewrite.hints import has_options
-from kafka_sql.sql.rewrite.query import needs_look, reading
-from kafka_sql.sql.rewrite.table_references import references
+from kafka_sql.sql.rewrite.hints import has_options_hint
+from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
+from kafka_sql.sql.rewrite.table_references import find_table_references
 
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
@@ -20,10 +20,10 @@ def created(tables: Tables, text: str) -> str:
     Raises:
         KafkaSqlError: a hint that is wrong.
     """
-    start = _query(text, "TABLE") if tables and needs_look(text) else None
+    start = _query(text, "TABLE") if tables and may_use_tables(text) else None
     if start is None:
         return text
-    read = reading(tables, text[start:], streaming=False)
+    read = rewrite_query(tables, text[start:], streaming=False)
     return text[:start] + read.text if read.entries and not read.streams else text
 
 
@@ -33,14 +33,16 @@ def view(tables: Tables, text: str) -> str:
     Raises:
         UnsupportedSqlError: an OPTIONS hint behind a Kafka table: a view cannot keep it.
     """
-    start = _query(text, "VIEW") if tables and needs_look(text) else None
+    start = _query(text, "VIEW") if tables and may_use_tables(text) else None
     if start is None:
         return text
     query = text[start:]
-    hinted = has_options(query)
-    if not hinted and not any(reference.name[0].lower() == "default_catalog" for reference in references(query)):
+    hinted = has_options_hint(query)
+    if not hinted and not any(
+        reference.name[0].lower() == "default_catalog" for reference in find_table_references(query)
+    ):
         return text
-    read = reading(tables, query, streaming=False)
+    read = rewrite_query(tables, query, streaming=False)
     if hinted and read.entries:
         raise UnsupportedSqlError(
             f"CREATE VIEW: the OPTIONS hint on table '{read.entries[0].definition.name}' cannot be kept in a view. "
@@ -52,8 +54,8 @@ def view(tables: Tables, text: str) -> str:
 def _query(text: str, what: str) -> int | None:
     """Where the query of ``CREATE ... what ... AS query`` starts, or of REPLACE; None of other statements."""
     depth, created = 0, False
-    last: lexer.Lexeme | None = None
-    for lexeme in lexer.spark(text):
+    last: lexer.Token | None = None
+    for lexeme in lexer.tokenize_spark(text):
         depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
         behind = last.upper if last is not None else ""
         if not created and lexeme.upper not in (what, "CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP"):

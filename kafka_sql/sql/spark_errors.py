@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 
 from kafka_sql import errors
+from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.secrets import secrets_pattern
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
@@ -17,6 +19,13 @@ _SECRET = re.compile(secrets_pattern())
 _MASK = "******"
 _SHORTEST = 4  # characters of a secret that is looked for in all of a message: a shorter one would be found anywhere
 _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
+# Our errors arrive as text from tasks of Spark, with Spark's words and two stack traces around it.
+_CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
+_CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
+_TRACE = re.compile(
+    r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
+)
+_PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last>\S.*)")
 
 
 @contextmanager
@@ -61,3 +70,26 @@ def masked(message: str) -> str:
         if len(value) >= _SHORTEST:
             message = message.replace(value, _MASK)
     return message
+
+
+def message(error: BaseException) -> str:
+    """``[CONDITION] what happened``, without stack traces.
+
+    Args:
+        error: of Spark or of ours, or what an operating system says about a file.
+    """
+    if isinstance(error, KafkaSqlError):
+        return str(error)
+    text = str(error).strip()
+    ours = _CONDITION_AND_MESSAGE.findall(text)
+    if ours:
+        return str(ours[-1])
+    if isinstance(error, Py4JJavaError):  # what PySpark has no name for
+        text = _CALL.sub("", text)
+    elif not isinstance(error, PySparkException):
+        return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text
+    python = _PYTHON_TRACEBACK.findall(text)
+    if python:
+        text = text[: _PYTHON_TRACEBACK.search(text).start()].rstrip() + "\n" + python[-1]  # type: ignore[union-attr]
+    trace = _TRACE.search(text)
+    return (text[: trace.start()] if trace else text).strip()

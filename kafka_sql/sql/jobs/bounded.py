@@ -23,7 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.catalog.tables import Entry
 from kafka_sql.errors import CheckpointError
-from kafka_sql.observability.metrics import parsed
+from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.source.stream.stream_offset import from_json
@@ -127,7 +127,7 @@ def reached(end: Any) -> bool:
         end: JSON, or its text.
     """
     try:
-        progress = from_json(parsed(end))
+        progress = from_json(parse_offset(end))
     except CheckpointError:  # another source's
         return False
     return bool(progress.stops) and all(progress.offsets.get(p, stop) >= stop for p, stop in progress.stops.items())

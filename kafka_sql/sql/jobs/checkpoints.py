@@ -25,7 +25,7 @@ def folder_name(table: str) -> str:
 
 def digest(text: str) -> str:
     """What tells a query from another one: blanks, comments and the case of words do not count, hints do."""
-    words = (lexeme.upper or lexeme.text for lexeme in lexer.spark_with_hints(text))
+    words = (lexeme.upper or lexeme.text for lexeme in lexer.tokenize_spark_with_hints(text))
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 

@@ -7,6 +7,19 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    AtomicType,
+    DataType,
+    DateType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.sql_literals import quote
@@ -16,11 +29,12 @@ from kafka_sql.sql.jobs import settings, streaming
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.bounded import all_bounded
 from kafka_sql.sql.jobs.sink_parallelism import distributed, distributed_text
-from kafka_sql.sql.jobs.store_assignment import assignable
 from kafka_sql.sql.recognize.classify import Insert
-from kafka_sql.sql.rewrite.hints import check_head, hint_behind
-from kafka_sql.sql.rewrite.query import Reading, needs_look, reading
+from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
+from kafka_sql.sql.rewrite.query import QueryRewrite, may_use_tables, rewrite_query
 from kafka_sql.table.declaration import Column
+
+_TIMES = (DateType, TimestampType, TimestampNTZType)
 
 Run = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
 
@@ -72,20 +86,20 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
         raise UnsupportedSqlError(
             f"Table '{entry.definition.name}': {clause} has no meaning for a Kafka topic. Use INSERT INTO."
         )
-    hint = hint_behind(statement.hint, 0)
-    if "/*+" in statement.head:
-        behind = statement.hint[: hint.end] if hint is not None else ""
-        check_head(statement.head.replace(behind, " ", 1))
+    hint = parse_hint(statement.hint_text, 0)
+    if "/*+" in statement.prefix:
+        behind = statement.hint_text[: hint.end] if hint is not None else ""
+        check_insert_hint(statement.prefix.replace(behind, " ", 1))
     if hint is not None and hint.options:
         entry = tables.hinted(entry, hint.options)
     streams = settings.is_streaming(spark)
-    read = Reading(statement.body)
-    if streams or needs_look(statement.body):
-        read = reading(tables, statement.body, streams)
+    read = QueryRewrite(statement.body)
+    if streams or may_use_tables(statement.body):
+        read = rewrite_query(tables, statement.body, streams)
     if streams or read.streams:
         query = run(read.text)
         if query.isStreaming:
-            into = f"{statement.hint} {statement.columns} {statement.by_name}"
+            into = f"{statement.hint_text} {statement.columns} {statement.by_name}"
             rows = distributed(entry, fit(entry, query, statement))
             ends = all_bounded(read.streamed, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0]))
             return Prepared(entry, rows, "", f"{into} {statement.body}", read.streamed if ends else ())
@@ -121,13 +135,13 @@ def foreign_insert(spark: SparkSession, tables: Tables, statement: Insert, text:
         UnsupportedSqlError: its query reads Kafka tables as streams, and would run as a batch.
     """
     streams = settings.is_streaming(spark)
-    if not tables or not (streams or needs_look(statement.body)):
+    if not tables or not (streams or may_use_tables(statement.body)):
         return text
-    read = reading(tables, statement.body, streams)
+    read = rewrite_query(tables, statement.body, streams)
     if not read.entries:
         return text
     if not (streams or read.streams):
-        return statement.head + read.text
+        return statement.prefix + read.text
     name = ".".join(statement.name)
     raise UnsupportedSqlError(
         f"INSERT INTO '{name}' from '{read.entries[0].definition.name}': a continuous query writes into Kafka tables "
@@ -143,13 +157,13 @@ def targets(entry: Entry, statement: Insert) -> list[Column]:
         StatementError: the list names a column that is not there or cannot be written.
     """
     if statement.columns is None:
-        return list(entry.table.persisted)
-    writable = {c.name.lower(): c for c in entry.table.persisted}
+        return list(entry.table.persisted_columns)
+    writable = {c.name.lower(): c for c in entry.table.persisted_columns}
     for name in statement.columns:
         if name.lower() not in writable:
             raise StatementError(
                 f"Table '{entry.definition.name}' has no column '{name}' that INSERT can write. Columns: "
-                + ", ".join(c.name for c in entry.table.persisted)
+                + ", ".join(c.name for c in entry.table.persisted_columns)
                 + " (computed columns and METADATA VIRTUAL ones are read-only)."
             )
     return [writable[name.lower()] for name in statement.columns]
@@ -166,7 +180,7 @@ def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
     return named.select(
         *(
             (named[quote(c.name)] if c.name in named.columns else F.lit(None)).cast(c.type or "").alias(c.name)
-            for c in entry.table.persisted
+            for c in entry.table.persisted_columns
         )
     )
 
@@ -183,7 +197,7 @@ def _check_types(entry: Entry, named: DataFrame) -> None:
 
 
 def _by_name(entry: Entry, query: DataFrame) -> DataFrame:
-    writable = {c.name.lower(): c.name for c in entry.table.persisted}
+    writable = {c.name.lower(): c.name for c in entry.table.persisted_columns}
     unknown = [c for c in query.columns if c.lower() not in writable]
     if unknown:
         names = ", ".join(f"'{n}'" for n in unknown)
@@ -199,3 +213,20 @@ def _by_position(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame
             f"({', '.join(query.columns)}), the table takes {len(into)} ({', '.join(c.name for c in into)})."
         )
     return query.toDF(*(c.name for c in into))
+
+
+def assignable(source: DataType, target: DataType) -> bool:
+    """Whether a value of ``source`` may be stored as ``target`` (``spark.sql.storeAssignmentPolicy`` = ANSI)."""
+    if isinstance(source, NullType) or source.simpleString() == target.simpleString():
+        return True
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return assignable(source.elementType, target.elementType)
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        return assignable(source.keyType, target.keyType) and assignable(source.valueType, target.valueType)
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        pairs = zip(source, target, strict=False)
+        return len(source) == len(target) and all(assignable(a.dataType, b.dataType) for a, b in pairs)
+    if isinstance(target, StringType):
+        return isinstance(source, AtomicType)
+    numbers = isinstance(source, NumericType) and isinstance(target, NumericType)
+    return numbers or (isinstance(source, _TIMES) and isinstance(target, _TIMES))

@@ -13,12 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
-from kafka_sql.observability.listener import bytes_in
-from kafka_sql.observability.metrics import metrics
+from kafka_sql.observability.listener import query_bytes_in
+from kafka_sql.observability.metrics import job_metrics
 from kafka_sql.sql.dataframes import frame, nothing
-from kafka_sql.sql.message import message
 from kafka_sql.sql.recognize.classify import StopJob
-from kafka_sql.sql.spark_errors import masked
+from kafka_sql.sql.spark_errors import masked, message
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
 KEPT = 100  # ended jobs of a session that SHOW JOBS remembers
@@ -120,7 +119,9 @@ def _row(job: Job) -> tuple[Any, ...]:
         error = None if job.failure is None else masked(message(job.failure)).partition("\n")[0]
         return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
     last = [report.batchId for report in reports if report.numInputRows][-1:]
-    found = metrics((json.loads(report.json) for report in reports), {i: bytes_in(job.query, i) for i in last})
+    found = job_metrics(
+        (json.loads(report.json) for report in reports), {i: query_bytes_in(job.query, i) for i in last}
+    )
     sources = found.sources
     return (
         *(job.id, job.name, job.status, started),

@@ -29,7 +29,7 @@ def distributed_text(entry: Entry, query: str, names: Sequence[str] | None) -> s
     if tasks is None:
         return query
     # without a list of names, a key that the query does not have is told by Spark
-    key = _key(entry, names if names is not None else [c.name for c in entry.table.persisted])
+    key = _key(entry, names if names is not None else [c.name for c in entry.table.persisted_columns])
     hint = ", ".join([str(tasks), *map(quote, key)])
     alias = f" AS query ({', '.join(map(quote, names))})" if names is not None else ""
     return f"SELECT /*+ REPARTITION({hint}) */ * FROM (\n{query}\n){alias}"

@@ -13,8 +13,8 @@ from kafka_sql.sql.jobs import checkpoints, settings, streaming
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.inserts import Prepared, Run, prepare
 from kafka_sql.sql.jobs.job_registry import Job
-from kafka_sql.sql.recognize.classify import Insert, kind
-from kafka_sql.sql.recognize.names import meant
+from kafka_sql.sql.recognize.classify import Insert, classify
+from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.recognize.statement_types import StatementSet
 
 _LOG = logging.getLogger("kafka_sql.sql")
@@ -29,7 +29,7 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
     Raises:
         StatementError: the set has no END, no INSERT, or another statement.
     """
-    if not statement.ended:
+    if not statement.has_end:
         raise StatementError(
             "STATEMENT SET without END: give the whole set in one text, EXECUTE STATEMENT SET BEGIN INSERT ...; "
             "INSERT ...; END;"
@@ -62,12 +62,12 @@ def _stop(jobs: list[Job]) -> None:
 
 
 def _prepared(spark: SparkSession, tables: Tables, number: int, text: str, run: Run) -> Prepared:
-    insert = kind(text)
+    insert = classify(text)
     if not isinstance(insert, Insert):
         raise StatementError(
             f"STATEMENT SET, statement {number}: only INSERT statements can stand in it, each with a ';' behind it."
         )
-    entry = meant(tables, insert.name)
+    entry = resolve_table(tables, insert.name)
     if entry is None:
         raise StatementError(
             f"STATEMENT SET, statement {number}: '{'.'.join(insert.name)}' is no Kafka table. Run its INSERT by itself."

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kafka_sql.catalog.registration import active
+from kafka_sql.catalog.spark_catalog import active
 from kafka_sql.catalog.tables import Entry
-from kafka_sql.errors import MissingOptionError
+from kafka_sql.definition import Definition
+from kafka_sql.errors import InvalidOptionError, MissingOptionError
 from kafka_sql.observability import observe
-from kafka_sql.source.enumerator.stopping_offsets import within_reach
+from kafka_sql.options import connector as opt
+from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
+from kafka_sql.sink.spark_writers import is_exactly_once
+from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import frame
 from kafka_sql.sql.jobs import checkpoints, settings
 from kafka_sql.sql.jobs.batch_size import bounded_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
-from kafka_sql.sql.jobs.exactly_once import check_writer
-from kafka_sql.sql.jobs.job_registry import Job, remember
-from kafka_sql.sql.jobs.start_query import begin
+from kafka_sql.sql.jobs.job_registry import Job, jobs, remember
+
+_NOT_IN_THIS_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
 def start(
@@ -70,7 +77,7 @@ def run(
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
     identity = check_writer(spark, entry.definition, interval)
     writer = query.writeStream.queryName(name).option("checkpointLocation", location)
-    at_once = bool(bounded) and all(within_reach(table.definition) for table in bounded)
+    at_once = bool(bounded) and all(end_exists(table.definition) for table in bounded)
     if at_once:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
@@ -91,3 +98,55 @@ def run(
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
     """A row a job."""
     return frame(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
+
+
+def check_writer(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:
+    """Check a query's sink before it starts.
+
+    Args:
+        interval: of the trigger, in milliseconds.
+
+    Returns:
+        cluster and prefix, which must be the query's own; None where the sink is not exactly-once.
+
+    Raises:
+        InvalidOptionError: a job of this session writes under the same prefix, or the transactions' timeout is shorter
+            than the trigger's interval.
+    """
+    if not is_exactly_once(definition):
+        return None
+    if interval is not None:
+        check_trigger_interval(definition, interval)
+    mine = definition.client["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    for job in jobs(spark):
+        if job.writer == mine and job.query.isActive:
+            raise InvalidOptionError(
+                f"INSERT INTO '{definition.name}': job '{job.id}' ({job.name}) writes with "
+                f"'{opt.TRANSACTIONAL_ID_PREFIX.key}' = '{mine[1]}' already, and each query needs one of its own. Give "
+                f"this one another, as by the hint /*+ OPTIONS('{opt.TRANSACTIONAL_ID_PREFIX.key}' = '...') */, or "
+                f"STOP JOB '{job.id}'."
+            )
+    return mine
+
+
+def begin(writer: DataStreamWriter, entry: Entry) -> StreamingQuery:
+    """Start a query whose name and checkpoint are set.
+
+    A query that has new rows only appends them. Where Spark refuses that, as an aggregate's rows change, an upsert
+    table takes those that each batch has changed (Spark's update mode). A Python data source has no such mode, so these
+    are written as a batch each.
+
+    Raises:
+        AnalysisException: the table is no upsert table, or Spark has the query in neither mode.
+    """
+    try:
+        return writer.format(entry.provider).outputMode("append").start()
+    except AnalysisException as e:
+        if not entry.definition.is_upsert or e.getCondition() != _NOT_IN_THIS_MODE:
+            raise
+    provider = entry.provider
+
+    def write(changes: DataFrame, batch: int) -> None:
+        changes.write.format(provider).mode("append").save()
+
+    return writer.outputMode("update").foreachBatch(write).start()

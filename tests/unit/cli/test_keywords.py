@@ -18,7 +18,7 @@ from kafka_sql.cli.screen import bar
 from kafka_sql.cli.shell import complete
 from kafka_sql.cli.variables import expand
 from kafka_sql.errors import StatementError, TopicNotFoundError
-from kafka_sql.sql.message import message
+from kafka_sql.sql.spark_errors import message
 
 
 def test_variables() -> None:
