@@ -1,4 +1,4 @@
-"""A table whose options have been checked: what a source and a sink are made from."""
+"""Validate a table's options and hold the result, which sources and sinks are created from."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.options import Options
 from kafka_sql.options import connector as opt
 from kafka_sql.options.key_value_projection import check_key_fields, project_key, project_value
-from kafka_sql.options.unknown_options import reject_unknown_options
 from kafka_sql.options.unsupported import reject_unsupported_options
-from kafka_sql.options.validation import check_kafka_options, check_topic_config, check_upsert_options
+from kafka_sql.options.validation import (
+    check_kafka_options,
+    check_topic_config,
+    check_upsert_options,
+    reject_unknown_options,
+)
 from kafka_sql.table.declaration import Table
 
 _LOG = logging.getLogger("kafka_sql.options")
@@ -32,15 +36,19 @@ _CONNECTORS = {opt.KAFKA: opt.KAFKA_OPTIONS, opt.UPSERT_KAFKA: opt.UPSERT_OPTION
 
 @dataclass(frozen=True)
 class Definition:
-    """One table, ready to be read and written.
+    """One validated table, ready to be read and written.
+
+    For ``CREATE TABLE orders (id BIGINT, total DOUBLE) WITH ('connector' = 'kafka', 'key.format' = 'raw',
+    'key.fields' = 'id', 'value.format' = 'json', ...)``, ``key.columns`` is ``("id",)`` and ``value.columns`` is
+    ``("id", "total")``.
 
     Attributes:
         table: the declaration.
         options: the connector's options, typed.
-        value: the record's value: its format and its columns.
-        key: the record's key; None where the table has none.
+        value: the format and columns of the record's value.
+        key: the format and columns of the record's key; None for a table without a key.
         client: librdkafka's configuration. May hold secrets, or references to them.
-        listener: where a task tells of records that it cannot read; None where nobody listens.
+        accumulator_id: the Spark accumulator to which tasks report undecodable records; None if they are not counted.
     """
 
     table: Table
@@ -57,60 +65,62 @@ class Definition:
 
     @property
     def is_upsert(self) -> bool:
-        """Whether a record replaces the one before it of the same key, and a tombstone deletes it."""
+        """Whether a record replaces the previous one of the same key, and a tombstone deletes it."""
         return self.options[opt.CONNECTOR] == opt.UPSERT_KAFKA
 
     @property
     def is_changelog(self) -> bool:
-        """Whether a record's value tells what happened to a row, instead of being one."""
+        """Whether record values are changes of rows (inserts, updates, deletes) instead of rows."""
         return not self.value.format.insert_only
 
     @property
     def has_error_column(self) -> bool:
-        """Whether a record that cannot be read is a row that says why."""
+        """Whether an undecodable record becomes a row with its error in a column ``METADATA FROM 'error'``."""
         return any(column.metadata == ERROR for column in self.table.stored_columns)
 
     @property
     def reads_latest_per_key(self) -> bool:
-        """Whether a batch read gives the latest row of each key."""
+        """Whether a batch read returns the latest row of each key."""
         return self.is_upsert or (self.is_changelog and bool(self.table.primary_key))
 
 
 def validate_table(table: Table) -> Definition:
-    """Check a table's options in the order of Flink's factories: formats, missing and ill-typed options, unknown ones,
-    the rules between them, the columns of key and value, Kafka's properties.
+    """Check a table's options in the order of Flink's factories.
+
+    That is: formats, missing options, types, unknown options, constraints between options, key and value columns,
+    Kafka properties.
 
     Raises:
-        OptionError: the first thing that is wrong, naming the option.
-        SchemaError: the PRIMARY KEY is not what the connector takes.
+        OptionError: the first invalid option.
+        SchemaError: the connector does not support the table's PRIMARY KEY.
     """
-    given = table.options
-    connector = _connector(given)
+    raw = table.options
+    connector = _connector(raw)
     known = _CONNECTORS[connector]
-    key = parse_payload(opt.KEY_FORMAT.key, "key.", given) if opt.KEY_FORMAT.key in given else None
-    value = parse_payload(*_value_format(given, connector), given)
-    options = Options(known, given)
+    key = parse_payload(opt.KEY_FORMAT.key, "key.", raw) if opt.KEY_FORMAT.key in raw else None
+    value = parse_payload(*_value_format(raw, connector), raw)
+    options = Options(known, raw)
     formats = [p for p in (key, value) if p is not None]
     reject_unknown_options(
-        connector, given, {k for o in known for k in o.keys} | {k for p in formats for k in p.option_keys}
+        connector, raw, {k for o in known for k in o.keys} | {k for p in formats for k in p.option_keys}
     )
     physical = [c.name for c in table.physical_columns]
     if connector == opt.KAFKA:
         check_kafka_options(options)
         _check_kafka_formats(table, key, value)
-        fields: Sequence[str] = project_key(options, physical)
+        key_columns: Sequence[str] = project_key(options, physical)
     else:
         check_upsert_options(options)
         _check_upsert_formats(table, key, value)
-        fields = check_key_fields(options, table.primary_key, physical)
-    check_topic_config(options, given)
-    values = project_value(options, physical, fields)
+        key_columns = check_key_fields(options, table.primary_key, physical)
+    check_topic_config(options, raw)
+    value_columns = project_value(options, physical, key_columns)
     reject_unsupported_options(options)
-    ours = {k for o in known for k in o.aliases}  # of the connector, although Flink lets them stand among Kafka's
+    aliases = {k for o in known for k in o.aliases}  # connector options with the prefix 'properties.'
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
-        for k, v in given.items()
-        if k.startswith(opt.PROPERTIES_PREFIX) and k not in ours
+        for k, v in raw.items()
+        if k.startswith(opt.PROPERTIES_PREFIX) and k not in aliases
     }
     _warn_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
@@ -118,8 +128,8 @@ def validate_table(table: Table) -> Definition:
     definition = Definition(
         table,
         options,
-        value.with_columns(values, topics, declared=declared),
-        key and key.with_columns(fields, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
+        value.with_columns(value_columns, topics, declared=declared),
+        key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
         to_librdkafka(properties),
     )
     _check_error_columns(definition)
@@ -127,68 +137,67 @@ def validate_table(table: Table) -> Definition:
 
 
 def _check_error_columns(definition: Definition) -> None:
-    """A record that cannot be read has no key of which it could be the latest row."""
     names = [column.name for column in definition.table.stored_columns if column.metadata == ERROR]
     if names and definition.reads_latest_per_key:
         raise SchemaError(
-            f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}': the table is the latest row "
-            f"of each key, and a record that cannot be read has none. Leave the column out and set "
-            f"'{opt.ERROR_HANDLING.key}', or read the topic by another table without a PRIMARY KEY."
+            f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: the table "
+            "has one row per key, and an undecodable record has no key. Remove the column and set "
+            f"'{opt.ERROR_HANDLING.key}', or read the topic through another table without a PRIMARY KEY."
         )
 
 
 def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
-    """Warn of what Flink's connector overrides, too."""
+    """Warn about properties that Flink's connector overrides, too."""
     mode = options.get(opt.STARTUP_MODE)
     if "auto.offset.reset" in properties and mode not in (opt.GROUP, opt.SPECIFIC):
         _LOG.warning(
-            "option 'properties.auto.offset.reset' is overridden: a query starts at '%s' (option '%s'), and a position "
-            "that is gone is never replaced by another one silently",
+            "option 'properties.auto.offset.reset' is overridden: queries start at '%s' (option '%s'), and an offset "
+            "that is no longer available is never replaced silently",
             mode or opt.EARLIEST,
             opt.STARTUP_MODE.key,
         )
 
 
-def infer_columns(given: Mapping[str, str]) -> InferredSchema | None:
-    """The columns that the formats of a table without columns know: the key's first, then the value's.
+def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
+    """Return the columns that the formats of a table without columns provide: the key's first, then the value's.
 
-    The key's columns are 'key.fields' where the options do not say it, and where the value has them not, it is taken to
-    have EXCEPT_KEY.
+    The key's columns become 'key.fields' unless that option is set. Key columns that the value does not have imply
+    'value.fields-include' = 'EXCEPT_KEY'.
 
     Returns:
-        None where the value's format knows none.
+        None if the value's format cannot infer columns.
 
     Raises:
-        OptionError: an option is in error.
-        SchemaRegistryError, SchemaError: the format cannot tell.
+        OptionError: an invalid option.
+        SchemaRegistryError, SchemaError: the format could not infer its columns.
     """
-    connector = _connector(given)
-    topics = [topic.strip() for topic in given.get(opt.TOPIC.key, "").split(";") if topic.strip()]
-    value = parse_payload(*_value_format(given, connector), given).with_columns((), topics)
+    connector = _connector(raw)
+    topics = [topic.strip() for topic in raw.get(opt.TOPIC.key, "").split(";") if topic.strip()]
+    value = parse_payload(*_value_format(raw, connector), raw).with_columns((), topics)
     if value.format.infer_schema is None:
         return None
-    found = value.format.infer_schema(value.options)
-    options = {value.prefix + key: text for key, text in found.options.items()}
-    columns = dict(found.columns)
-    if opt.KEY_FORMAT.key in given:
-        key = parse_payload(opt.KEY_FORMAT.key, "key.", given).with_columns((), topics)
+    inferred = value.format.infer_schema(value.options)
+    options = {value.prefix + key: text for key, text in inferred.options.items()}
+    columns = dict(inferred.columns)
+    if opt.KEY_FORMAT.key in raw:
+        key = parse_payload(opt.KEY_FORMAT.key, "key.", raw).with_columns((), topics)
         if key.format.infer_schema is not None:
-            prefix = given.get(opt.KEY_FIELDS_PREFIX.key, "")
-            keys = key.format.infer_schema(key.options)
-            named = {prefix + name: kind for name, kind in keys.columns}
-            options |= {"key." + k: text for k, text in keys.options.items()}
+            prefix = raw.get(opt.KEY_FIELDS_PREFIX.key, "")
+            inferred_key = key.format.infer_schema(key.options)
+            key_columns = {prefix + name: column_type for name, column_type in inferred_key.columns}
+            options |= {"key." + k: text for k, text in inferred_key.options.items()}
             if connector == opt.KAFKA:
-                options[opt.KEY_FIELDS.key] = ";".join(named)
-            if not named.keys() <= columns.keys():
+                options[opt.KEY_FIELDS.key] = ";".join(key_columns)
+            if not key_columns.keys() <= columns.keys():
                 options[opt.VALUE_FIELDS_INCLUDE.key] = opt.EXCEPT_KEY
-            columns = {**named, **{name: kind for name, kind in columns.items() if name not in named}}
+            columns = key_columns | {name: t for name, t in columns.items() if name not in key_columns}
     return InferredSchema(tuple(columns.items()), options)
 
 
-def _connector(given: Mapping[str, str]) -> str:
-    name = given.get(opt.CONNECTOR.key)
+def _connector(raw: Mapping[str, str]) -> str:
+    name = raw.get(opt.CONNECTOR.key)
     if name is None:
-        near = nearest(opt.CONNECTOR.key, given)
+        near = nearest(opt.CONNECTOR.key, raw)
         hint = f" Did you mean it by '{near}'?" if near else ""
         raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}")
     if name not in _CONNECTORS:
@@ -201,19 +210,17 @@ def _connector(given: Mapping[str, str]) -> str:
     return name
 
 
-def _value_format(given: Mapping[str, str], connector: str) -> tuple[str, str]:
-    """The key under which the value's format stands, and the prefix of its options."""
+def _value_format(raw: Mapping[str, str], connector: str) -> tuple[str, str]:
+    """Return the option that names the value's format, and the prefix of the format's options."""
     short, long = opt.FORMAT.key, opt.VALUE_FORMAT.key
-    if connector == opt.KAFKA and short in given:
-        if long in given:
-            raise ConflictingOptionsError(
-                f"Options '{short}' and '{long}' shouldn't be set together; keep one of them."
-            )
+    if connector == opt.KAFKA and short in raw:
+        if long in raw:
+            raise ConflictingOptionsError(f"Options '{short}' and '{long}' shouldn't be set together. Remove one.")
         return short, ""
-    if long in given:
+    if long in raw:
         return long, "value."
-    also = f" (or '{short}')" if connector == opt.KAFKA else ""
-    raise MissingOptionError(f"Could not find required scan format '{long}'{also}. {opt.FORMAT.doc}")
+    alternative = f" (or '{short}')" if connector == opt.KAFKA else ""
+    raise MissingOptionError(f"Could not find required scan format '{long}'{alternative}. {opt.FORMAT.doc}")
 
 
 def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> None:
@@ -226,7 +233,7 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
         raise SchemaError(
             f"The Kafka table '{'.'.join(table.name)}' with '{value.format.identifier}' format doesn't support "
             "defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of primary key. "
-            "Use the connector 'upsert-kafka', or leave PRIMARY KEY out."
+            "Use the connector 'upsert-kafka', or remove the PRIMARY KEY."
         )
 
 

@@ -245,3 +245,13 @@ def _key(option: Option[Any], given: Mapping[str, str], prefix: str) -> str:
         names = " and ".join(f"'{prefix}{k}'" for k in found)
         raise ConflictingOptionsError(f"Options {names} are one option and differ; keep '{prefix}{option.key}'.")
     return found[0] if found else option.key
+
+
+def extract_format_options(raw: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:
+    """Return the options of one format under the format's own keys: ``value.json.x`` becomes ``json.x``.
+
+    Args:
+        prefix: ``""`` for 'format', ``"value."`` for 'value.format', ``"key."`` for 'key.format'.
+    """
+    start = f"{prefix}{identifier}."
+    return {key.removeprefix(prefix): text for key, text in raw.items() if key.startswith(start)}

@@ -7,16 +7,48 @@ Flink checks a source when it is read and a sink when it is written; here both a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, MissingOptionError, did_you_mean
+from kafka_sql.errors import (
+    ConflictingOptionsError,
+    InvalidOptionError,
+    MissingOptionError,
+    UnknownOptionError,
+    did_you_mean,
+    nearest,
+)
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import Option, Options
 
 _CLASS = re.compile(r"\w+(?:\.\w+)*:\w+")
+
+
+def reject_unknown_options(connector: str, raw: Collection[str], known: Collection[str]) -> None:
+    """Raise if an option belongs neither to the connector nor to a format.
+
+    ``properties.*`` and ``sink.topic.config.*`` are validated by Kafka's client and brokers.
+
+    Raises:
+        UnknownOptionError: names every unknown option, the nearest known one, and all known ones.
+    """
+    unknown = [k for k in raw if k not in known and not k.startswith(opt.PREFIXES)]
+    if not unknown:
+        return
+    unsupported = "; ".join(f"'{k}'{_near(k, known)}" for k in unknown)
+    prefixes = ", ".join(f"'{p}*'" for p in opt.PREFIXES)
+    supported = ", ".join(f"'{k}'" for k in sorted(known))
+    raise UnknownOptionError(
+        f"Unsupported options found for '{connector}'. Unsupported options: {unsupported}. "
+        f"Supported options: {supported}, {prefixes}."
+    )
+
+
+def _near(key: str, known: Collection[str]) -> str:
+    near = nearest(key, known)
+    return f" (did you mean '{near}'?)" if near else ""
 
 
 def check_kafka_options(options: Options) -> None:

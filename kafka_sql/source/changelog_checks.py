@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
 _DECLARE = "a column `kind STRING METADATA FROM 'row-kind' VIRTUAL`"
 

@@ -1,1 +1,1 @@
-"""A table's declaration as plain data, and the row kinds of changelogs."""
+"""Hold a table's declaration as plain data, and the row kinds and key semantics of changelogs."""

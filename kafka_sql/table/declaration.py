@@ -1,4 +1,4 @@
-"""A declared table: what CREATE TABLE says, in Spark's words. Plain data, shared by every package below sql."""
+"""Describe a declared table: the content of CREATE TABLE as plain data, used by all packages below sql."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class Column:
     """One column of a table.
 
     A column is *physical* (a field of the payload), *metadata* (``METADATA [FROM 'key'] [VIRTUAL]``) or *computed*
-    (``name AS expression``); the last has an expression and no place in Kafka.
+    (``name AS expression``). A computed column has an expression and is not stored in Kafka.
     """
 
     name: str
     type: str | None  # Spark SQL type (``DECIMAL(10,2)``); None for a computed column
-    declared: str  # as Flink spells it: the type, or the expression of a computed column
+    declared: str  # as written in Flink's DDL: the type, or the expression of a computed column
     nullable: bool = True
     comment: str | None = None
     metadata: str | None = None  # Kafka's metadata key
-    virtual: bool = False  # metadata that is read and never written
+    virtual: bool = False  # metadata that is read but never written
     expression: str | None = None  # Spark SQL expression of a computed column
 
     @property
@@ -30,7 +30,7 @@ class Column:
 
     @property
     def is_persisted(self) -> bool:
-        """Whether INSERT INTO writes the column (Flink's word for it)."""
+        """Whether INSERT INTO writes the column (Flink's term)."""
         return self.expression is None and not self.virtual
 
 
@@ -39,13 +39,13 @@ class Watermark:
     """``WATERMARK FOR column AS expression``."""
 
     column: str
-    delay: str  # Spark interval without the word INTERVAL: ``'5' SECOND``
-    declared: str  # the expression as Flink spells it
+    delay: str  # Spark interval without the keyword INTERVAL: ``'5' SECOND``
+    declared: str  # the expression as written in Flink's DDL
 
 
 @dataclass(frozen=True)
 class Table:
-    """One CREATE TABLE statement, understood but not yet checked against the options table."""
+    """One parsed CREATE TABLE statement. Its options have not been validated yet."""
 
     name: tuple[str, ...]  # ``(table,)`` or ``(database, table)`` as typed
     columns: tuple[Column, ...]
@@ -55,11 +55,11 @@ class Table:
     comment: str | None = None
     temporary: bool = False
     if_not_exists: bool = False
-    primary_key_name: str | None = None  # CONSTRAINT name, where one was given
+    primary_key_name: str | None = None  # CONSTRAINT name, if declared
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns that the data source reads: all but the computed ones."""
+        """The columns that the data source reads: all except the computed ones."""
         return tuple(c for c in self.columns if c.expression is None)
 
     @property
@@ -69,7 +69,7 @@ class Table:
 
     @property
     def persisted_columns(self) -> tuple[Column, ...]:
-        """The columns that INSERT INTO writes, in the declared order."""
+        """The columns that INSERT INTO writes, in declaration order."""
         return tuple(c for c in self.columns if c.is_persisted)
 
     @property

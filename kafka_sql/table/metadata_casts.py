@@ -1,7 +1,7 @@
-"""Flink's CAST between the type of a metadata key and the type that a column declares, on Arrow arrays.
+"""Cast metadata values between Kafka's types and the declared column types, on Arrow arrays, as Flink's CAST does.
 
-Which pairs there are: LogicalTypeCasts.supportsExplicitCast. Of those, the ones that lose nothing are carried out, with
-Flink's values; the others are refused, because Flink would wrap or cut silently.
+The candidate type pairs are those of LogicalTypeCasts.supportsExplicitCast. Lossless casts are supported and return
+Flink's values. The others are rejected, because Flink would silently wrap or truncate.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
 
-# the array, and the session's time zone where the cast needs one
+# takes the array and the session's time zone, which only some casts need
 Cast: TypeAlias = Callable[[pa.Array, str], pa.Array]
 
 _DIGITS: Final = {pa.int32(): 10, pa.int64(): 19}
@@ -26,20 +26,20 @@ _MILLISECONDS: Final = 3
 
 
 def needs_time_zone(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether the cast between an instant and ``target`` depends on the session's time zone."""
-    return _instant(source) != _instant(target) and (pt.is_timestamp(source) or pt.is_timestamp(target))
+    """Whether a cast between an instant and ``target`` depends on the session's time zone."""
+    return _is_instant(source) != _is_instant(target) and (pt.is_timestamp(source) or pt.is_timestamp(target))
 
 
 def read_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
-    """The cast from a metadata key's type; None where it is refused.
+    """Return the cast from a metadata key's type to a column's type, or None if it is not supported.
 
     Args:
-        target: the column's type as Spark wants it.
-        declared: the same as Flink spells it, for what Spark's type does not say (lengths, precision).
+        target: the column's type for Spark.
+        declared: the same type in Flink's DDL, which also has lengths and precision.
     """
     if pt.is_timestamp(source):
         return _from_instant(target, declared)
-    if _cut(target, declared):
+    if _has_length_limit(target, declared):
         return None
     if target == source or (source in _WIDER and (target in _WIDER[source] or pt.is_string(target))):
         return lambda array, _: array.cast(target, safe=False)
@@ -47,26 +47,38 @@ def read_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast |
         return lambda array, _: array.cast(target)
     if pt.is_string(source) and (pt.is_binary(target) or pt.is_string(target)):
         return lambda array, _: array.cast(target)
-    if pt.is_map(source) and pt.is_map(target) and _texts_or_bytes(target.key_type, target.item_type):
-        return lambda array, _: _map(array, target)
+    if pt.is_map(source) and pt.is_map(target) and _are_strings_or_bytes(target.key_type, target.item_type):
+        return lambda array, _: _cast_map(array, target)
     if pt.is_list(source) and _is_list_of_headers(target):
-        return lambda array, _: _list(array, target)
+        return lambda array, _: _cast_list(array, target)
     return None
 
 
 def write_cast(source: pa.DataType, target: pa.DataType, declared: str) -> Cast | None:
-    """The cast to a writable metadata key's type; None where it is refused. Headers may stay texts, the producer takes
-    both.
+    """Return the cast to a writable metadata key's type, or None if it is not supported.
+
+    Header values may stay strings: the producer takes strings and bytes.
     """
     if pt.is_timestamp(target):
         return _to_instant(source)
     if pt.is_map(target):
-        fits = pt.is_map(source) and _texts_or_bytes(source.key_type, source.item_type)
+        is_castable = pt.is_map(source) and _are_strings_or_bytes(source.key_type, source.item_type)
     elif pt.is_list(target):
-        fits = _is_list_of_headers(source)
+        is_castable = _is_list_of_headers(source)
     else:
-        fits = source == target and not _cut(source, declared)
-    return (lambda array, _: array) if fits else None
+        is_castable = source == target and not _has_length_limit(source, declared)
+    return (lambda array, _: array) if is_castable else None
+
+
+def invalid_type_error(table: str, column: str, key: str, declared: str, metadata: str, is_read: bool) -> SchemaError:
+    """Return Flink's error for a metadata column of a type that its key cannot be cast to."""
+    with_key = "" if key == column else f" with metadata key '{key}'"
+    direction = f"from metadata type '{metadata}'" if is_read else f"to metadata type '{metadata}'"
+    return SchemaError(
+        f"Invalid data type for metadata column '{column}'{with_key} of table '{table}'. The column cannot be declared "
+        f"as '{declared}' because the type must be castable {direction}. Only lossless casts are supported: declare "
+        f"the column as '{metadata.removesuffix(' NOT NULL')}', and cast in the query."
+    )
 
 
 def _from_instant(target: pa.DataType, declared: str) -> Cast | None:
@@ -74,11 +86,11 @@ def _from_instant(target: pa.DataType, declared: str) -> Cast | None:
         unit = 10 ** max(0, _MILLISECONDS - _precision(declared))
         if target.tz is not None:
             return lambda array, _: _floor(array, unit).cast(target)
-        return lambda array, zone: _local(_floor(array, unit), zone).cast(target)
+        return lambda array, zone: _to_local_time(_floor(array, unit), zone).cast(target)
     if pt.is_date32(target):
-        return lambda array, zone: _local(array, zone).cast(target)
-    if pt.is_string(target) and not _cut(target, declared):
-        return lambda array, zone: pc.strftime(_local(array, zone), "%Y-%m-%d %H:%M:%S")
+        return lambda array, zone: _to_local_time(array, zone).cast(target)
+    if pt.is_string(target) and not _has_length_limit(target, declared):
+        return lambda array, zone: pc.strftime(_to_local_time(array, zone), "%Y-%m-%d %H:%M:%S")
     return None
 
 
@@ -87,12 +99,11 @@ def _to_instant(source: pa.DataType) -> Cast | None:
         return None
     if source.tz is not None:
         return lambda array, _: array
-    # Java, too, takes the earlier of two instants when clocks go back; where they go forward there is none to take
+    # as Java: of two instants the earlier; a local time that does not exist (clocks set forward) raises
     return lambda array, zone: pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="raise")
 
 
-def _local(array: pa.Array, zone: str) -> pa.Array:
-    """Wall-clock time of an instant."""
+def _to_local_time(array: pa.Array, zone: str) -> pa.Array:
     return pc.local_timestamp(array.cast(pa.timestamp(array.type.unit, zone)))
 
 
@@ -108,58 +119,47 @@ def _precision(declared: str) -> int:
     return int(match[1]) if match else 6
 
 
-def _cut(target: pa.DataType, declared: str) -> bool:
-    """Whether the declared type bounds the length, which Flink would cut or fill to."""
+def _has_length_limit(target: pa.DataType, declared: str) -> bool:
+    """Whether the declared type limits the length, so that Flink would truncate or pad."""
     if not (pt.is_string(target) or pt.is_binary(target)):
         return False
     return re.sub(r"\s", "", declared).upper() not in _UNBOUNDED
 
 
-def _instant(kind: pa.DataType) -> bool:
-    return pt.is_timestamp(kind) and kind.tz is not None
+def _is_instant(data_type: pa.DataType) -> bool:
+    return pt.is_timestamp(data_type) and data_type.tz is not None
 
 
-def _texts_or_bytes(*kinds: pa.DataType) -> bool:
-    return all(pt.is_string(kind) or pt.is_binary(kind) for kind in kinds)
+def _are_strings_or_bytes(*data_types: pa.DataType) -> bool:
+    return all(pt.is_string(t) or pt.is_binary(t) for t in data_types)
 
 
-def _is_list_of_headers(kind: pa.DataType) -> bool:
+def _is_list_of_headers(data_type: pa.DataType) -> bool:
     return (
-        pt.is_list(kind)
-        and pt.is_struct(kind.value_type)
-        and kind.value_type.num_fields == 2
-        and _texts_or_bytes(kind.value_type.field(0).type, kind.value_type.field(1).type)
+        pt.is_list(data_type)
+        and pt.is_struct(data_type.value_type)
+        and data_type.value_type.num_fields == 2
+        and _are_strings_or_bytes(data_type.value_type.field(0).type, data_type.value_type.field(1).type)
     )
 
 
-def _map(array: pa.MapArray, target: pa.MapType) -> pa.MapArray:
-    names, values = _as(array.keys, target.key_type), _as(array.items, target.item_type)
+def _cast_map(array: pa.MapArray, target: pa.MapType) -> pa.MapArray:
+    names, values = _cast_strings(array.keys, target.key_type), _cast_strings(array.items, target.item_type)
     starts = pa.Array.from_buffers(pa.int32(), len(array) + 1, [None, array.buffers()[1]], offset=array.offset)
     return pa.MapArray.from_arrays(starts, names, values).cast(target)
 
 
-def _list(array: pa.ListArray, target: pa.ListType) -> pa.ListArray:
-    kind = target.value_type
-    names, values = (_as(array.values.field(i), kind.field(i).type) for i in range(2))
-    entries = pa.StructArray.from_arrays([names, values], fields=[kind.field(0), kind.field(1)])
+def _cast_list(array: pa.ListArray, target: pa.ListType) -> pa.ListArray:
+    header = target.value_type
+    names, values = (_cast_strings(array.values.field(i), header.field(i).type) for i in range(2))
+    entries = pa.StructArray.from_arrays([names, values], fields=[header.field(0), header.field(1)])
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], offset=array.offset, children=[entries])
 
 
-def _as(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Bytes as text, with U+FFFD for what is no UTF-8, and back."""
+def _cast_strings(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Cast between bytes and strings. Bytes that are not UTF-8 become U+FFFD."""
     try:
-        return array.cast(kind)
+        return array.cast(target)
     except pa.ArrowInvalid:
-        texts = [None if value is None else value.decode("utf-8", "replace") for value in array.to_pylist()]
-        return pa.array(texts, kind)
-
-
-def invalid_type_error(table: str, column: str, key: str, declared: str, metadata: str, reading: bool) -> SchemaError:
-    """Flink's words for a type that a metadata column cannot have."""
-    of = "" if key == column else f" with metadata key '{key}'"
-    way = f"from metadata type '{metadata}'" if reading else f"to metadata type '{metadata}'"
-    return SchemaError(
-        f"Invalid data type for metadata column '{column}'{of} of table '{table}'. The column cannot be declared as "
-        f"'{declared}' because the type must be castable {way}. Here that is a cast that loses nothing: declare it as "
-        f"'{metadata.removesuffix(' NOT NULL')}', and cast in the query."
-    )
+        strings = [None if value is None else value.decode("utf-8", "replace") for value in array.to_pylist()]
+        return pa.array(strings, target)

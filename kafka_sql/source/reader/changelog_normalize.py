@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.kafka.records import Records
-from kafka_sql.table.last_row_per_key import ROW_INDEX, last_row_per_key
-from kafka_sql.table.row_kind import is_retraction
+from kafka_sql.table.changelog import ROW_INDEX, is_retraction, last_row_per_key
 
 if TYPE_CHECKING:
     from kafka_sql.source.reader.row_decoder import RowDecoder

@@ -15,9 +15,9 @@ from kafka_sql.errors import SchemaError, did_you_mean
 from kafka_sql.kafka.record_metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
+from kafka_sql.table.changelog import ROW_KIND
 from kafka_sql.table.declaration import Column
 from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, read_cast
-from kafka_sql.table.row_kind import ROW_KIND
 
 FORMAT_PREFIX: Final = "value."
 
@@ -72,7 +72,7 @@ def _column(
         )
     convert = read_cast(kind, target, column.declared)
     if convert is None:
-        raise invalid_type_error(table, column.name, key, column.declared, shown, reading=True)
+        raise invalid_type_error(table, column.name, key, column.declared, shown, is_read=True)
     return MetadataColumn(column.name, key, convert, needs_time_zone(kind, target), key in formats)
 
 

@@ -14,7 +14,7 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_zone
 from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from kafka_sql.options.option import parse_duration, parse_memory_size
 from kafka_sql.options.secret_references import has_reference, is_reference, resolve
 from kafka_sql.sink.exactly_once.records import parse_claims, parse_decisions
 from kafka_sql.stores.errors import UnreadableStore
-from kafka_sql.stores.kdf_limits import check_rounds
-from kafka_sql.stores.pem import certificates
-from kafka_sql.stores.store import trusted
+from kafka_sql.stores.kdf_limits import check_iterations
+from kafka_sql.stores.pem import parse_certificates
+from kafka_sql.stores.store import trusted_certificates
 from tests.certificates import STORE, authority
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
@@ -103,16 +103,16 @@ def test_logins_take_time_by_their_length(part: str) -> None:
 def test_pem_takes_time_by_its_length(part: str) -> None:
     start = time.process_time()
     with pytest.raises(UnreadableStore):
-        certificates(part * (SIZE * 10 // len(part)))
+        parse_certificates(part * (SIZE * 10 // len(part)))
     assert time.process_time() - start < 20
 
 
 def test_a_cut_off_certificate_before_others_is_not_passed_over() -> None:
     whole = authority("a").pem
     with pytest.raises(UnreadableStore, match="it is cut off"):
-        certificates(whole[:100] + whole)
+        parse_certificates(whole[:100] + whole)
     with pytest.raises(UnreadableStore, match="it is cut off"):
-        certificates(whole + whole[:100])
+        parse_certificates(whole + whole[:100])
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_store_that_asks_for_hours_of_hashing(rounds: int, fits: bool) -> None
     asking = data.replace(b"\x02\x03\x01\x86\xa0", b"\x02\x03" + rounds.to_bytes(3, "big"))
     assert asking != data
     if fits:
-        check_rounds(asking)
+        check_iterations(asking)
         return
-    for read in (check_rounds, lambda store: trusted(store, STORE)):
+    for read in (check_iterations, lambda store: trusted_certificates(store, STORE)):
         with pytest.raises(UnreadableStore, match="more than 5,000,000 rounds"):
             read(asking)
 
@@ -139,14 +139,14 @@ def test_a_jks_whose_alias_is_beyond_the_first_plane() -> None:
     body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
     body += struct.pack(">H", len(alias)) + alias + bytes(8) + b"\0\x05X.509" + struct.pack(">I", len(der)) + der
     sealed = body + hashlib.sha1(STORE.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
-    assert trusted(sealed, STORE) == party.pem
+    assert trusted_certificates(sealed, STORE) == party.pem
 
 
 def test_a_jks_with_a_certificate_that_is_none() -> None:
     body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
     body += b"\0\x01a" + bytes(8) + b"\0\x05X.509" + struct.pack(">I", 3) + b"abc"
     with pytest.raises(UnreadableStore, match="certificate 1 of 1 is damaged"):
-        trusted(body + bytes(20), None)
+        trusted_certificates(body + bytes(20), None)
 
 
 @pytest.mark.parametrize("key", ["x", "[]", "{}", "5", '["decision"]', '["claim", "p"]'])

@@ -1,0 +1,43 @@
+"""Interpret changelog rows: row kinds (Flink's RowKind), and the last row of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_sql.errors import EncodeError
+
+ROW_KIND: Final = "row-kind"  # the metadata key: a column `METADATA FROM 'row-kind'`
+KINDS: Final = ("+I", "-U", "+U", "-D")
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)  # indices into KINDS
+
+ROW_INDEX: Final = "\0index"  # column with a row's index in reading order; no user column can have this name
+
+
+def is_retraction(kinds: pa.StringArray) -> pa.BooleanArray:
+    """Return which rows retract an earlier row (``-U``, ``-D``). A null kind means ``+I``.
+
+    Raises:
+        EncodeError: an unknown row kind.
+    """
+    kinds = kinds.fill_null(KINDS[INSERT])
+    invalid = kinds.filter(pc.invert(pc.is_in(kinds, value_set=pa.array(KINDS))))
+    if len(invalid):
+        raise EncodeError(
+            f"Invalid row kind '{invalid[0].as_py()}' (METADATA FROM 'row-kind'). Use '+I' or '+U' (or NULL) to insert "
+            "or update the row, '-D' or '-U' to delete it."
+        )
+    return pc.is_in(kinds, value_set=pa.array([KINDS[UPDATE_BEFORE], KINDS[DELETE]]))
+
+
+def last_row_per_key(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray:
+    """Return the index of each key's last row.
+
+    Args:
+        rows: the key's columns and the rows' indices (``ROW_INDEX``), in any order.
+    """
+    indices = rows.select([*key, ROW_INDEX])
+    return indices.group_by(list(key), use_threads=False).aggregate([(ROW_INDEX, "max")])[f"{ROW_INDEX}_max"]
