@@ -25,17 +25,17 @@ import pyarrow.csv
 import pyarrow.json
 from google.protobuf import message_factory
 
-from kafka_sql.formats.avro.decoder import Reader
-from kafka_sql.formats.avro.encoder import Writer
-from kafka_sql.formats.avro.resolution import plan
-from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro.schema_from_table import derive
+from kafka_sql.formats.avro.decoder import AvroReader
+from kafka_sql.formats.avro.encoder import AvroWriter
+from kafka_sql.formats.avro.resolution import resolve_schemas
+from kafka_sql.formats.avro.schema import parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.wire_format import HEADER, header, ids
-from kafka_sql.formats.protobuf.decoder import Reader as MessageReader
-from kafka_sql.formats.protobuf.encoder import Writer as MessageWriter
+from kafka_sql.formats.protobuf.decoder import ProtobufReader as MessageReader
+from kafka_sql.formats.protobuf.encoder import ProtobufWriter as MessageWriter
 from kafka_sql.formats.protobuf_confluent.protoc import compiled
-from kafka_sql.formats.protobuf_confluent.schema_from_table import derive as derive_proto
+from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema as derive_proto
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
 
@@ -185,7 +185,7 @@ def avro_contests(batch: pa.RecordBatch) -> list[Contest]:
     decoder, encoder = of("avro")
     payloads = encoder.encode(batch)
     check(decoder.decode(payloads).columns, batch)
-    schema = fastavro.parse_schema(json.loads(derive(SCHEMA, legacy=True)))
+    schema = fastavro.parse_schema(json.loads(derive_schema(SCHEMA, legacy=True)))
     texts = payloads.to_pylist()
 
     def read() -> pa.RecordBatch:
@@ -214,8 +214,8 @@ def confluent_contests(batch: pa.RecordBatch) -> list[Contest]:
     """The wire format against plain Avro; what a registry says is known."""
     decoder, encoder = of("avro")
     payloads = encoder.encode(batch)
-    own = parse(derive(SCHEMA, legacy=True, lenient=True))
-    reader, writer = Reader(plan(own, own, SCHEMA)), Writer(SCHEMA, own)
+    own = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
+    reader, writer = AvroReader(resolve_schemas(own, own, SCHEMA)), AvroWriter(SCHEMA, own)
     framed = writer.write(batch, header(7))
     every = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
 

@@ -12,36 +12,36 @@ from typing import Final
 
 import pyarrow as pa
 
-KEY: Final = b"declared"  # of an Arrow field's metadata: the type as the statement spells it
+DECLARED_TYPE: Final = b"declared"  # of an Arrow field's metadata: the type as the statement spells it
 _TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|\w+|[<>(),:]|.)", re.DOTALL)
 _COLLECTIONS: Final = ("ARRAY", "MULTISET")
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredType:
     """A type: its first word (empty where nothing is known), its first number in brackets, and the types in it."""
 
-    word: str = ""
+    name: str = ""
     precision: int | None = None
-    children: tuple[Declared, ...] = ()
+    children: tuple[DeclaredType, ...] = ()
     nullable: bool = True
 
     def allows_null(self, field: pa.Field) -> bool:
         """Whether the declaration allows null; where it is unknown, whether the Arrow field does."""
-        return self.nullable if self.word else bool(field.nullable)
+        return self.nullable if self.name else bool(field.nullable)
 
-    def child(self, index: int) -> Declared:
+    def child(self, index: int) -> DeclaredType:
         """The type of a field or element; one that says nothing where there is none."""
-        return self.children[index] if index < len(self.children) else Declared()
+        return self.children[index] if index < len(self.children) else DeclaredType()
 
 
-def declared(field: pa.Field) -> Declared:
+def declared_type(field: pa.Field) -> DeclaredType:
     """What is known of a column's type; nothing where the column was not declared in Flink's words."""
-    text = (field.metadata or {}).get(KEY, b"").decode()
+    text = (field.metadata or {}).get(DECLARED_TYPE, b"").decode()
     try:
         return _Parser(text).type()
     except (IndexError, ValueError):
-        return Declared()
+        return DeclaredType()
 
 
 class _Parser:
@@ -57,7 +57,7 @@ class _Parser:
         found: str = self._tokens[self._at - 1]
         return found
 
-    def type(self) -> Declared:
+    def type(self) -> DeclaredType:
         word, precision, children = self._next().upper(), None, []
         opening = self._peek()
         if opening == "<" or (opening == "(" and word == "ROW"):
@@ -71,7 +71,7 @@ class _Parser:
                 if self._peek() == ",":
                     self._next()
             self._next()
-        found = Declared(word, None, tuple(children))
+        found = DeclaredType(word, None, tuple(children))
         while self._peek() not in ("", ",", ">", ")") and not self._peek().startswith("'"):
             token = self._next()
             if token == "(":
@@ -83,7 +83,7 @@ class _Parser:
                 self._next()
                 found = replace(found, nullable=False)
             elif token.upper() in _COLLECTIONS:
-                found = Declared(token.upper(), None, (found,))
+                found = DeclaredType(token.upper(), None, (found,))
             elif not token.isalnum():
                 raise ValueError(f"not a type of Flink's: {token}")
         return found

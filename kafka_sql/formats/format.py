@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kafka_sql.errors import DecodeError
 from kafka_sql.options import Option, Options
 
-Bad: TypeAlias = "list[DecodeError] | None"
+ErrorSink: TypeAlias = "list[DecodeError] | None"
 
 ROW_KIND_COLUMN: Final = "\0row-kind"  # where an encoder of changes finds each row's kind; no user's has this name
 
@@ -29,15 +29,15 @@ class Decoded:
     """
 
     columns: list[pa.Array]
-    rows: pa.Array | None = None
+    payload_indices: pa.Array | None = None
     metadata: list[pa.Array] = field(default_factory=list)
 
-    def without(self, payloads: Collection[int]) -> Decoded:
+    def without_payloads(self, payloads: Collection[int]) -> Decoded:
         """The same without the rows of some payloads."""
         if not payloads:
             return self
         count = len(self.columns[0]) if self.columns else 0
-        rows = pa.array(range(count), pa.int64()) if self.rows is None else self.rows
+        rows = pa.array(range(count), pa.int64()) if self.payload_indices is None else self.payload_indices
         kept = pc.invert(pc.is_in(rows, value_set=pa.array(list(payloads), pa.int64())))
         if pc.all(kept).as_py():
             return self
@@ -45,21 +45,21 @@ class Decoded:
         return Decoded(columns, rows.filter(kept), metadata)
 
 
-def report_or_raise(bad: Bad, error: DecodeError) -> None:
+def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
     """Tell of a payload in error.
 
     Raises:
         DecodeError: there is nobody to be told.
     """
-    if bad is None:
+    if errors is None:
         raise error
-    bad.append(error)
+    errors.append(error)
 
 
 class Decoder(Protocol):
     """Payloads to columns."""
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer; null is a record without a payload.
 
         Args:
@@ -85,7 +85,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True)
-class Inferred:
+class InferredSchema:
     """What a format knows of a table that declares no columns.
 
     Attributes:
@@ -120,4 +120,4 @@ class Format:
     insert_only: bool = True
     metadata: Mapping[str, pa.DataType] = field(default_factory=dict)
     metadata_decoder: Callable[[pa.Schema, Options, tuple[str, ...]], Decoder] | None = None
-    infer: Callable[[Options], Inferred] | None = None
+    infer_schema: Callable[[Options], InferredSchema] | None = None

@@ -10,7 +10,7 @@ from kafka_sql.errors import InvalidOptionError, did_you_mean
 from kafka_sql.formats.format import Format
 
 
-class _Formats(UserDict[str, Any]):
+class _LazyFormats(UserDict[str, Any]):
     """Loads a format when it is asked for: a worker that reads JSON starts without Avro and the registry's client."""
 
     def __getitem__(self, identifier: str) -> Format:
@@ -21,7 +21,7 @@ class _Formats(UserDict[str, Any]):
         return cast(Format, found)
 
 
-FORMATS: Final = _Formats(
+FORMATS: Final = _LazyFormats(
     {
         "avro": "avro:AVRO",
         "avro-confluent": "avro_confluent:AVRO_CONFLUENT",
@@ -40,7 +40,7 @@ FORMATS: Final = _Formats(
 )
 
 
-def find(identifier: str, option: str) -> Format:
+def find_format(identifier: str, option: str) -> Format:
     """The format of an identifier, which was given as ``option``.
 
     Raises:

@@ -20,7 +20,7 @@ def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], 
     return found
 
 
-def merged(
+def merge_rows(
     some: tuple[npt.NDArray[np.int64], list[pa.Array]], others: tuple[npt.NDArray[np.int64], list[pa.Array]]
 ) -> tuple[npt.NDArray[np.int64], list[pa.Array]]:
     """Rows that were read in two ways, in the order of the payloads that they came from."""

@@ -18,17 +18,17 @@ from kafka_sql.formats.java.charset import Charset
 VALUES: Final = 0  # address of values, or of int32 offsets
 VALID: Final = 1  # address of a byte for each
 DATA: Final = 2  # address of what the offsets point into
-ROOM: Final = 3  # entries
-BYTES_ROOM: Final = 4
+CAPACITY: Final = 3  # entries
+BYTES_CAPACITY: Final = 4
 WIDTH: Final = 5  # of a value in bytes; 0 for a ROW, -1 for texts, -2 for arrays
-COLUMNS: Final = 6
+SLOT_CELLS: Final = 6
 
-Words: TypeAlias = npt.NDArray[np.int64]
+Int64Array: TypeAlias = npt.NDArray[np.int64]
 _UTF_8 = Charset.named("UTF-8")
 
 
 @dataclass
-class Node:
+class ColumnNode:
     """A column or what is in it, and its slot.
 
     Attributes:
@@ -40,7 +40,7 @@ class Node:
     slot: int
     field: pa.Field
     nested: bool
-    children: list[Node] = field(default_factory=list)
+    children: list[ColumnNode] = field(default_factory=list)
 
     @cached_property
     def width(self) -> int:
@@ -52,20 +52,20 @@ class Node:
             return -2
         if pt.is_boolean(t):
             return 1
-        return -1 if _is_text(t) else int(t.bit_width) // 8
+        return -1 if _is_variable_length(t) else int(t.bit_width) // 8
 
 
-def nodes(fields: list[pa.Field], count: int = 0, nested: bool = False) -> tuple[list[Node], int]:
+def build_nodes(fields: list[pa.Field], count: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
     """A node for each field, and how many slots there are with those of them."""
     found = []
     for one in fields:
-        node = Node(count, one, nested)
-        node.children, count = nodes(inner(one.type), count + 1, nested or node.width == -2)
+        node = ColumnNode(count, one, nested)
+        node.children, count = build_nodes(child_fields(one.type), count + 1, nested or node.width == -2)
         found.append(node)
     return found, count
 
 
-def inner(t: pa.DataType) -> list[pa.Field]:
+def child_fields(t: pa.DataType) -> list[pa.Field]:
     """The fields inside a type."""
     if pt.is_struct(t):
         return list(t)
@@ -74,66 +74,72 @@ def inner(t: pa.DataType) -> list[pa.Field]:
     return [t.key_field, t.item_field] if pt.is_map(t) else []
 
 
-class Slots:
+class ColumnBuffers:
     """Memory for a number of records, as the kernel wants it."""
 
-    def __init__(self, tree: list[Node], count: int, rows: int, room: Words, bytes_room: Words) -> None:
+    def __init__(
+        self, tree: list[ColumnNode], count: int, rows: int, capacity: Int64Array, bytes_capacity: Int64Array
+    ) -> None:
         """
         Args:
             rows: entries of slots that are not nested.
             room, bytes_room: entries and bytes for the others.
         """
-        self.table = np.zeros((count, COLUMNS), np.int64)  # of the columns VALUES and so on
-        self.counts, self.used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
+        self.table = np.zeros((count, SLOT_CELLS), np.int64)  # of the columns VALUES and so on
+        self.counts, self.bytes_used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}
-        for node in _all(tree):
-            n = int(room[node.slot]) if node.nested else rows
+        for node in _walk(tree):
+            n = int(capacity[node.slot]) if node.nested else rows
             values = np.empty((n + 1) * max(node.width, 4 if node.width < 0 else 1), np.uint8)
             values[:4] = 0  # the first offset
             valid = np.empty(n, np.uint8)
-            data = np.empty(int(bytes_room[node.slot]) if node.width == -1 else 0, np.uint8)
+            data = np.empty(int(bytes_capacity[node.slot]) if node.width == -1 else 0, np.uint8)
             self._memory[node.slot] = (values, valid, data)
             addresses = (a.__array_interface__["data"][0] for a in (values, valid, data))  # at half ctypes' cost
             self.table[node.slot] = (*addresses, n, len(data), node.width)
 
-    def enlarge(self, slot: int, room: int, bytes_room: int) -> None:
+    def enlarge(self, slot: int, capacity: int, bytes_capacity: int) -> None:
         """Make room for so many entries and bytes; what is there is kept."""
         values, valid, data = self._memory[slot]
         width = max(len(values) // (len(valid) + 1), 1)
         self._memory[slot] = tuple(
-            _longer(old, size)
-            for old, size in ((values, (room + 1) * width), (valid, room), (data, bytes_room if len(data) else 0))
+            _resized(old, size)
+            for old, size in (
+                (values, (capacity + 1) * width),
+                (valid, capacity),
+                (data, bytes_capacity if len(data) else 0),
+            )
         )
         values, valid, data = self._memory[slot]
         self.table[slot, :5] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
 
-    def rewind(self, tree: list[Node], rows: int) -> None:
+    def truncate(self, tree: list[ColumnNode], rows: int) -> None:
         """Forget what was filled in behind so many rows."""
         for node in tree:
             self.counts[node.slot] = rows
             within = rows
             if node.width < 0:
-                within = int(self.bytes(node.slot).view(np.int32)[rows])
+                within = int(self.value_bytes(node.slot).view(np.int32)[rows])
             if node.width == -1:
-                self.used[node.slot] = within
-            self.rewind(node.children, within)
+                self.bytes_used[node.slot] = within
+            self.truncate(node.children, within)
 
-    def rows_of(self, tree: list[Node], slot: int, entries: Words) -> Words:
+    def row_indices(self, tree: list[ColumnNode], slot: int, entries: Int64Array) -> Int64Array:
         """Which rows the entries of a slot stand in."""
         while True:
-            parent = next((node for node in _all(tree) if slot in (child.slot for child in node.children)), None)
+            parent = next((node for node in _walk(tree) if slot in (child.slot for child in node.children)), None)
             if parent is None:
                 return entries
             if parent.width == -2:
-                offsets = self.bytes(parent.slot).view(np.int32)[: self.counts[parent.slot] + 1]
+                offsets = self.value_bytes(parent.slot).view(np.int32)[: self.counts[parent.slot] + 1]
                 entries = np.searchsorted(offsets, entries, side="right") - 1
             slot = parent.slot
 
-    def bytes(self, slot: int) -> npt.NDArray[np.uint8]:
+    def value_bytes(self, slot: int) -> npt.NDArray[np.uint8]:
         """The memory of a slot's values."""
         return self._memory[slot][0]
 
-    def array(self, node: Node, is_utf8: bool = False) -> pa.Array:
+    def to_arrow(self, node: ColumnNode, is_utf8: bool = False) -> pa.Array:
         """The column of a node.
 
         Args:
@@ -152,23 +158,27 @@ class Slots:
                 return self._decimals(node, validity, values, count)
             return pa.Array.from_buffers(t, count, [validity, pa.py_buffer(values[: count * node.width])])
         if node.width == 0:
-            return pa.Array.from_buffers(t, count, [validity], children=[self.array(c, is_utf8) for c in node.children])
+            return pa.Array.from_buffers(
+                t, count, [validity], children=[self.to_arrow(c, is_utf8) for c in node.children]
+            )
         offsets = pa.py_buffer(values[: (count + 1) * 4])
         if node.width == -2:
-            children = [self.array(c, is_utf8) for c in node.children]
+            children = [self.to_arrow(c, is_utf8) for c in node.children]
             if pt.is_map(t):
                 children = [pa.StructArray.from_arrays(children, fields=[c.field for c in node.children])]
-                return _last_of_each(pa.Array.from_buffers(t, count, [validity, offsets], children=children))
+                return _deduplicate_keys(pa.Array.from_buffers(t, count, [validity, offsets], children=children))
             return pa.Array.from_buffers(t, count, [validity, offsets], children=children)
-        used = pa.py_buffer(data[: self.used[node.slot]])
+        used = pa.py_buffer(data[: self.bytes_used[node.slot]])
         binary = pa.Array.from_buffers(pa.binary(), count, [validity, offsets, used])
         if pt.is_binary(t) or pt.is_large_binary(t):
             return binary.cast(t)
         if is_utf8:
             return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(t)
-        return _utf8(binary).cast(t)
+        return _to_utf8(binary).cast(t)
 
-    def _decimals(self, node: Node, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int) -> pa.Array:
+    def _decimals(
+        self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
+    ) -> pa.Array:
         """Numbers beyond the precision are null, as in Flink's DecimalData.fromUnscaledBytes."""
         t = node.field.type
         wide = pa.decimal128(38, t.scale)
@@ -185,7 +195,7 @@ class Slots:
         return pa.Array.from_buffers(t, count, [buffers[0], buffers[1]], offset=array.offset)
 
 
-def _longer(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
+def _resized(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
     if size <= len(old):
         return old
     new = np.empty(size, np.uint8)
@@ -193,15 +203,15 @@ def _longer(old: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
     return new
 
 
-def _all(tree: list[Node]) -> list[Node]:
-    return [node for one in tree for node in (one, *_all(one.children))]
+def _walk(tree: list[ColumnNode]) -> list[ColumnNode]:
+    return [node for one in tree for node in (one, *_walk(one.children))]
 
 
-def _is_text(t: pa.DataType) -> bool:
+def _is_variable_length(t: pa.DataType) -> bool:
     return bool(pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t))
 
 
-def _utf8(array: pa.BinaryArray) -> pa.StringArray:
+def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:
     """As text, with U+FFFD for what is malformed, as Java reads it."""
     try:
         return array.cast(pa.string())
@@ -209,10 +219,10 @@ def _utf8(array: pa.BinaryArray) -> pa.StringArray:
         if len(array) <= 32:
             return pa.array([None if v is None else _UTF_8.decode(v) for v in array.to_pylist()], pa.string())
         middle = len(array) // 2
-        return pa.concat_arrays([_utf8(array[:middle]), _utf8(array[middle:])])
+        return pa.concat_arrays([_to_utf8(array[:middle]), _to_utf8(array[middle:])])
 
 
-def _last_of_each(array: pa.MapArray) -> pa.MapArray:
+def _deduplicate_keys(array: pa.MapArray) -> pa.MapArray:
     """Maps without repeated keys: the last value counts, in the place of the first."""
     keys = array.keys
     if not len(keys):

@@ -12,12 +12,12 @@ from numba import types
 
 from kafka_sql.runtime.numba_support import helper, high_product, inline_helper, load, store
 
-BAD: Final = -(1 << 62)  # no date and no time is this
+INVALID: Final = -(1 << 62)  # no date and no time is this
 
 # Flags of a number
 NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
-LONG: Final = 4  # has too many digits to be told
+TOO_LONG: Final = 4  # has too many digits to be told
 
 _DIGITS: Final = 19  # that a word always has room for
 _POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
@@ -31,7 +31,7 @@ _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 
 @inline_helper
-def number(at: int, end: int) -> tuple[int, int, int, int]:
+def scan_number(at: int, end: int) -> tuple[int, int, int, int]:
     """A number of JSON's grammar: where it ends (-1 where there is none), its digits, their exponent, and its flags."""
     flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
     if at < end and load(at, types.uint8) == 45:
@@ -82,14 +82,14 @@ def number(at: int, end: int) -> tuple[int, int, int, int]:
                 return -1, mantissa, 0, 0
             exponent += sign * tens
     if digits > _DIGITS:
-        flags |= LONG
+        flags |= TOO_LONG
     return at, mantissa, exponent, flags
 
 
 @inline_helper
-def integer(mantissa: int, flags: int) -> tuple[bool, int]:
+def to_int64(mantissa: int, flags: int) -> tuple[bool, int]:
     """Whether digits are a number of 64 bits, and which."""
-    if flags & (FRACTIONAL | LONG):
+    if flags & (FRACTIONAL | TOO_LONG):
         return False, 0
     if flags & NEGATIVE:
         return mantissa <= np.uint64(1 << 63), types.int64(np.uint64(0) - mantissa)
@@ -97,9 +97,9 @@ def integer(mantissa: int, flags: int) -> tuple[bool, int]:
 
 
 @inline_helper
-def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
+def to_float64(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """Whether digits are certainly the nearest DOUBLE, and which (Clinger: both numbers are exact, one rounding)."""
-    if flags & LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
+    if flags & TOO_LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
         return False, 0.0
     value = types.float64(mantissa)
     value = value * _TENS[exponent] if exponent >= 0 else value / _TENS[-exponent]
@@ -107,9 +107,9 @@ def double(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
 
 
 @inline_helper
-def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
+def to_float32(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
     """The same of FLOAT."""
-    if flags & LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:
+    if flags & TOO_LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:
         return False, types.float32(0)
     value = types.float32(mantissa)
     if exponent >= 0:
@@ -120,14 +120,16 @@ def single(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
 
 
 @helper
-def decimal(target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int) -> bool:
+def store_decimal(
+    target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int
+) -> bool:
     """Write digits as a DECIMAL of 128 bits, half rounded up; whether they are one.
 
     Args:
         limit_low, limit_high: words of the first number that has too many digits.
     """
     shift = exponent + scale
-    if flags & LONG or (shift > _DIGITS and mantissa > np.uint64(0)):
+    if flags & TOO_LONG or (shift > _DIGITS and mantissa > np.uint64(0)):
         return False
     high, low = np.uint64(0), mantissa
     if shift < -_DIGITS:
@@ -160,13 +162,13 @@ def _digits(at: int, count: int) -> int:
 
 
 @helper
-def day(at: int, end: int) -> int:
+def parse_date(at: int, end: int) -> int:
     """Days since 1970 of ``2020-12-30``, ten bytes; BAD where they are none."""
     if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
-        return BAD
+        return INVALID
     y, m, d = _digits(at, 4), _digits(at + 5, 2), _digits(at + 8, 2)
     if y < 0 or m < 1 or m > 12 or d < 1:
-        return BAD
+        return INVALID
     leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
     length = 31
     if m == 2:
@@ -174,20 +176,20 @@ def day(at: int, end: int) -> int:
     elif m in (4, 6, 9, 11):
         length = 30
     if d > length:
-        return BAD
+        return INVALID
     shifted = y - 1 + 400  # a number from 0, so that divisions need no rounding down
     months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
     return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
 
 
 @helper
-def clock(at: int, end: int) -> tuple[int, int]:
+def parse_time(at: int, end: int) -> tuple[int, int]:
     """Nanoseconds of a day of ``12:13:14`` or ``12:13:14.5``, and where it ends; BAD where there are none."""
     if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
-        return BAD, at
+        return INVALID, at
     h, m, s = _digits(at, 2), _digits(at + 3, 2), _digits(at + 6, 2)
     if h < 0 or h > 23 or m < 0 or m > 59 or s < 0 or s > 59:
-        return BAD, at
+        return INVALID, at
     at += 8
     fraction, unit = 0, 1_000_000_000
     if at < end and load(at, types.uint8) == 46:
@@ -197,7 +199,7 @@ def clock(at: int, end: int) -> tuple[int, int]:
             if digit < 0 or digit > 9:
                 break
             if unit == 1:
-                return BAD, at
+                return INVALID, at
             fraction = fraction * 10 + digit
             unit //= 10
             at += 1
@@ -205,28 +207,28 @@ def clock(at: int, end: int) -> tuple[int, int]:
 
 
 @helper
-def moment(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
+def parse_timestamp(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
     """Microseconds since 1970 of ``2020-12-30 12:13:14.5``, and where it ends; BAD where there are none.
 
     Args:
         middle: the byte between date and time.
         zone: whether a ``Z`` ends it.
     """
-    days = day(at, end)
-    if days == BAD or end - at < 19 or load(at + 10, types.uint8) != middle:
-        return BAD, at
-    nanos, at = clock(at + 11, end)
-    if nanos == BAD:
-        return BAD, at
+    days = parse_date(at, end)
+    if days == INVALID or end - at < 19 or load(at + 10, types.uint8) != middle:
+        return INVALID, at
+    nanos, at = parse_time(at + 11, end)
+    if nanos == INVALID:
+        return INVALID, at
     if zone:
         if at >= end or load(at, types.uint8) != 90:
-            return BAD, at
+            return INVALID, at
         at += 1
     return days * (_DAY * 1_000_000) + nanos // 1000, at
 
 
 @helper
-def base64(at: int, end: int, target: int) -> tuple[int, int]:
+def decode_base64(at: int, end: int, target: int) -> tuple[int, int]:
     """Write the bytes of base64 in groups of four, as long as there are such; where the text and the bytes end.
 
     A group with padding is the last.

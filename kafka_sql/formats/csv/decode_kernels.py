@@ -14,17 +14,17 @@ from numba import types
 from kafka_sql.formats.columnar import column_buffers as s
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar.buffer_kernels import (
-    FULL,
-    FULL_OF_BYTES,
-    HARD,
-    ROWS,
-    get,
-    name,
-    place,
-    put,
-    put_null,
-    rule,
-    undo,
+    DEFERRED_FLOATS,
+    FULL_BYTES_SLOT,
+    FULL_SLOT,
+    ROW_COUNT,
+    append_null,
+    load_int64,
+    name_cell,
+    plan_cell,
+    rollback,
+    slot_cell,
+    store_int64,
 )
 from kafka_sql.formats.csv import tokenize_kernels as c
 from kafka_sql.formats.csv import values as v
@@ -86,10 +86,10 @@ def run(
     limit, root, literal_size = base + len(data) - 8, len(counts), len(literal) if has_literal else -1
     separator, quote, escape, inner = marks
     separators, escapes = c.all_of(separator, separator), c.all_of(escape, separator)
-    state[FULL], state[FULL_OF_BYTES] = -1, -1
-    columns, first = rule(program_at, root, p.FIELDS), rule(program_at, root, p.FIRST)
+    state[FULL_SLOT], state[FULL_BYTES_SLOT] = -1, -1
+    columns, first = plan_cell(program_at, root, p.FIELD_COUNT), plan_cell(program_at, root, p.FIRST_NAME)
     for k in range(begin, len(rows)):
-        row, hards = state[ROWS], state[HARD]
+        row, hards = state[ROW_COUNT], state[DEFERRED_FLOATS]
         at, end = base + positions[rows[k]], base + positions[rows[k] + 1]
         became, slot, column, more = _READ, np.int64(0), 0, True
         owner, rest, last, found = np.int64(-1), at, at, 0  # of elements: what they are in, and where the next begins
@@ -112,39 +112,39 @@ def run(
                     start, stop, at, more, escaped = c.cut_quoted(at + 1, end, limit, separator, quote, escape)
                 else:
                     start, stop, at, more, escaped = c.cut(at, end, limit, separator, escape, separators, escapes, trim)
-                slot = name(rows_of_names, first + column, p.SLOT)
+                slot = name_cell(rows_of_names, first + column, p.NAME_SLOT)
                 column += 1
                 if start < 0:
                     became = _ODD
                     break
-                kind = rule(program_at, slot, p.KIND)
+                kind = plan_cell(program_at, slot, p.TYPE)
                 if kind >= p.ROW:
-                    n, there = get(counts_at, slot), c.has_elements(start, stop, inner)
+                    n, there = load_int64(counts_at, slot), c.has_elements(start, stop, inner)
                     if escaped:
                         became = _ODD
-                    elif n >= place(slots_at, slot, s.ROOM):
+                    elif n >= slot_cell(slots_at, slot, s.CAPACITY):
                         became = _FULL
                     elif kind == p.ARRAY or there:
                         owner, rest, last, found = slot, start if there else stop + 1, stop, 0
                         if kind == p.ROW:
-                            store(place(slots_at, owner, s.VALID) + n, types.uint8(1))
-                            put(counts_at, owner, n + 1)
-                    elif rule(program_at, slot, p.NULLABLE) == 0:
+                            store(slot_cell(slots_at, owner, s.VALID) + n, types.uint8(1))
+                            store_int64(counts_at, owner, n + 1)
+                    elif plan_cell(program_at, slot, p.NULLABLE) == 0:
                         became = _ODD
                     else:
-                        put_null(program, slots, counts, used, nulls, slot)
+                        append_null(program, slots, counts, used, nulls, slot)
                     continue
             else:
-                fields = rule(program_at, owner, p.FIELDS)
+                fields = plan_cell(program_at, owner, p.FIELD_COUNT)
                 if rest > last or (found == fields and fields > 0):
-                    if rule(program_at, owner, p.KIND) == p.ARRAY:
-                        n = get(counts_at, owner)
-                        store(place(slots_at, owner, s.VALID) + n, types.uint8(1))
+                    if plan_cell(program_at, owner, p.TYPE) == p.ARRAY:
+                        n = load_int64(counts_at, owner)
+                        store(slot_cell(slots_at, owner, s.VALID) + n, types.uint8(1))
                         store(
-                            place(slots_at, owner, s.VALUES) + 4 * n + 4,
-                            types.int32(get(counts_at, rule(program_at, owner, p.CHILD))),
+                            slot_cell(slots_at, owner, s.VALUES) + 4 * n + 4,
+                            types.int32(load_int64(counts_at, plan_cell(program_at, owner, p.CHILD_SLOT))),
                         )
-                        put(counts_at, owner, n + 1)
+                        store_int64(counts_at, owner, n + 1)
                     elif found < fields:
                         became = _ODD
                     owner = np.int64(-1)
@@ -156,45 +156,45 @@ def run(
                 if trim:
                     start, stop = v.strip(start, stop)
                 slot = (
-                    rule(program_at, owner, p.CHILD)
+                    plan_cell(program_at, owner, p.CHILD_SLOT)
                     if fields == 0
-                    else name(rows_of_names, rule(program_at, owner, p.FIRST) + found, p.SLOT)
+                    else name_cell(rows_of_names, plan_cell(program_at, owner, p.FIRST_NAME) + found, p.NAME_SLOT)
                 )
                 found += 1
-                kind = rule(program_at, slot, p.KIND)
+                kind = plan_cell(program_at, slot, p.TYPE)
             # A value that is not nested
-            n, size, width = get(counts_at, slot), stop - start, place(slots_at, slot, s.WIDTH)
-            values, text = place(slots_at, slot, s.VALUES), np.int64(0)
-            if n >= place(slots_at, slot, s.ROOM):
+            n, size, width = load_int64(counts_at, slot), stop - start, slot_cell(slots_at, slot, s.WIDTH)
+            values, text = slot_cell(slots_at, slot, s.VALUES), np.int64(0)
+            if n >= slot_cell(slots_at, slot, s.CAPACITY):
                 became = _FULL
                 break
             if width == -1:
-                text = place(slots_at, slot, s.DATA) + get(used_at, slot)
-                if get(used_at, slot) + size + 8 > place(slots_at, slot, s.BYTES_ROOM):
+                text = slot_cell(slots_at, slot, s.DATA) + load_int64(used_at, slot)
+                if load_int64(used_at, slot) + size + 8 > slot_cell(slots_at, slot, s.BYTES_CAPACITY):
                     became = _FULL_OF_BYTES
                     break
             if escaped:
                 # its text is not as it stands there: only a STRING is taken, and only where no text is null
-                if kind != p.TEXT or has_literal:
+                if kind != p.STRING or has_literal:
                     became = _ODD
                     break
                 after = v.unescaped(start, stop, quote if quoted else -1, escape, text)
             elif (size == literal_size and v.same(start, literal_at, size)) or (
-                size == 0 and (empty_null or (ignore_errors and kind not in (p.TEXT, p.BYTES, p.BOOLEAN)))
+                size == 0 and (empty_null or (ignore_errors and kind not in (p.STRING, p.BYTES, p.BOOLEAN)))
             ):  # the latter is an error for certain
-                if rule(program_at, slot, p.NULLABLE) == 0:
+                if plan_cell(program_at, slot, p.NULLABLE) == 0:
                     became = _ODD
                     break
-                put_null(program, slots, counts, used, nulls, slot)
+                append_null(program, slots, counts, used, nulls, slot)
                 continue
             else:
-                sure, after = v.scalar(start, stop, limit, program_at + 8 * p.WIDTH * slot, values, n, text)
+                sure, after = v.scalar(start, stop, limit, program_at + 8 * p.PLAN_CELLS * slot, values, n, text)
                 if not sure:
                     became = _ODD
                     break
             if width == -1:
-                put(used_at, slot, get(used_at, slot) + after - text)
-                store(values + 4 * n + 4, types.int32(get(used_at, slot)))
+                store_int64(used_at, slot, load_int64(used_at, slot) + after - text)
+                store(values + 4 * n + 4, types.int32(load_int64(used_at, slot)))
             elif after < 0:
                 if hards == len(hard):
                     became = _FULL_OF_HARD
@@ -202,19 +202,19 @@ def run(
                 start, stop = v.strip(start, stop)
                 hard[hards, 0], hard[hards, 1], hard[hards, 2], hard[hards, 3] = slot, n, start - base, stop - start
                 hards += 1
-            store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
-            put(counts_at, slot, n + 1)
+            store(slot_cell(slots_at, slot, s.VALID) + n, types.uint8(1))
+            store_int64(counts_at, slot, n + 1)
         if became == _READ and column == columns:
-            state[ROWS], state[HARD] = row + 1, hards
+            state[ROW_COUNT], state[DEFERRED_FLOATS] = row + 1, hards
             odd[k] = 0
             continue
-        undo(program, slots, counts, used, row)
+        rollback(program, slots, counts, used, row)
         if became <= _ODD:
             odd[k] = 1
             continue
         if became == _FULL_OF_BYTES:
-            state[FULL_OF_BYTES] = slot
+            state[FULL_BYTES_SLOT] = slot
         else:
-            state[FULL] = slot if became == _FULL else root
+            state[FULL_SLOT] = slot if became == _FULL else root
         return k
     return len(rows)

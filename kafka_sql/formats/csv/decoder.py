@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merged
-from kafka_sql.formats.columnar.decode_plan import Program
-from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, Reader
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merge_rows
+from kafka_sql.formats.columnar.decode_plan import DecodePlan
+from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, TextReader
 from kafka_sql.formats.csv.decode_kernels import run
 from kafka_sql.formats.csv.fallback import row_reader
 from kafka_sql.formats.csv.options import Dialect, dialect
 from kafka_sql.formats.csv.schema import check_schema
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.options import Options
 
 
@@ -36,7 +36,7 @@ class CsvDecoder:
         nested = any(t.num_fields for t in schema.types)
         self._plain = self._dialect.ascii and (not nested or self._dialect.element_separator.isascii())
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -47,7 +47,7 @@ class CsvDecoder:
         rows, columns = self._fast(payloads, data, offsets, kept)
         if len(rows) < len(kept):
             odd = np.setdiff1d(kept, rows, assume_unique=True)
-            rows, columns = merged((rows, columns), self._exact(data, offsets, odd, bad))
+            rows, columns = merge_rows((rows, columns), self._exact(data, offsets, odd, bad))
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
     def _fast(
@@ -59,7 +59,7 @@ class CsvDecoder:
         strange = _not_utf8(payloads)
         return self._reader.read(data, offsets, np.setdiff1d(kept, strange, assume_unique=True) if strange else kept)
 
-    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: Bad) -> tuple[Indices, list[pa.Array]]:
+    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: ErrorSink) -> tuple[Indices, list[pa.Array]]:
         """The same by the exact way, for these payloads."""
         rows, origins = [], []
         for i in odd.tolist():
@@ -75,8 +75,8 @@ class CsvDecoder:
         return np.array(origins, np.int64), arrays
 
 
-def _reader(schema: pa.Schema, dialect: Dialect) -> Reader:
-    p = Program(schema)
+def _reader(schema: pa.Schema, dialect: Dialect) -> TextReader:
+    p = DecodePlan(schema)
     marks = (
         ord(dialect.separator),
         ord(dialect.quote) if dialect.quote else -1,
@@ -86,7 +86,7 @@ def _reader(schema: pa.Schema, dialect: Dialect) -> Reader:
     literal = np.frombuffer((dialect.null or "").encode("utf-8", "surrogatepass"), np.uint8)
     kept = dialect.trim, dialect.comments, dialect.trailing
     nulls = literal, dialect.null is not None, dialect.empty_null
-    return Reader(p, run, p.rows, p.names, marks, *kept, *nulls, dialect.ignore_errors)
+    return TextReader(p, run, p.slot_table, p.name_table, marks, *kept, *nulls, dialect.ignore_errors)
 
 
 def _not_utf8(payloads: pa.BinaryArray, first: int = 0) -> list[int]:

@@ -88,7 +88,7 @@ def quoted(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
     safe = max(map(ord, dialect.separator + dialect.quote)) + 1
     if not dialect.ascii:
         return pa.array([t if t is None else _quoted(t, dialect, safe) for t in texts.to_pylist()], pa.string())
-    positions, data = base64.parts(texts)
+    positions, data = base64.offsets_and_bytes(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)
     encode_kernels.measure_quoted(data, positions, safe, quote, ord(dialect.escape or _BACKSLASH), _LONG, sizes)

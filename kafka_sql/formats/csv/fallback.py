@@ -14,7 +14,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.csv.document import SPACE, parse
 from kafka_sql.formats.csv.options import Dialect
 from kafka_sql.formats.java import times
-from kafka_sql.formats.java.scalars import octets, scalar
+from kafka_sql.formats.java.scalars import scalar_converter, to_bytes
 
 Convert: TypeAlias = Callable[[str], Any]
 Row: TypeAlias = list[Any]
@@ -140,13 +140,13 @@ def _converter(t: pa.DataType) -> Convert:
     if pt.is_date(t):
         return date
     if pt.is_time(t):
-        return times.local_time
+        return times.parse_local_time
     if pt.is_timestamp(t):
-        stamp = times.timestamp(iso=False, local_zone=t.tz is not None)
+        stamp = times.timestamp_parser(iso=False, local_zone=t.tz is not None)
         return lambda text: stamp(text.strip(SPACE))
     if pt.is_binary(t) or pt.is_large_binary(t):
-        return lambda text: octets(text.strip(SPACE))
-    read = scalar(t, iso=False, decimals=False)
+        return lambda text: to_bytes(text.strip(SPACE))
+    read = scalar_converter(t, iso=False, decimals=False)
     if pt.is_decimal(t):
         return lambda text: read(text if text == text.strip(SPACE) else "")
     return read

@@ -159,7 +159,7 @@ def dialect(options: Options) -> Dialect:
         ConflictingOptionsError: a quote character is given and disabled.
     """
     disabled = options[DISABLE_QUOTE_CHARACTER]
-    if disabled and options.given(QUOTE_CHARACTER):
+    if disabled and options.is_set(QUOTE_CHARACTER):
         raise ConflictingOptionsError(
             "Format cannot define a quote character and disabled quote character at the same time: "
             f"'{QUOTE_CHARACTER.key}' and '{DISABLE_QUOTE_CHARACTER.key}'."

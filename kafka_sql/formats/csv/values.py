@@ -8,7 +8,7 @@ from numba import types
 
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
-from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
+from kafka_sql.formats.columnar.buffer_kernels import INEXACT, REJECTED, store_number
 from kafka_sql.runtime.numba_support import copy, helper, inline_helper, load, store
 
 _CR: Final = 13
@@ -74,8 +74,8 @@ def unescaped(at: int, stop: int, quote: int, escape: int, target: int) -> int:
 @inline_helper
 def scalar(at: int, stop: int, limit: int, row: int, values: int, n: int, text: int) -> tuple[bool, int]:
     """Read a value; whether it certainly is one, and where its text ends (-1 for a number that is yet to be read)."""
-    kind = load(row + 8 * p.KIND, types.int64)
-    if kind == p.TEXT:
+    kind = load(row + 8 * p.TYPE, types.int64)
+    if kind == p.STRING:
         _copy(at, stop, limit, text)
         return True, text + stop - at
     if kind <= p.DOUBLE:
@@ -85,22 +85,22 @@ def scalar(at: int, stop: int, limit: int, row: int, values: int, n: int, text: 
         store(values + n, types.uint8(true))
         return True, text
     if kind <= p.DECIMAL:
-        end, mantissa, exponent, flags = scalar_kernels.number(at, stop)
+        end, mantissa, exponent, flags = scalar_kernels.scan_number(at, stop)
         if end != stop:
             return False, text
-        written = put_number(row, values, n, mantissa, exponent, flags)
-        return written != NOT, -1 if written == UNSURE else text
+        written = store_number(row, values, n, mantissa, exponent, flags)
+        return written != REJECTED, -1 if written == INEXACT else text
     if kind == p.TIMESTAMP:
-        micros, end = scalar_kernels.moment(at, stop, _SPACE, load(row + 8 * p.SCALE, types.int64) == 1)
+        micros, end = scalar_kernels.parse_timestamp(at, stop, _SPACE, load(row + 8 * p.SCALE, types.int64) == 1)
         store(values + 8 * n, micros)
-        return micros != scalar_kernels.BAD and end == stop, text
+        return micros != scalar_kernels.INVALID and end == stop, text
     if kind == p.DATE:
-        days = scalar_kernels.day(at, stop)
+        days = scalar_kernels.parse_date(at, stop)
         store(values + 4 * n, types.int32(days))
         return days >= _GREGORIAN and stop - at == 10, text
     if kind == p.TIME:
-        nanos, end = scalar_kernels.clock(at, stop)
+        nanos, end = scalar_kernels.parse_time(at, stop)
         store(values + 8 * n, nanos // 1_000_000 * 1_000_000)
-        return nanos != scalar_kernels.BAD and end == stop, text
-    end, text = scalar_kernels.base64(at, stop, text)
+        return nanos != scalar_kernels.INVALID and end == stop, text
+    end, text = scalar_kernels.decode_base64(at, stop, text)
     return end == stop, text

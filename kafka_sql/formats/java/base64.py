@@ -12,15 +12,15 @@ _ALPHABET: Final = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 _PAD: Final = ord("=")
 
 
-def parts(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+def offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Offsets from 0 and bytes of a string or binary array with 32-bit offsets; a null has no bytes."""
     if array.null_count:
         array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
     offsets = _offsets(array)
-    return offsets - offsets[0], content(array)
+    return offsets - offsets[0], content_bytes(array)
 
 
-def content(array: pa.Array) -> npt.NDArray[np.uint8]:
+def content_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
     """All bytes of such an array; a null may have some."""
     offsets, data = _offsets(array), array.buffers()[2]
     return np.frombuffer(data if data is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -32,7 +32,7 @@ def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
 
 def encode(array: pa.Array) -> pa.Array:
     """A binary array to a string array."""
-    offsets, data = parts(array)
+    offsets, data = offsets_and_bytes(array)
     lengths = np.diff(offsets)
     groups = -(-lengths // 3)
     group_offsets = np.concatenate(([0], np.cumsum(groups)))

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def plain(array: pa.Array) -> pa.StringArray:
+def to_plain_string(array: pa.Array) -> pa.StringArray:
     """BigDecimal.toPlainString: all digits of the scale."""
     scale = array.type.scale
     if scale <= 0:
@@ -19,7 +19,7 @@ def plain(array: pa.Array) -> pa.StringArray:
     return pc.binary_join_element_wise(sign, whole, ".", pc.utf8_slice_codeunits(padded, -scale), "")
 
 
-def shortest(array: pa.Array) -> pa.StringArray:
+def to_stripped_string(array: pa.Array) -> pa.StringArray:
     """BigDecimal.stripTrailingZeros().toString(): 1.5 for 1.50, 2.7E-8, 1E+2 for 100."""
     text = array.cast(pa.string())  # BigDecimal.toString, but with the zeros at the end
     if array.type.scale > 0:

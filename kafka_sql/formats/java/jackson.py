@@ -42,7 +42,7 @@ def _refuse(token: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(parse_int=Integral, parse_float=Fractional, parse_constant=_refuse, strict=False)
 
 
-def parse(payload: bytes) -> Any:
+def parse_document(payload: bytes) -> Any:
     """The first JSON value of a payload; Flink does not look at what follows it.
 
     The encoding is UTF-8, or UTF-16 or UTF-32 where the first bytes say so, as in Jackson.
@@ -64,12 +64,12 @@ def parse(payload: bytes) -> Any:
     if start == len(text):
         raise ValueError("is blank, expected a JSON object")
     try:
-        return deep(lambda: _DECODER.raw_decode(text, start)[0])
+        return with_deep_recursion(lambda: _DECODER.raw_decode(text, start)[0])
     except json.JSONDecodeError as e:
         raise ValueError(f"is no JSON: {e.msg} at character {e.pos}") from e
 
 
-def deep(run: Callable[[], T]) -> T:
+def with_deep_recursion(run: Callable[[], T]) -> T:
     """Run something that recurses as deep as a document may be, whatever is left of the interpreter's stack."""
     try:
         return run()

@@ -11,23 +11,23 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.java import base64
-from kafka_sql.formats.java.decimals import plain, shortest
-from kafka_sql.formats.java.text import quoted
+from kafka_sql.formats.java.decimals import to_plain_string, to_stripped_string
+from kafka_sql.formats.java.text import quote
 
 _DAY_10000: Final = 2_932_897  # 10000-01-01, from which on ISO dates have a sign
 
 
-class Text(NamedTuple):
+class ScalarText(NamedTuple):
     """JSON text of a column, null where the value is null.
 
     ``bare`` text is the inside of a string: whoever joins it adds the quotes, in one go with the names.
     """
 
     array: pa.StringArray
-    bare: bool
+    unquoted: bool
 
 
-def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> Text:
+def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
     """The text of a column that is not nested.
 
     Raises:
@@ -35,32 +35,32 @@ def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> Text:
     """
     t = array.type
     if pt.is_boolean(t) or pt.is_integer(t):
-        return Text(array.cast(pa.string()), bare=False)
+        return ScalarText(array.cast(pa.string()), unquoted=False)
     if pt.is_floating(t):
-        return Text(_floats(array), bare=False)
+        return ScalarText(_floats(array), unquoted=False)
     if pt.is_decimal(t):
-        return Text(plain(array) if plain_decimals else shortest(array), bare=False)
+        return ScalarText(to_plain_string(array) if plain_decimals else to_stripped_string(array), unquoted=False)
     if pt.is_date(t):
-        return Text(_signed(array.cast(pa.string()), array.cast(pa.int32()), _DAY_10000), bare=True)
+        return ScalarText(_signed(array.cast(pa.string()), array.cast(pa.int32()), _DAY_10000), unquoted=True)
     if pt.is_time(t):
-        return Text(_without_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), bare=True)
+        return ScalarText(_without_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string())), unquoted=True)
     if pt.is_timestamp(t):
-        return Text(_timestamps(array, iso), bare=True)
+        return ScalarText(_timestamps(array, iso), unquoted=True)
     if pt.is_binary(t) or pt.is_large_binary(t):
-        return Text(base64.encode(array.cast(pa.binary())), bare=True)
-    return Text(escaped(array.cast(pa.string())), bare=True)
+        return ScalarText(base64.encode(array.cast(pa.binary())), unquoted=True)
+    return ScalarText(escape(array.cast(pa.string())), unquoted=True)
 
 
-def escaped(array: pa.StringArray) -> pa.StringArray:
+def escape(array: pa.StringArray) -> pa.StringArray:
     """Escape what must not stand in a JSON string, if there is any."""
     from kafka_sql.formats.json.encode_kernels import is_plain  # here: a DDL, which only checks, loads no compiler
 
-    data = base64.content(array)
+    data = base64.content_bytes(array)
     if is_plain(data):
         return array
     present = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()
     for code in sorted((c for c in present if c < 32 or chr(c) in '"\\'), key=lambda c: c != ord("\\")):
-        array = pc.replace_substring(array, chr(code), quoted(chr(code))[1:-1])  # the backslash first
+        array = pc.replace_substring(array, chr(code), quote(chr(code))[1:-1])  # the backslash first
     return array
 
 

@@ -20,7 +20,7 @@ import pyarrow.types as pt
 
 from kafka_sql.formats.java import times
 from kafka_sql.formats.java.jackson import Fractional, Number
-from kafka_sql.formats.java.text import compact, well_formed
+from kafka_sql.formats.java.text import compact_json, replace_lone_surrogates
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -36,12 +36,12 @@ _PADDED: Final = re.compile(r"[^=]+={0,2}")
 _EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
-def boolean(value: Any) -> bool:
+def to_boolean(value: Any) -> bool:
     """true, or the text "true" in any case; all else is false."""
     return value is True or (isinstance(value, str) and value.strip(_SPACE).lower() == "true")
 
 
-def integer(bits: int, sql: str) -> Convert:
+def integer_converter(bits: int, sql: str) -> Convert:
     """Whole numbers, and their texts; INT and BIGINT also cut the fraction off a number."""
     high = (1 << (bits - 1)) - 1
     low = -high - 1
@@ -64,7 +64,7 @@ def integer(bits: int, sql: str) -> Convert:
     return convert
 
 
-def double(value: Any) -> float:
+def to_double(value: Any) -> float:
     """Numbers, and the texts that Double.parseDouble takes."""
     if isinstance(value, str) and (match := _DOUBLE.fullmatch(text := value.strip(_SPACE))):
         if match["hex"] is None:
@@ -76,9 +76,9 @@ def double(value: Any) -> float:
     raise ValueError("expected a number")
 
 
-def single(value: Any) -> float:
+def to_float(value: Any) -> float:
     """As ``double``, but a double that rounds to the nearest FLOAT of the text itself, not of the text's double."""
-    near = double(value)
+    near = to_double(value)
     text = value.strip(_SPACE).rstrip("fFdD")
     if near == 0 or not math.isfinite(near) or "x" in text.lower():
         return near
@@ -88,7 +88,7 @@ def single(value: Any) -> float:
     return math.nextafter(near, math.inf if exact > Decimal(near) else -math.inf)
 
 
-def number(precision: int, scale: int) -> Convert:
+def decimal_converter(precision: int, scale: int) -> Convert:
     """DECIMAL(precision, scale): half is rounded up, and what is too large is null (DecimalData.fromBigDecimal)."""
     unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
     expected = f"expected DECIMAL({precision}, {scale})"
@@ -108,12 +108,12 @@ def number(precision: int, scale: int) -> Convert:
     return convert
 
 
-def text(value: Any, decimals: bool = False) -> str:
+def to_string(value: Any, decimals: bool = False) -> str:
     """Texts; numbers as they are written; true and false; objects and arrays as compact JSON."""
-    return well_formed(str(value) if isinstance(value, str) else compact(value, decimals))
+    return replace_lone_surrogates(str(value) if isinstance(value, str) else compact_json(value, decimals))
 
 
-def octets(value: Any) -> bytes:
+def to_bytes(value: Any) -> bytes:
     """Base64 (RFC 4648, section 4), with padding; white space may stand between groups of four."""
     if isinstance(value, str) and not isinstance(value, Number) and _BASE64.fullmatch(value):
         # Padding may also stand inside; each padded part is decoded for itself.
@@ -121,7 +121,7 @@ def octets(value: Any) -> bytes:
     raise ValueError("expected base64 text with padding")
 
 
-def temporal(read: Callable[[str], int]) -> Convert:
+def string_converter(read: Callable[[str], int]) -> Convert:
     """A date or time, which must be a text."""
 
     def convert(value: Any) -> int:
@@ -130,20 +130,20 @@ def temporal(read: Callable[[str], int]) -> Convert:
     return convert
 
 
-def scalar(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
+def scalar_converter(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
     """The converter of a type that is not nested; ``iso`` is for timestamps, ``decimals`` as in ``java.compact``."""
     if pt.is_boolean(t):
-        return boolean
+        return to_boolean
     if pt.is_integer(t):
-        return integer(t.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[t.bit_width])
+        return integer_converter(t.bit_width, {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[t.bit_width])
     if pt.is_floating(t):
-        return single if t.bit_width == 32 else double
+        return to_float if t.bit_width == 32 else to_double
     if pt.is_decimal(t):
-        return number(t.precision, t.scale)
+        return decimal_converter(t.precision, t.scale)
     if pt.is_date(t):
-        return temporal(times.date)
+        return string_converter(times.parse_date)
     if pt.is_time(t):
-        return temporal(times.time)
+        return string_converter(times.parse_time)
     if pt.is_timestamp(t):
-        return temporal(times.timestamp(iso, local_zone=t.tz is not None))
-    return octets if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(text, decimals=decimals)
+        return string_converter(times.timestamp_parser(iso, local_zone=t.tz is not None))
+    return to_bytes if pt.is_binary(t) or pt.is_large_binary(t) else functools.partial(to_string, decimals=decimals)

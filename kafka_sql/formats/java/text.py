@@ -15,12 +15,12 @@ _ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-def well_formed(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """The text with ``?`` for a surrogate that stands alone, as Flink's StringData writes it to UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def compact(value: Any, decimals: bool = False) -> str:
+def compact_json(value: Any, decimals: bool = False) -> str:
     """An object or array without white space, as JsonNode.toString has it.
 
     Args:
@@ -32,39 +32,39 @@ def compact(value: Any, decimals: bool = False) -> str:
     while ahead:
         one = ahead.pop()
         if isinstance(one, dict):
-            parts = [part for k, v in one.items() for part in (_Written(f",{quoted(k)}:"), v)]
+            parts = [part for k, v in one.items() for part in (_Literal(f",{quote(k)}:"), v)]
             ahead += _between("{", parts, "}")
         elif isinstance(one, list):
-            ahead += _between("[", [part for v in one for part in (_Written(","), v)], "]")
+            ahead += _between("[", [part for v in one for part in (_Literal(","), v)], "]")
         else:
-            text.append(one.text if isinstance(one, _Written) else _scalar(one, decimals))
+            text.append(one.text if isinstance(one, _Literal) else _scalar(one, decimals))
     return "".join(text)
 
 
 @dataclass(frozen=True)
-class _Written:
+class _Literal:
     text: str
 
 
 def _between(opening: str, parts: list[Any], closing: str) -> list[Any]:
     """The parts in reverse order, the first without its comma."""
     if parts:
-        parts[0] = _Written(opening + parts[0].text[1:])
-        return [_Written(closing), *reversed(parts)]
-    return [_Written(opening + closing)]
+        parts[0] = _Literal(opening + parts[0].text[1:])
+        return [_Literal(closing), *reversed(parts)]
+    return [_Literal(opening + closing)]
 
 
 def _scalar(value: Any, decimals: bool) -> str:
     if isinstance(value, Integral):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Fractional):
-        return big_decimal(Decimal(value)) if decimals else double_text(float(value))
+        return big_decimal_text(Decimal(value)) if decimals else double_text(float(value))
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     return {None: "null", True: "true", False: "false"}[value]
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A JSON string, escaped as Jackson does."""
     return '"' + _ESCAPED.sub(lambda m: _SHORT.get(m[0]) or f"\\u{ord(m[0]):04X}", text) + '"'
 
@@ -89,7 +89,7 @@ def double_text(value: float) -> str:
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
 
 
-def big_decimal(value: Decimal) -> str:
+def big_decimal_text(value: Decimal) -> str:
     """BigDecimal.stripTrailingZeros().toString(), the form in which Flink writes a DECIMAL."""
     if not value:
         return "0"

@@ -20,7 +20,7 @@ _INT32: Final = range(-(2**31), 2**31)
 _INT64: Final = range(-(2**63), 2**63)
 
 
-def date(text: str) -> int:
+def parse_date(text: str) -> int:
     """Days since 1970-01-01.
 
     Raises:
@@ -33,7 +33,7 @@ def date(text: str) -> int:
     return days
 
 
-def time(text: str) -> int:
+def parse_time(text: str) -> int:
     """Nanoseconds since midnight, in whole milliseconds, which is all that Flink's TIME holds.
 
     Raises:
@@ -46,7 +46,7 @@ def time(text: str) -> int:
     return nanos % (_MICROS_A_DAY * 1000) // 1_000_000 * 1_000_000
 
 
-def local_time(text: str) -> int:
+def parse_local_time(text: str) -> int:
     """The same of java.time.LocalTime.parse: seconds may be absent, and 24:00:00 is none.
 
     Raises:
@@ -59,7 +59,7 @@ def local_time(text: str) -> int:
     return nanos // 1_000_000 * 1_000_000
 
 
-def timestamp(iso: bool, local_zone: bool) -> Callable[[str], int]:
+def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
     """The reader of timestamps of one standard: microseconds since 1970.
 
     Args:

@@ -11,17 +11,17 @@ from numba import types
 from kafka_sql.formats.columnar import column_buffers as s
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar.buffer_kernels import (
-    FULL,
-    FULL_OF_BYTES,
-    HARD,
-    ROWS,
-    get,
-    name,
-    place,
-    put,
-    put_null,
-    rule,
-    undo,
+    DEFERRED_FLOATS,
+    FULL_BYTES_SLOT,
+    FULL_SLOT,
+    ROW_COUNT,
+    append_null,
+    load_int64,
+    name_cell,
+    plan_cell,
+    rollback,
+    slot_cell,
+    store_int64,
 )
 from kafka_sql.formats.json import strings
 from kafka_sql.formats.json import values as v
@@ -74,9 +74,9 @@ def run(
     counts_at, used_at = np.int64(counts.ctypes.data), np.int64(used.ctypes.data)
     limit, root = base + len(data) - 8, len(counts)
     stack = np.empty((depth + 1, 3), np.int64)
-    state[FULL], state[FULL_OF_BYTES] = -1, -1
+    state[FULL_SLOT], state[FULL_BYTES_SLOT] = -1, -1
     for k in range(begin, len(rows)):
-        row, hards = state[ROWS], state[HARD]
+        row, hards = state[ROW_COUNT], state[DEFERRED_FLOATS]
         at, end = base + positions[rows[k]], base + positions[rows[k] + 1]
         at = v.space(at, end)
         good = at < end and load(at, types.uint8) == v.OPEN
@@ -93,21 +93,24 @@ def run(
             if not (fresh and byte == closing):
                 # Whose value it is
                 if kind == p.ARRAY:
-                    slot = rule(program_at, owner, p.CHILD)
+                    slot = plan_cell(program_at, owner, p.CHILD_SLOT)
                 elif byte != v.QUOTE:
                     good = False
                     break
                 elif kind == p.ROW:
-                    first, fields = rule(program_at, owner, p.FIRST), rule(program_at, owner, p.FIELDS)
+                    first, fields = (
+                        plan_cell(program_at, owner, p.FIRST_NAME),
+                        plan_cell(program_at, owner, p.FIELD_COUNT),
+                    )
                     slot, size = np.int64(-1), np.int64(0)
                     if fields > 0:
-                        size = name(rows_of_names, first + guess, p.SIZE)
+                        size = name_cell(rows_of_names, first + guess, p.NAME_SIZE)
                     if (
                         size > 0
                         and end - at >= size
-                        and v.same(at, names_at + name(rows_of_names, first + guess, p.NAME), size)
+                        and v.same(at, names_at + name_cell(rows_of_names, first + guess, p.NAME_OFFSET), size)
                     ):
-                        slot = name(rows_of_names, first + guess, p.SLOT)
+                        slot = name_cell(rows_of_names, first + guess, p.NAME_SLOT)
                         at += size
                     else:
                         stop = strings.skip(at + 1, end, limit)
@@ -117,30 +120,30 @@ def run(
                             break
                         at = stop
                         if which >= 0:
-                            guess, slot = which, name(rows_of_names, first + which, p.SLOT)
+                            guess, slot = which, name_cell(rows_of_names, first + which, p.NAME_SLOT)
                     if slot >= 0:
                         guess = guess + 1 if guess + 1 < fields else 0
                         seen += 1
-                        if get(counts_at, slot) > (row if owner == root else get(counts_at, owner) - 1):
+                        if load_int64(counts_at, slot) > (row if owner == root else load_int64(counts_at, owner) - 1):
                             good = False  # a repeated name
                             break
                     at = v.colon(at, end)
                 else:
-                    slot = rule(program_at, owner, p.CHILD)
-                    n = get(counts_at, slot)
-                    if n >= place(slots_at, slot, s.ROOM):
+                    slot = plan_cell(program_at, owner, p.CHILD_SLOT)
+                    n = load_int64(counts_at, slot)
+                    if n >= slot_cell(slots_at, slot, s.CAPACITY):
                         full = slot
                         break
-                    if get(used_at, slot) + (end - at) + 8 > place(slots_at, slot, s.BYTES_ROOM):
+                    if load_int64(used_at, slot) + (end - at) + 8 > slot_cell(slots_at, slot, s.BYTES_CAPACITY):
                         bytes_full = slot
                         break
-                    text = place(slots_at, slot, s.DATA) + get(used_at, slot)
+                    text = slot_cell(slots_at, slot, s.DATA) + load_int64(used_at, slot)
                     at, stop = strings.take(at + 1, end, limit, text)
-                    put(used_at, slot, get(used_at, slot) + stop - text)
-                    store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
-                    store(place(slots_at, slot, s.VALUES) + 4 * n + 4, types.int32(get(used_at, slot)))
-                    put(counts_at, slot, n + 1)
-                    slot = rule(program_at, owner, p.VALUE)
+                    store_int64(used_at, slot, load_int64(used_at, slot) + stop - text)
+                    store(slot_cell(slots_at, slot, s.VALID) + n, types.uint8(1))
+                    store(slot_cell(slots_at, slot, s.VALUES) + 4 * n + 4, types.int32(load_int64(used_at, slot)))
+                    store_int64(counts_at, slot, n + 1)
+                    slot = plan_cell(program_at, owner, p.VALUE_SLOT)
                     if at >= 0:
                         at = v.colon(at, end)
                 if at < 0:
@@ -151,43 +154,43 @@ def run(
                 if slot < 0:
                     at = v.skip(at, end, limit)
                 elif byte == 110:
-                    if rule(program_at, slot, p.NULLABLE) == 0 or v.literal(at, end) == 0:
+                    if plan_cell(program_at, slot, p.NULLABLE) == 0 or v.literal(at, end) == 0:
                         good = False
                         break
-                    full = put_null(program, slots, counts, used, nulls, slot)
+                    full = append_null(program, slots, counts, used, nulls, slot)
                     if full >= 0:
                         break
                     at += 4
                 else:
-                    n = get(counts_at, slot)
-                    if n >= place(slots_at, slot, s.ROOM):
+                    n = load_int64(counts_at, slot)
+                    if n >= slot_cell(slots_at, slot, s.CAPACITY):
                         full = slot
                         break
-                    of_slot = rule(program_at, slot, p.KIND)
+                    of_slot = plan_cell(program_at, slot, p.TYPE)
                     if of_slot >= p.ROW:
                         if byte != (v.OPEN_LIST if of_slot == p.ARRAY else v.OPEN):
                             good = False
                             break
                         if of_slot == p.ROW:
-                            store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
-                            put(counts_at, slot, n + 1)
+                            store(slot_cell(slots_at, slot, s.VALID) + n, types.uint8(1))
+                            store_int64(counts_at, slot, n + 1)
                         stack[level, 0], stack[level, 1], stack[level, 2] = owner, guess, seen
                         level += 1
                         owner, kind, guess, seen, fresh = slot, of_slot, 0, 0, True
                         at = v.space(at + 1, end)
                         continue
-                    text, width = np.int64(0), place(slots_at, slot, s.WIDTH)
+                    text, width = np.int64(0), slot_cell(slots_at, slot, s.WIDTH)
                     if width == -1:
-                        if get(used_at, slot) + (end - at) + 8 > place(slots_at, slot, s.BYTES_ROOM):
+                        if load_int64(used_at, slot) + (end - at) + 8 > slot_cell(slots_at, slot, s.BYTES_CAPACITY):
                             bytes_full = slot
                             break
-                        text = place(slots_at, slot, s.DATA) + get(used_at, slot)
+                        text = slot_cell(slots_at, slot, s.DATA) + load_int64(used_at, slot)
                     start = at
-                    values = place(slots_at, slot, s.VALUES)
-                    at, stop = v.scalar(at, end, limit, program_at + 8 * p.WIDTH * slot, iso, values, n, text)
+                    values = slot_cell(slots_at, slot, s.VALUES)
+                    at, stop = v.scalar(at, end, limit, program_at + 8 * p.PLAN_CELLS * slot, iso, values, n, text)
                     if width == -1:
-                        put(used_at, slot, get(used_at, slot) + stop - text)
-                        store(values + 4 * n + 4, types.int32(get(used_at, slot)))
+                        store_int64(used_at, slot, load_int64(used_at, slot) + stop - text)
+                        store(values + 4 * n + 4, types.int32(load_int64(used_at, slot)))
                     elif at < -1 and hards == len(hard):
                         full = root
                         break
@@ -197,8 +200,8 @@ def run(
                         hard[hards, 0], hard[hards, 1] = slot, n
                         hard[hards, 2], hard[hards, 3] = start + quotes - base, at - start - 2 * quotes
                         hards += 1
-                    store(place(slots_at, slot, s.VALID) + n, types.uint8(1))
-                    put(counts_at, slot, n + 1)
+                    store(slot_cell(slots_at, slot, s.VALID) + n, types.uint8(1))
+                    store_int64(counts_at, slot, n + 1)
                 if at < 0:
                     good = False
                     break
@@ -212,34 +215,37 @@ def run(
             while byte == closing:
                 at += 1
                 if kind == p.ROW:
-                    first, fields = rule(program_at, owner, p.FIRST), rule(program_at, owner, p.FIELDS)
+                    first, fields = (
+                        plan_cell(program_at, owner, p.FIRST_NAME),
+                        plan_cell(program_at, owner, p.FIELD_COUNT),
+                    )
                     if seen < fields:
-                        n = row if owner == root else get(counts_at, owner) - 1
+                        n = row if owner == root else load_int64(counts_at, owner) - 1
                         for j in range(first, first + fields):
-                            slot = name(rows_of_names, j, p.SLOT)
-                            if get(counts_at, slot) == n:
-                                if all_fields or rule(program_at, slot, p.NULLABLE) == 0:
+                            slot = name_cell(rows_of_names, j, p.NAME_SLOT)
+                            if load_int64(counts_at, slot) == n:
+                                if all_fields or plan_cell(program_at, slot, p.NULLABLE) == 0:
                                     good = False
                                     break
-                                full = put_null(program, slots, counts, used, nulls, slot)
+                                full = append_null(program, slots, counts, used, nulls, slot)
                                 if full >= 0:
                                     break
                         if full >= 0 or not good:
                             break
                 else:
-                    n = get(counts_at, owner)
-                    store(place(slots_at, owner, s.VALID) + n, types.uint8(1))
+                    n = load_int64(counts_at, owner)
+                    store(slot_cell(slots_at, owner, s.VALID) + n, types.uint8(1))
                     store(
-                        place(slots_at, owner, s.VALUES) + 4 * n + 4,
-                        types.int32(get(counts_at, rule(program_at, owner, p.CHILD))),
+                        slot_cell(slots_at, owner, s.VALUES) + 4 * n + 4,
+                        types.int32(load_int64(counts_at, plan_cell(program_at, owner, p.CHILD_SLOT))),
                     )
-                    put(counts_at, owner, n + 1)
+                    store_int64(counts_at, owner, n + 1)
                 level -= 1
                 at = v.space(at, end)
                 if level < 0:
                     break
                 owner, guess, seen = stack[level, 0], stack[level, 1], stack[level, 2]
-                kind = rule(program_at, owner, p.KIND)
+                kind = plan_cell(program_at, owner, p.TYPE)
                 closing = v.CLOSE_LIST if kind == p.ARRAY else v.CLOSE
                 if at >= end:
                     good = False
@@ -256,12 +262,12 @@ def run(
             at = v.space(at + 1, end)
             fresh = False
         if good and full < 0 and bytes_full < 0:
-            state[ROWS], state[HARD] = row + 1, hards
+            state[ROW_COUNT], state[DEFERRED_FLOATS] = row + 1, hards
             odd[k] = 0
             continue
-        undo(program, slots, counts, used, row)
+        rollback(program, slots, counts, used, row)
         if full >= 0 or bytes_full >= 0:
-            state[FULL], state[FULL_OF_BYTES] = full, bytes_full
+            state[FULL_SLOT], state[FULL_BYTES_SLOT] = full, bytes_full
             return k
         odd[k] = 1
     return len(rows)

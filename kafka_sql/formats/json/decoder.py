@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merged
-from kafka_sql.formats.columnar.decode_plan import Program
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merge_rows
+from kafka_sql.formats.columnar.decode_plan import DecodePlan
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.json.fallback import Row, Rules, row_reader
 from kafka_sql.formats.json.options import (
     FAIL_ON_MISSING_FIELD,
@@ -27,7 +27,7 @@ from kafka_sql.formats.json.schema import check_schema
 from kafka_sql.options import Options
 
 if TYPE_CHECKING:
-    from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, Reader
+    from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, TextReader
 
 
 class JsonDecoder:
@@ -53,15 +53,17 @@ class JsonDecoder:
         self._read_row = row_reader(schema, self._rules)
 
     @cached_property
-    def _reader(self) -> Reader:
-        from kafka_sql.formats.columnar.text_reader import Reader  # here: a DDL, which only checks, loads no compiler
+    def _reader(self) -> TextReader:
+        from kafka_sql.formats.columnar.text_reader import (
+            TextReader,  # here: a DDL, which only checks, loads no compiler
+        )
         from kafka_sql.formats.json.decode_kernels import run
 
-        p = Program(self._schema)
-        own = p.rows, p.names, p.texts, p.depth, self._rules.iso, self._rules.fail_on_missing
-        return Reader(p, run, *own)
+        p = DecodePlan(self._schema)
+        own = p.slot_table, p.name_table, p.name_bytes, p.max_depth, self._rules.iso, self._rules.fail_on_missing
+        return TextReader(p, run, *own)
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -75,7 +77,7 @@ class JsonDecoder:
         rows, columns = self._fast(data, offsets, kept)
         if len(rows) < len(kept):
             odd = np.setdiff1d(kept, rows, assume_unique=True)
-            rows, columns = merged((rows, columns), self._exact(data, offsets, odd, bad))
+            rows, columns = merge_rows((rows, columns), self._exact(data, offsets, odd, bad))
         whole = len(rows) == len(payloads) and bool((rows == np.arange(len(rows))).all())
         return Decoded(columns, None if whole else pa.array(rows, pa.int64()))
 
@@ -83,7 +85,7 @@ class JsonDecoder:
         """Those of the payloads that are plain, and their columns."""
         return self._reader.read(data, offsets, kept)
 
-    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: Bad) -> tuple[Indices, list[pa.Array]]:
+    def _exact(self, data: Bytes, offsets: Offsets, odd: Indices, bad: ErrorSink) -> tuple[Indices, list[pa.Array]]:
         """The same by the exact way, for these payloads; one may be several rows, or none."""
         rows: list[Row] = []
         origins: list[int] = []

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kafka_sql.formats.java.scalar_text import Text, escaped, scalar_text
-from kafka_sql.formats.java.text import quoted
+from kafka_sql.formats.java.scalar_text import ScalarText, escape, scalar_text
+from kafka_sql.formats.java.text import quote
 from kafka_sql.formats.json.options import (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
@@ -57,7 +57,7 @@ class JsonEncoder:
             return _objects_without_nulls(names, [self._text(column) for column in columns])
         return objects(names, [c if is_taken(c.type) else self._text(c) for c in columns], rows)
 
-    def _text(self, column: pa.Array) -> Text:
+    def _text(self, column: pa.Array) -> ScalarText:
         t = column.type
         if pt.is_struct(t):
             text = self._objects([field.name for field in t], column.flatten(), len(column))
@@ -67,28 +67,28 @@ class JsonEncoder:
             text = self._maps(column)
         else:
             return scalar_text(column, self._iso, self._plain_decimals)
-        return Text(pc.if_else(column.is_valid(), text, None) if column.null_count else text, bare=False)
+        return ScalarText(pc.if_else(column.is_valid(), text, None) if column.null_count else text, unquoted=False)
 
     def _maps(self, column: pa.MapArray) -> pa.StringArray:
         offsets = _list_offsets(column)
         keys, values = _as_list(column).flatten().flatten()
         # Arrow's maps, like Spark's, have no null keys.
-        entries = pc.binary_join_element_wise('"', escaped(keys), '":', _non_null(self._text(values)), "")
+        entries = pc.binary_join_element_wise('"', escape(keys), '":', _non_null(self._text(values)), "")
         return _bracketed("{", offsets, entries, "}")
 
 
-def _complete(text: Text) -> pa.StringArray:
+def _complete(text: ScalarText) -> pa.StringArray:
     """The text with its quotes."""
-    return pc.binary_join_element_wise('"', text.array, '"', "") if text.bare else text.array
+    return pc.binary_join_element_wise('"', text.array, '"', "") if text.unquoted else text.array
 
 
-def _non_null(text: Text) -> pa.StringArray:
+def _non_null(text: ScalarText) -> pa.StringArray:
     return _complete(text).fill_null("null")
 
 
-def _objects_without_nulls(names: list[str], texts: list[Text]) -> pa.StringArray:
+def _objects_without_nulls(names: list[str], texts: list[ScalarText]) -> pa.StringArray:
     pieces = [
-        pc.binary_join_element_wise(f",{quoted(name)}:", _complete(text), "").fill_null("")
+        pc.binary_join_element_wise(f",{quote(name)}:", _complete(text), "").fill_null("")
         for name, text in zip(names, texts, strict=True)
     ]
     fields = pc.binary_join_element_wise(*pieces, "")

@@ -17,8 +17,8 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.java import text as java_text
-from kafka_sql.formats.java.jackson import Number, deep, parse
-from kafka_sql.formats.java.scalars import scalar, text
+from kafka_sql.formats.java.jackson import Number, parse_document, with_deep_recursion
+from kafka_sql.formats.java.scalars import scalar_converter, to_string
 
 Convert: TypeAlias = Callable[[Any], Any]
 Row: TypeAlias = dict[str, Any]
@@ -62,7 +62,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[R
 
     def read(index: int, payload: bytes) -> list[Row]:
         try:
-            document = parse(payload)
+            document = parse_document(payload)
             elements = document if isinstance(document, list) else [document]
         except ValueError as e:
             if rules.ignore_errors:
@@ -75,7 +75,7 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[R
             if element is None and document is not element:
                 continue  # Flink makes no row of a null in an array
             try:
-                rows.append(deep(functools.partial(convert, element)))
+                rows.append(with_deep_recursion(functools.partial(convert, element)))
             except _Mismatch as e:
                 if not rules.ignore_errors:
                     raise DecodeError(index, e.path or None, e.reason) from e
@@ -124,7 +124,7 @@ def _map(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
             raise _Mismatch(_found(value, "expected a JSON object"))
-        return list({text(k): _inside(f"[{k}]", converter, v) for k, v in value.items()}.items())
+        return list({to_string(k): _inside(f"[{k}]", converter, v) for k, v in value.items()}.items())
 
     return convert
 
@@ -161,7 +161,7 @@ def _value(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
         return _array(t, rules, decimals)
     if pt.is_map(t):
         return _map(t, rules, decimals)
-    converter = scalar(t, rules.iso, decimals)
+    converter = scalar_converter(t, rules.iso, decimals)
 
     def convert(value: Any) -> Any:
         try:
@@ -173,7 +173,7 @@ def _value(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
 
 
 def _found(value: Any, expected: str) -> str:
-    written = str(value) if isinstance(value, Number) else java_text.compact(value)
+    written = str(value) if isinstance(value, Number) else java_text.compact_json(value)
     return f"found {_shown(written)}, {expected}"
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import EncodeError
-from kafka_sql.formats.java.scalar_text import Text
-from kafka_sql.formats.java.text import quoted
+from kafka_sql.formats.java.scalar_text import ScalarText
+from kafka_sql.formats.java.text import quote
 from kafka_sql.formats.json import encode_kernels as kernels
 
 _INTEGERS: Final = {
@@ -43,10 +43,10 @@ def is_taken(kind: pa.DataType) -> bool:
     return kind in _INTEGERS or kind in _FLOATS or kind == pa.bool_()
 
 
-def _kind(column: Text | pa.Array) -> tuple[int, pa.Array]:
+def _kind(column: ScalarText | pa.Array) -> tuple[int, pa.Array]:
     """How the column is written, and its values."""
-    if isinstance(column, Text):
-        return (kernels.QUOTED if column.bare else kernels.TEXT), column.array
+    if isinstance(column, ScalarText):
+        return (kernels.QUOTED if column.unquoted else kernels.TEXT), column.array
     if column.type == pa.bool_():
         return kernels.BOOLEAN, column
     if column.type in _FLOATS:
@@ -69,12 +69,12 @@ def _decimals(column: pa.Array) -> pa.Array | None:
 
 @lru_cache(maxsize=1024)
 def _lead(name: str, first: bool) -> _Lead:
-    said = f"{'{' if first else ','}{quoted(name)}:".encode()
+    said = f"{'{' if first else ','}{quote(name)}:".encode()
     text = np.frombuffer(said.ljust(-(-len(said) // kernels.WORD) * kernels.WORD, b"\0"), np.uint8)
     return _Lead(text, text.ctypes.data, len(said))
 
 
-def objects(names: Sequence[str], columns: Sequence[Text | pa.Array], rows: int) -> pa.StringArray:
+def objects(names: Sequence[str], columns: Sequence[ScalarText | pa.Array], rows: int) -> pa.StringArray:
     """One object a row, with null for what is null.
 
     Args:

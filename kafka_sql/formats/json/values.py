@@ -9,7 +9,7 @@ from numba import types
 
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
-from kafka_sql.formats.columnar.buffer_kernels import NOT, UNSURE, put_number
+from kafka_sql.formats.columnar.buffer_kernels import INEXACT, REJECTED, store_number
 from kafka_sql.formats.json import strings
 from kafka_sql.runtime.numba_support import copy, helper, load, store
 
@@ -85,7 +85,7 @@ def skip(at: int, end: int, limit: int) -> int:
             at += 1  # an empty one
         else:
             length = literal(at, end)
-            at = at + length if length > 0 else scalar_kernels.number(at, end)[0]
+            at = at + length if length > 0 else scalar_kernels.scan_number(at, end)[0]
         while True:
             if at < 0 or depth == 0:
                 return at
@@ -130,7 +130,9 @@ def find(at: int, stop: int, names: np.ndarray, names_at: int, first: int, field
     """Which field a name in quotes is; -1 where it is none, -2 where it has escapes."""
     for j in range(fields):
         k = guess + j if guess + j < fields else guess + j - fields
-        if names[first + k, p.SIZE] == stop - at and same(at, names_at + names[first + k, p.NAME], stop - at):
+        if names[first + k, p.NAME_SIZE] == stop - at and same(
+            at, names_at + names[first + k, p.NAME_OFFSET], stop - at
+        ):
             return k
     while at < stop:
         if load(at, types.uint8) == 92:
@@ -159,12 +161,12 @@ def scalar(
         values: address of the slot's values, n: which is written.
         text: address for the bytes of a text.
     """
-    kind, byte = load(row + 8 * p.KIND, types.int64), load(at, types.uint8)
-    if kind == p.TEXT:
+    kind, byte = load(row + 8 * p.TYPE, types.int64), load(at, types.uint8)
+    if kind == p.STRING:
         if byte == QUOTE:
             return strings.take(at + 1, end, limit, text)
         begin, length = at, literal(at, end)
-        at = at + length if length > 0 else scalar_kernels.number(at, end)[0]
+        at = at + length if length > 0 else scalar_kernels.scan_number(at, end)[0]
         if at >= 0:
             copy(text, begin, at - begin)
             text += at - begin
@@ -177,37 +179,39 @@ def scalar(
     at += quoted
     if kind <= p.DECIMAL:
         begin = at
-        at, mantissa, exponent, flags = scalar_kernels.number(at, end)
+        at, mantissa, exponent, flags = scalar_kernels.scan_number(at, end)
         if at < 0:
             return -1, text
-        written = put_number(row, values, n, mantissa, exponent, flags)
-        if written == NOT:
+        written = store_number(row, values, n, mantissa, exponent, flags)
+        if written == REJECTED:
             return -1, text
         if quoted:
             if at >= end or load(at, types.uint8) != QUOTE:
                 return -1, text
             at += 1
-        return -2 - at if written == UNSURE else at, text
+        return -2 - at if written == INEXACT else at, text
     if not quoted:
         return -1, text
     if kind == p.TIMESTAMP:
-        micros, at = scalar_kernels.moment(at, end, 84 if iso else 32, load(row + 8 * p.SCALE, types.int64) == 1)
+        micros, at = scalar_kernels.parse_timestamp(
+            at, end, 84 if iso else 32, load(row + 8 * p.SCALE, types.int64) == 1
+        )
         store(values + 8 * n, micros)
-        if micros == scalar_kernels.BAD:
+        if micros == scalar_kernels.INVALID:
             return -1, text
     elif kind == p.DATE:
-        days = scalar_kernels.day(at, end)
+        days = scalar_kernels.parse_date(at, end)
         store(values + 4 * n, types.int32(days))
-        if days == scalar_kernels.BAD:
+        if days == scalar_kernels.INVALID:
             return -1, text
         at += 10
     elif kind == p.TIME:
-        nanos, at = scalar_kernels.clock(at, end)
+        nanos, at = scalar_kernels.parse_time(at, end)
         store(values + 8 * n, nanos // 1_000_000 * 1_000_000)
-        if nanos == scalar_kernels.BAD:
+        if nanos == scalar_kernels.INVALID:
             return -1, text
     else:
-        at, text = scalar_kernels.base64(at, end, text)
+        at, text = scalar_kernels.decode_base64(at, end, text)
     if at >= end or load(at, types.uint8) != QUOTE:
         return -1, text
     return at + 1, text

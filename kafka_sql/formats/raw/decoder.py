@@ -11,7 +11,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java.charset import Charset
 from kafka_sql.formats.raw.options import BIG_ENDIAN, CHARSET, ENDIANNESS, single_field, sql_name
 from kafka_sql.options import Options
@@ -29,7 +29,7 @@ class RawDecoder:
         self._charset = options[CHARSET]
         self._swap = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
         """Decode a buffer; BYTES and valid UTF-8 are the payloads' own memory.
 
         Raises:

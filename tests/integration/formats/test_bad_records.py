@@ -49,7 +49,7 @@ def written(name: str, topics: Topics, registry: str) -> Case:
         options |= {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(SHOPS)}
     given = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": topics.bootstrap, **options}
     schema = pa.schema([("n", pa.int64())])
-    encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.encoder(schema)
+    encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.create_encoder(schema)
     one, two = encoder.encode(pa.RecordBatch.from_pydict({"n": [1, 2]}, schema)).to_pylist()
     bad = one[:5] + b"\xff\xff" if name in FRAMED else b'"\xff\xff'
     topics.put(topic, one, bad, two)

@@ -87,7 +87,7 @@ def test_what_spark_writes_is_read(spark: SparkSession, rows: list[dict[str, Any
     texts = frame.select("#", F.to_json(F.struct(*SCHEMA.names), WRITING).alias("text")).orderBy("#").toArrow()
     payloads = texts.column("text").combine_chunks().cast(pa.binary())
     decoded = FORMATS["json"].decoder(SCHEMA, Options(FORMATS["json"].options, OURS)).decode(payloads)
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     for name, column in zip(SCHEMA.names, decoded.columns, strict=True):
         found, expected = column.to_pylist(), batch.column(name).to_pylist()
         assert found == expected, name

@@ -47,9 +47,9 @@ def test_what_stands_around_a_document(name: str) -> None:
     payloads = [payload for odd in (*rows, *errors, *none) for payload in (good, odd)] + [good]
     bad: list[DecodeError] = []
     decoded = decoder(name).decode(pa.array(payloads, pa.binary()), bad)
-    assert decoded.rows is not None
+    assert decoded.payload_indices is not None
     expected = {k for k, payload in enumerate(payloads) if payload == good or payload in rows}
-    assert decoded.rows.to_pylist() == sorted(expected)
+    assert decoded.payload_indices.to_pylist() == sorted(expected)
     assert [column.to_pylist() for column in decoded.columns] == [[1] * len(expected), ["x"] * len(expected)]
     assert sorted(error.row for error in bad) == [k for k, payload in enumerate(payloads) if payload in errors]
 
@@ -85,7 +85,7 @@ def besides(name: str, size: int) -> None:
     for monster in monsters(size)[name]:
         bad: list[DecodeError] = []
         decoded = made.decode(pa.array([GOOD[name], monster, GOOD[name]], pa.binary()), bad)
-        assert decoded.rows is not None
-        assert decoded.rows.to_pylist() == [0, 2]
+        assert decoded.payload_indices is not None
+        assert decoded.payload_indices.to_pylist() == [0, 2]
         assert [error.row for error in bad] == [1]
         assert len(str(bad[0])) < 500

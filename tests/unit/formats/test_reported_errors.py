@@ -129,7 +129,7 @@ def test_decimals_beyond_a_column_that_cannot_be_null() -> None:
     decoded = decoder.decode(payloads, bad)
     assert [(e.row, e.field) for e in bad] == [(2, "l[].d"), (5, "l[].d")]
     assert decoded.columns[0].to_pylist() == [0, 1, 3, 4]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 1, 3, 4]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 1, 3, 4]
     with pytest.raises(DecodeError, match=r"record 2 of the buffer, field 'l\[\]\.d'.* beyond the column's precision"):
         decoder.decode(payloads)

@@ -28,7 +28,7 @@ PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
     """Each test asks the registry anew."""
-    client.forget()
+    client.clear_cache()
 
 
 def options(url: str, **more: str) -> Options:
@@ -73,8 +73,8 @@ def test_many_schemas_in_any_order(registry: EmbeddedRegistry) -> None:
     decoder = AVRO_CONFLUENT.metadata_decoder(PAIR, options(registry.url, subject="many"), ("schema-id", "subject"))  # type: ignore[misc]
     decoded = decoder.decode(pa.array(payloads))
     assert rows(decoded) == [{"id": data[k].get("id"), "name": data[k].get("name")} for k in order]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [k for k in range(len(payloads)) if k != 5]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [k for k in range(len(payloads)) if k != 5]
     assert decoded.metadata[0].to_pylist() == [numbers[k] for k in order]
     assert decoded.metadata[1].to_pylist() == ["many"] * len(order)
 

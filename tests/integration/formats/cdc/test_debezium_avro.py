@@ -12,7 +12,7 @@ import pytest
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
-from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
 from kafka_sql.options import Options
 from tests.registry_helpers import framed, latest, register
@@ -73,8 +73,8 @@ def test_what_debezium_writes(registry: EmbeddedRegistry) -> None:
         ("+I", 1, "a", *told), ("-U", 1, "a", *told), ("+U", 1, "b", *told), ("-D", 1, "b", *told),
         ("+I", 1, "b", *told),
     ]  # fmt: skip
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 1, 1, 2, 5]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 1, 1, 2, 5]
     (properties,) = decode(options(registry), payloads[:1], "source.properties").metadata[1].to_pylist()
     assert {k: v for k, v in properties if v is not None} == {**WHERE, "ts_ms": "1600000000123"}
 
@@ -102,7 +102,7 @@ def test_changes_in_error(registry: EmbeddedRegistry, op: str, before: Any, word
 def test_what_is_written(registry: EmbeddedRegistry) -> None:
     types = {"id": "BIGINT NOT NULL", "name": "STRING", "at": "TIMESTAMP(3)"}
     fields = [("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us"))]
-    schema = pa.schema([pa.field(n, t, n != "id", {KEY: types[n]}) for n, t in fields])
+    schema = pa.schema([pa.field(n, t, n != "id", {DECLARED_TYPE: types[n]}) for n, t in fields])
     at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000)
     given = options(registry, subject="written-goods-value")
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "at": at}, {"id": 2, "name": None, "at": None}], schema)

@@ -36,7 +36,7 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
                f"{name}.url": registry.url, f"{name}.subject": f"bad-{name}"}  # fmt: skip
     inline = validate_table(Table(("t",), (N, WHY, RAW), options))
     batch = pa.RecordBatch.from_pydict({"n": [1, 2]}, SCHEMA.remove(1).remove(1))
-    one, two = inline.value.encoder(SCHEMA).encode(batch).to_pylist()
+    one, two = inline.value.create_encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
     made = TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
@@ -66,8 +66,8 @@ def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> t
     declared = tuple(Column(column, sql, sql) for column, sql, _ in columns)
     value = validate_table(Table(("t",), declared, options)).value
     rows = [{"n": k, "s": "é" * k, "d": k / 2, "l": [k]} for k in range(20)]
-    good = value.encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
-    return siege(value.decoder(schema), good, range(20), records, seed, headers=HEADER)
+    good = value.create_encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
+    return siege(value.create_decoder(schema), good, range(20), records, seed, headers=HEADER)
 
 
 @pytest.mark.parametrize("name", FRAMED)

@@ -11,7 +11,7 @@ from google.protobuf import message_factory
 
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, SchemaError
-from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.protobuf_confluent import PROTOBUF_CONFLUENT
 from kafka_sql.formats.protobuf_confluent.protoc import compiled
 from kafka_sql.options import Options
@@ -58,7 +58,7 @@ def test_what_is_written_is_what_confluent_reads(registry: EmbeddedRegistry) -> 
               "at": (pa.timestamp("us", "UTC"), "TIMESTAMP_LTZ(3)"), "tags": (pa.list_(pa.string()), "ARRAY<STRING>"),
               "line": (pa.struct([("sku", pa.string())]), "ROW<sku STRING NOT NULL>"),
               "more": (pa.map_(pa.string(), pa.float64()), "MAP<STRING, DOUBLE>")}  # fmt: skip
-    schema = pa.schema([pa.field(n, t, metadata={KEY: text}) for n, (t, text) in fields.items()])
+    schema = pa.schema([pa.field(n, t, metadata={DECLARED_TYPE: text}) for n, (t, text) in fields.items()])
     at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000, dt.timezone.utc)
     data = [{"id": 1, "name": "é", "at": at, "tags": ["a"], "line": {"sku": "x"}, "more": [("k", 1.5)]},
             {"id": 2, "name": None, "at": None, "tags": None, "line": None, "more": None}]  # fmt: skip
@@ -136,7 +136,7 @@ def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
             decoder.decode(pa.array([good, None, bad, good, b"x"]))
         assert e.value.row == 2, bad
         assert words in str(e.value)
-        assert lenient.decode(pa.array([good, None, bad, good, b"x"])).rows.to_pylist() == [0, 3]
+        assert lenient.decode(pa.array([good, None, bad, good, b"x"])).payload_indices.to_pylist() == [0, 3]
 
 
 def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:

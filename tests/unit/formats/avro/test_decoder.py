@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, EncodeError, SchemaError
 from kafka_sql.formats.avro import AVRO
-from kafka_sql.formats.avro.schema_from_table import derive
-from kafka_sql.formats.declared_types import KEY, Declared, declared
+from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.declared_types import DECLARED_TYPE, DeclaredType, declared_type
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
 from tests.fuzz.decoders import siege
@@ -67,7 +67,7 @@ def test_bytes_are_fastavros_and_read_back(data: st.DataObject, schema: pa.Schem
     batch = pa.RecordBatch.from_pylist(rows, schema)[start:]
     written = encode(batch, MODERN)
     written.validate(full=True)
-    oracle = plain_schema(derive(schema, legacy=False))
+    oracle = plain_schema(derive_schema(schema, legacy=False))
     values = raw(pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
     assert written.to_pylist() == write(oracle, values)
     decoded = decoder(schema, MODERN).decode(written)
@@ -99,9 +99,9 @@ ARROW: dict[str, pa.DataType] = {
 def test_schemas_and_payloads_are_flinks() -> None:
     compared = 0
     for kind, not_null, legacy, encoding, document, schema_text, payload in cases("avro/flink_avro.jsonl"):
-        field = pa.field("a", ARROW[kind], not not_null).with_metadata({KEY: kind + " NOT NULL" * not_null})
+        field = pa.field("a", ARROW[kind], not not_null).with_metadata({DECLARED_TYPE: kind + " NOT NULL" * not_null})
         schema = pa.schema([field])
-        assert derive(schema, legacy) == schema_text, kind
+        assert derive_schema(schema, legacy) == schema_text, kind
         if "-micros" in schema_text:
             continue  # Flink 2.3 writes milliseconds there; its later versions what the schema says
         columns = JSON.decoder(schema, Options(JSON.options, {})).decode(pa.array([document.encode() + b"\n"])).columns
@@ -122,10 +122,13 @@ def test_schemas_and_payloads_are_flinks() -> None:
 @pytest.mark.parametrize(
     ("field", "words"),
     [
-        (pa.field("ts", pa.timestamp("us"), metadata={KEY: "TIMESTAMP(6)"}), "TIMESTAMP type with precision: 6"),
+        (
+            pa.field("ts", pa.timestamp("us"), metadata={DECLARED_TYPE: "TIMESTAMP(6)"}),
+            "TIMESTAMP type with precision: 6",
+        ),
         (pa.field("ts", pa.timestamp("us")), "Declare column 'ts' as TIMESTAMP(3)"),
         (pa.field("ts", pa.timestamp("us", "UTC")), "Unsupported to derive Schema for type: TIMESTAMP_LTZ"),
-        (pa.field("t", pa.time64("ns"), metadata={KEY: "TIME(6)"}), "TIME type with precision: 6"),
+        (pa.field("t", pa.time64("ns"), metadata={DECLARED_TYPE: "TIME(6)"}), "TIME type with precision: 6"),
         (pa.field("m", pa.map_(pa.int32(), pa.int32())), "non-string as key type of map. The type of column 'm'"),
         (pa.field("my-col", pa.int32()), "Illegal character in: my-col"),
         (pa.field("r", pa.struct([("a b", pa.int32())])), "Column 'r.a b' has no form in Avro"),
@@ -221,20 +224,21 @@ def test_the_last_value_of_a_buffer_may_be_the_long_one(size: int) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("TIMESTAMP(3)", Declared("TIMESTAMP", 3)),
-        ("timestamp (6) WITH LOCAL TIME ZONE NOT NULL", Declared("TIMESTAMP", 6, nullable=False)),
-        ("ARRAY<TIMESTAMP(3) NOT NULL>", Declared("ARRAY", None, (Declared("TIMESTAMP", 3, nullable=False),))),
-        ("INT ARRAY", Declared("ARRAY", None, (Declared("INT"),))),
+        ("TIMESTAMP(3)", DeclaredType("TIMESTAMP", 3)),
+        ("timestamp (6) WITH LOCAL TIME ZONE NOT NULL", DeclaredType("TIMESTAMP", 6, nullable=False)),
+        ("ARRAY<TIMESTAMP(3) NOT NULL>", DeclaredType("ARRAY", None, (DeclaredType("TIMESTAMP", 3, nullable=False),))),
+        ("INT ARRAY", DeclaredType("ARRAY", None, (DeclaredType("INT"),))),
         ("ROW<`a>b` TIME(1) 'it''s, a', c DECIMAL(5, 2)>",
-         Declared("ROW", None, (Declared("TIME", 1), Declared("DECIMAL", 5)))),
+         DeclaredType("ROW", None, (DeclaredType("TIME", 1), DeclaredType("DECIMAL", 5)))),
         ("ROW(a INT, b MAP<STRING, TIME(2)>)",
-         Declared("ROW", None, (Declared("INT"), Declared("MAP", None, (Declared("STRING"), Declared("TIME", 2)))))),
-        ("", Declared()),
-        ("struct<a:int>", Declared()),
+         DeclaredType("ROW", None, (DeclaredType("INT"),
+                                    DeclaredType("MAP", None, (DeclaredType("STRING"), DeclaredType("TIME", 2)))))),
+        ("", DeclaredType()),
+        ("struct<a:int>", DeclaredType()),
     ],
 )  # fmt: skip
-def test_declared_precisions(text: str, expected: Declared) -> None:
-    assert declared(pa.field("a", pa.int32(), metadata={KEY: text})) == expected
+def test_declared_precisions(text: str, expected: DeclaredType) -> None:
+    assert declared_type(pa.field("a", pa.int32(), metadata={DECLARED_TYPE: text})) == expected
 
 
 def test_what_is_declared_counts_and_not_what_a_query_can_be() -> None:
@@ -242,15 +246,15 @@ def test_what_is_declared_counts_and_not_what_a_query_can_be() -> None:
     struct = pa.struct([pa.field("x", pa.int32()), pa.field("y", pa.int32(), False)])
     types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
     for nullable in (True, False):
-        fields = [pa.field(n, t, nullable, {KEY: kinds[n]}) for n, t in zip(kinds, types_, strict=True)]
-        found = {f["name"]: f["type"] for f in json.loads(derive(pa.schema(fields), legacy=True))["fields"]}
+        fields = [pa.field(n, t, nullable, {DECLARED_TYPE: kinds[n]}) for n, t in zip(kinds, types_, strict=True)]
+        found = {f["name"]: f["type"] for f in json.loads(derive_schema(pa.schema(fields), legacy=True))["fields"]}
         assert (found["a"], found["b"]) == (["null", "int"], "string")
         assert found["c"] == ["null", {"type": "array", "items": "int"}]
         assert [f["type"] for f in found["d"][1]["fields"]] == ["int", ["null", "int"]]
 
 
 def test_the_schemas_text_is_compact_json() -> None:
-    text = derive(pa.schema([pa.field("é", pa.int32(), False)]), legacy=True)
+    text = derive_schema(pa.schema([pa.field("é", pa.int32(), False)]), legacy=True)
     assert json.loads(text)["fields"] == [{"name": "é", "type": "int"}]
     assert "é" in text
     assert " " not in text
@@ -286,7 +290,7 @@ def test_mutants_that_can_be_read_are_as_fastavro_reads_them() -> None:
     payloads = [mutate(rng, rng.choice(good)) for _ in range(2_000)]
     bad: list[DecodeError] = []
     decoded = decoder(FUZZED).decode(pa.array(payloads, pa.binary()), bad)
-    schema = plain_schema(derive(FUZZED, legacy=True))
+    schema = plain_schema(derive_schema(FUZZED, legacy=True))
     assert len(decoded.rows) + len(bad) == 2_000
     for k, row in enumerate(decoded.rows.to_pylist()):
         expected = fastavro.schemaless_reader(io.BytesIO(payloads[row]), schema, None, handle_unicode_errors="replace")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro.decoder import Reader
-from kafka_sql.formats.avro.resolution import Mismatch, plan
-from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.avro.decoder import AvroReader
+from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
+from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from tests.hypothesis_examples import examples
 from tests.unit.formats.avro.oracle import raw, read, write
@@ -135,7 +135,7 @@ def datum(draw: st.DrawFn, t: Any) -> Any:
 
 def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) -> list[Any]:
     """The rows, as plain values."""
-    made = Reader(plan(parse(json.dumps(writer)), parse(json.dumps(reader)), columns))
+    made = AvroReader(resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns))
     arrays, _ = made.read(*bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)))
     for array in arrays:
         array.validate(full=True)
@@ -246,7 +246,7 @@ def test_a_time_has_its_writers_unit(logical: str, kind: pa.DataType, written: i
     ],
 )
 def test_what_cannot_be_read_is_said_at_once(kind: pa.DataType, writer: Any, words: str) -> None:
-    with pytest.raises(Mismatch) as e:
+    with pytest.raises(SchemaMismatch) as e:
         one(kind, writer, b"")
     assert words in str(e.value)
 
@@ -262,7 +262,7 @@ def test_a_branch_that_cannot_be_read_fails_when_it_is_met() -> None:
 
 def test_a_field_without_a_default_must_be_there() -> None:
     columns = pa.schema([("a", pa.int32())])
-    with pytest.raises(Mismatch, match="missing required field a, which has no default"):
+    with pytest.raises(SchemaMismatch, match="missing required field a, which has no default"):
         decode(record({"name": "b", "type": "int"}), record({"name": "a", "type": "int"}), columns, [b"\x02"])
 
 
@@ -278,7 +278,7 @@ def test_a_field_without_a_default_must_be_there() -> None:
 )
 def test_a_schema_in_error(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words.split("'")[0]) as e:
-        parse(text)
+        parse_schema(text)
     assert words in str(e.value)
 
 
@@ -294,6 +294,6 @@ def test_named_types_are_found_by_their_namespaces() -> None:
             ],
         }
     )
-    found = parse(text)
+    found = parse_schema(text)
     assert found.name == "a.b.R"
     assert {f.type for f in found.fields} == {found.fields[0].type}

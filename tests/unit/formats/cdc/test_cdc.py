@@ -17,7 +17,7 @@ from kafka_sql.errors import DecodeError, EncodeError, InvalidOptionError
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
 FORMATS_OF_CHANGES = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 SCHEMA = pa.schema(
@@ -53,8 +53,10 @@ def rows(decoded: Decoded, payloads: int) -> list[list[str]]:
     """The rows of each payload as the file has them."""
     columns = [column.to_pylist() for column in (*decoded.columns, *decoded.metadata[1:])]
     found: list[list[str]] = [[] for _ in range(payloads)]
-    assert decoded.rows is not None
-    for i, (payload, kind) in enumerate(zip(decoded.rows.to_pylist(), decoded.metadata[0].to_pylist(), strict=True)):
+    assert decoded.payload_indices is not None
+    for i, (payload, kind) in enumerate(
+        zip(decoded.payload_indices.to_pylist(), decoded.metadata[0].to_pylist(), strict=True)
+    ):
         found[payload].append(f"{kind}({','.join(shown(column[i]) for column in columns)})")
     return found
 
@@ -127,8 +129,8 @@ def test_canal_reads_what_is_included_and_does_not_look_at_the_rest() -> None:
     ]
     decoded = found.decoder(SCHEMA, options).decode(pa.array(payloads, pa.binary()))
     assert decoded.columns[0].to_pylist() == [1, 4, 5]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 4, 4]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 4, 4]
     with pytest.raises(DecodeError, match=r"field 'data': Corrupt Canal JSON message") as caught:
         found.decoder(SCHEMA, Options(found.options, {"canal-json.table.include": "o.*"})).decode(
             pa.array(payloads, pa.binary())

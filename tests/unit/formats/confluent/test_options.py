@@ -19,11 +19,11 @@ from kafka_sql.errors import (
 )
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.options import RegistrySettings
 from kafka_sql.formats.confluent.options import settings as settings_of
 from kafka_sql.formats.confluent.tls import context
 from kafka_sql.formats.confluent.wire_format import framed, header, ids, no_header
-from kafka_sql.formats.payload import Payload, payload
+from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.options import Options
 
 URL = "http://localhost:8081"
@@ -32,19 +32,19 @@ URL = "http://localhost:8081"
 def value(**more: str) -> Payload:
     """The value of a table, as WITH says it; ``__`` stands for a point."""
     named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in more.items()}
-    return payload("value.format", "value.", {"value.format": "avro-confluent", **named})
+    return parse_payload("value.format", "value.", {"value.format": "avro-confluent", **named})
 
 
-def settings(options: Options) -> Settings:
+def settings(options: Options) -> RegistrySettings:
     return settings_of(AVRO_CONFLUENT_OPTIONS, options)
 
 
-def found(**more: str) -> Settings:
+def found(**more: str) -> RegistrySettings:
     return settings(value(url=URL, **more).options)
 
 
 def test_what_the_options_say() -> None:
-    assert found() == Settings("avro-confluent", "AVRO", (URL,))
+    assert found() == RegistrySettings("avro-confluent", "AVRO", (URL,))
     assert found(basic_auth__user_info="me:s3").user == "me:s3"
     assert found(bearer_auth__token="abc").token == "abc"
     assert settings(value(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
@@ -60,7 +60,7 @@ def test_properties_one_by_one_and_together() -> None:
         assert (made.register, made.headers) == (False, (("x", "1"),))
     one = value(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
     assert settings(one.options).user == "me:s3"
-    assert "value.avro-confluent.properties.basic.auth.user.info" in one.keys
+    assert "value.avro-confluent.properties.basic.auth.user.info" in one.option_keys
     both = value(url=URL, **{"properties__basic.auth.user.info": "a:b"}, basic_auth__user_info="c:d")
     assert settings(both.options).user == "c:d"
 
@@ -113,10 +113,10 @@ def test_key_stores_in_error(tmp_path: Path) -> None:
         (tmp_path / "none", "cannot be read"),
     ):
         with pytest.raises(KeyStoreError) as e:
-            context(Settings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
+            context(RegistrySettings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
         assert words in str(e.value)
         assert "'avro-confluent.ssl.truststore.location'" in str(e.value)
-    assert context(Settings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
+    assert context(RegistrySettings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
 
 
 def test_headers() -> None:

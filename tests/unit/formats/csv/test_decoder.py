@@ -35,23 +35,27 @@ def outcome(decoder: CsvDecoder, array: pa.Array) -> Any:
     for column in decoded.columns:
         column.validate(full=True)
     values = [held(column) for column in decoded.columns]
-    return values, [c.type for c in decoded.columns], None if decoded.rows is None else decoded.rows.to_pylist()
+    return (
+        values,
+        [c.type for c in decoded.columns],
+        None if decoded.payload_indices is None else decoded.payload_indices.to_pylist(),
+    )
 
 
 def test_slices_and_nulls() -> None:
     whole = pa.array([b"no", b"1,x", None, b' 2,"y"', b"no"])
     decoded = CsvDecoder(PAIR, options({})).decode(whole[1:4])
     assert [c.to_pylist() for c in decoded.columns] == [[1, 2], ["x", "y"]]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 2]
-    assert CsvDecoder(PAIR, options({})).decode(whole[1:2]).rows is None
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 2]
+    assert CsvDecoder(PAIR, options({})).decode(whole[1:2]).payload_indices is None
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, None], pa.binary())])
 def test_no_payload_is_no_row(array: pa.Array) -> None:
     decoded = CsvDecoder(PAIR, options({})).decode(array)
     assert [c.to_pylist() for c in decoded.columns] == [[], []]
-    assert (decoded.rows is None) == (len(array) == 0)
+    assert (decoded.payload_indices is None) == (len(array) == 0)
 
 
 def test_an_odd_record_makes_only_itself_slow() -> None:
@@ -60,7 +64,7 @@ def test_an_odd_record_makes_only_itself_slow() -> None:
     decoder = CountingDecoder(PAIR, options({}))
     decoded = decoder.decode(pa.array(payloads))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     assert decoder.exact == 2
 
 

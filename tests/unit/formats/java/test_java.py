@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.java import base64, times
-from kafka_sql.formats.java.jackson import parse
-from kafka_sql.formats.java.text import compact
+from kafka_sql.formats.java.jackson import parse_document
+from kafka_sql.formats.java.text import compact_json
 from kafka_sql.formats.json.nesting import deepest
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
@@ -21,21 +21,21 @@ EPOCH = dt.date(1970, 1, 1).toordinal()
 
 @given(st.dates())
 def test_days(day: dt.date) -> None:
-    assert times.date(day.isoformat()) == day.toordinal() - EPOCH
+    assert times.parse_date(day.isoformat()) == day.toordinal() - EPOCH
 
 
 @given(st.integers(-700_000, 700_000).filter(lambda y: abs(y) > 9999), st.integers(1, 12), st.integers(1, 28))
 def test_days_of_far_years_repeat_after_400_years(year: int, month: int, day: int) -> None:
     near = year % 400 + 400
     expected = dt.date(near, month, day).toordinal() - EPOCH + (year - near) // 400 * 146_097
-    assert times.date(f"{'+' if year > 0 else '-'}{abs(year)}-{month:02}-{day:02}") == expected
+    assert times.parse_date(f"{'+' if year > 0 else '-'}{abs(year)}-{month:02}-{day:02}") == expected
 
 
 @given(st.datetimes(), st.booleans(), st.booleans())
 def test_timestamps(moment: dt.datetime, iso: bool, zone: bool) -> None:
     text = moment.isoformat("T" if iso else " ") + ("Z" if zone else "")
     expected = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-    assert times.timestamp(iso, zone)(text) == expected
+    assert times.timestamp_parser(iso, zone)(text) == expected
 
 
 @given(st.lists(st.none() | st.binary(max_size=9)), st.integers(0, 3))
@@ -51,8 +51,8 @@ JSON = st.recursive(st.none() | st.booleans() | st.text(), lambda v: st.lists(v)
 
 @given(JSON.filter(lambda v: isinstance(v, dict | list)))
 def test_compact_text_is_the_document(value: object) -> None:
-    text = compact(value)
-    assert parse(text.encode()) == value
+    text = compact_json(value)
+    assert parse_document(text.encode()) == value
     # Java writes control characters with capital letters.
     assert text.lower() == json.dumps(value, ensure_ascii=False, separators=(",", ":")).lower()
 
@@ -67,6 +67,6 @@ def nesting(value: object) -> int:
 
 @given(JSON)
 def test_depth(value: object) -> None:
-    data = np.frombuffer(compact(value).encode(), np.uint8)
+    data = np.frombuffer(compact_json(value).encode(), np.uint8)
     assert deepest(data, 1000) == nesting(value)
     assert deepest(data, 1) == min(2, nesting(value))

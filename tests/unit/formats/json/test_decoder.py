@@ -56,7 +56,7 @@ def test_a_payload(payload: bytes, expected: Any) -> None:
         assert strict.decode(array).columns[0].to_pylist() == expected
     decoded = lax.decode(array)
     assert decoded.columns[0].to_pylist() == expected
-    assert (decoded.rows.to_pylist() if decoded.rows is not None else [0]) == [0] * len(expected)
+    assert (decoded.payload_indices.to_pylist() if decoded.payload_indices is not None else [0]) == [0] * len(expected)
 
 
 DEEP = pa.schema(
@@ -95,8 +95,8 @@ def test_a_field_in_error_is_null_and_its_neighbours_are_kept() -> None:
     decoded = decoder.decode(pa.array([b"nonsense", payload]))
     assert decoded.columns[0].to_pylist() == [{"l": [{"n": None}, None, {"n": 1}]}]
     assert decoded.columns[1].to_pylist() == [[("k", None), ("l", 2)]]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [1]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [1]
 
 
 @pytest.mark.parametrize("t", [pa.int64(), MAP])  # the fast way and the exact way
@@ -108,8 +108,8 @@ def test_not_null(t: pa.DataType) -> None:
     assert (e.value.row, e.value.field, e.value.reason) == (1, "k", "is null or missing, but declared NOT NULL")
     decoded = JsonDecoder(schema, Options(JSON_OPTIONS, IGNORE)).decode(array)
     assert decoded.columns[0].to_pylist() == [1, 5]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 4]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 4]
 
 
 @pytest.mark.parametrize("payload", [b'{"o":null}', b'{"o":{"x":1}}', b'{"o":{"x":1,"l":[{}]}}'])

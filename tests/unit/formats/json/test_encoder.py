@@ -271,5 +271,5 @@ def test_what_is_written_is_the_oracles_and_reads_back(
         assume("float" not in str(schema) and "double" not in str(schema))
     assert comparable(found) == comparable(expected)
     decoded = JsonDecoder(schema, options).decode(written)
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     assert [held(c) for c in decoded.columns] == [held(c) for c in batch.columns]

@@ -30,7 +30,11 @@ def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
     for column in decoded.columns:
         column.validate(full=True)
     values = [held(column) for column in decoded.columns]
-    return values, [c.type for c in decoded.columns], None if decoded.rows is None else decoded.rows.to_pylist()
+    return (
+        values,
+        [c.type for c in decoded.columns],
+        None if decoded.payload_indices is None else decoded.payload_indices.to_pylist(),
+    )
 
 
 OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail-on-missing-field": "true"}))
@@ -108,7 +112,7 @@ def test_an_odd_record_makes_only_itself_slow() -> None:
     decoder = CountingDecoder(schema, Options(JSON_OPTIONS, {}))
     decoded = decoder.decode(pa.array([t.encode() for t in texts]))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     assert decoder.exact == 1
 
 
@@ -148,7 +152,7 @@ def test_plain_records_of_all_types_go_the_fast_way() -> None:
 def test_no_payload_is_no_row(array: pa.Array) -> None:
     decoded = JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
     assert [c.to_pylist() for c in decoded.columns] == [[], []]
-    assert (decoded.rows is None) == (len(array) == 0)
+    assert (decoded.payload_indices is None) == (len(array) == 0)
 
 
 def test_slices_and_nulls() -> None:
@@ -156,8 +160,8 @@ def test_slices_and_nulls() -> None:
     whole = pa.array([b"no", b'{"a":1}', None, b'{"a":2}', b"", b'[{"a":3},{"a":4}]', b"no"])
     decoded = decoder.decode(whole[1:6])
     assert decoded.columns[0].to_pylist() == [1, 2, 3, 4]
-    assert decoded.rows is not None
-    assert decoded.rows.to_pylist() == [0, 2, 4, 4]
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 2, 4, 4]
     assert decoder.decode(pa.array([b'{"a":1}', b'{"a":2}'])).columns[0].to_pylist() == [1, 2]
 
 
@@ -206,4 +210,4 @@ def test_columns_that_outgrow_their_room(size: int) -> None:
 def test_the_number_of_rows_is_that_of_payloads_whatever_they_cut() -> None:
     good = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
     cuts = [good[:i] for i in range(len(good) + 1)]
-    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(cuts)).rows == pa.array([len(good)])
+    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(cuts)).payload_indices == pa.array([len(good)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.formats.json.encoder import JsonEncoder
-from kafka_sql.formats.registry import find
+from kafka_sql.formats.registry import find_format
 from kafka_sql.options import Options
 
 BITS = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
@@ -26,7 +26,7 @@ ROW = st.fixed_dictionaries(
 
 
 def encoded(batch: pa.RecordBatch) -> list[Any]:
-    found = JsonEncoder(batch.schema, Options(find("json", "format").options, {})).encode(batch)
+    found = JsonEncoder(batch.schema, Options(find_format("json", "format").options, {})).encode(batch)
     found.validate(full=True)
     return found.to_pylist()  # type: ignore[no-any-return]
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, SchemaError
-from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import header
-from kafka_sql.formats.declared_types import KEY
+from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
 from kafka_sql.formats.json_confluent.decoder import JsonWriter
-from kafka_sql.formats.json_confluent.schema_from_table import derive
-from kafka_sql.formats.json_confluent.schema_inference import columns
+from kafka_sql.formats.json_confluent.schema_from_table import derive_schema
+from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
 from tests.unit.formats.columns import held
 from tests.unit.formats.json.random_documents import objects, schemas
@@ -48,7 +48,7 @@ def test_what_is_written_fits_the_schema_and_is_read_again(data: st.DataObject) 
         return  # a repeated name, or a number beyond its type
     batch = pa.RecordBatch.from_arrays(made.columns, schema=schema)
     written = JsonWriter(schema, options()).write(batch, header(7))
-    validator = jsonschema.Draft7Validator(json.loads(derive(schema)))
+    validator = jsonschema.Draft7Validator(json.loads(derive_schema(schema)))
     for payload in written.to_pylist():
         assert payload[:5] == b"\0\0\0\0\x07"
         document = json.loads(payload[5:])
@@ -83,14 +83,14 @@ TYPES = {
 
 
 def test_a_schema_becomes_the_same_columns() -> None:
-    schema = pa.schema([pa.field(name, t, metadata={KEY: text}) for name, (t, text) in TYPES.items()])
-    text = derive(schema)
+    schema = pa.schema([pa.field(name, t, metadata={DECLARED_TYPE: text}) for name, (t, text) in TYPES.items()])
+    text = derive_schema(schema)
     jsonschema.Draft7Validator.check_schema(json.loads(text))
     expected = tuple((name, text) for name, (_, text) in TYPES.items())
-    assert columns(Registered(1, text)) == expected
+    assert infer_columns(RegisteredSchema(1, text)) == expected
     shuffled = json.loads(text)
     shuffled["properties"] = dict(sorted(shuffled["properties"].items()))  # as a registry may do
-    assert columns(Registered(1, json.dumps(shuffled))) == expected
+    assert infer_columns(RegisteredSchema(1, json.dumps(shuffled))) == expected
 
 
 # fmt: off
@@ -114,7 +114,7 @@ def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
     point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "required": ["x"]}
     root = {"type": "object", "properties": {"f": node}, "definitions": {"P": point}}
     other = json.dumps({"type": "object", "properties": {"k": {"type": "string"}}})
-    assert columns(Registered(1, json.dumps(root), (("other.json", other),))) == (("f", expected),)
+    assert infer_columns(RegisteredSchema(1, json.dumps(root), (("other.json", other),))) == (("f", expected),)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
 def test_columns_that_no_table_has(node: Any, words: str) -> None:
     root = {"type": "object", "properties": {"f": {"type": "array", "items": node} if node == {"$ref": "#"} else node}}
     with pytest.raises(ValueError, match=r"field|refers|itself|expected") as e:
-        columns(Registered(1, json.dumps(root)))
+        infer_columns(RegisteredSchema(1, json.dumps(root)))
     assert words in str(e.value)
     for text in ("[]", '{"type": "string"}', "{"):
         with pytest.raises(ValueError, match=r"is not JSON|expected an object"):
-            columns(Registered(1, text))
+            infer_columns(RegisteredSchema(1, text))
 # fmt: on
 
 
@@ -164,8 +164,8 @@ def test_errors_ignored_and_metadata() -> None:
     assert JSON_CONFLUENT.metadata_decoder is not None
     given = options(ignore_parse_errors="true", subject="s")
     made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
-    assert made.rows is not None
-    assert made.rows.to_pylist() == [0, 3, 4, 4, 8]
+    assert made.payload_indices is not None
+    assert made.payload_indices.to_pylist() == [0, 3, 4, 4, 8]
     assert made.columns[0].to_pylist() == [1, None, 2, 3, 4]
     assert made.columns[1].to_pylist() == [None, "y", None, None, None]
     assert [m.to_pylist() for m in made.metadata] == [["s"] * 5, [7, 7, 7, 7, 9]]

@@ -16,11 +16,11 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from kafka_sql.formats.protobuf.descriptors import message
+from kafka_sql.formats.protobuf.descriptors import find_message
 
 FILE = Path(__file__).with_name("protos") / "shops.desc"
-ORDER = message(FILE.read_bytes(), "shop.Order")
-ITEM = message(FILE.read_bytes(), "shop2.Item")
+ORDER = find_message(FILE.read_bytes(), "shop.Order")
+ITEM = find_message(FILE.read_bytes(), "shop2.Item")
 LINE = pa.struct(
     [
         ("sku", pa.string()),

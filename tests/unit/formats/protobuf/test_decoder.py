@@ -16,19 +16,19 @@ from google.protobuf.message import Message
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.protobuf.decoder import Reader
-from kafka_sql.formats.protobuf.encoder import Writer
+from kafka_sql.formats.protobuf.decoder import ProtobufReader
+from kafka_sql.formats.protobuf.encoder import ProtobufWriter
 from tests.unit.formats.protobuf.oracle import EPOCH, ITEM, ITEMS, ORDER, ORDERS, message_of, row
 
 KINDS = {"proto3": (ORDER, ORDERS), "proto2": (ITEM, ITEMS)}
 READERS = {
-    (name, defaults): Reader(schema, kind, read_defaults=defaults, ignore_errors=False)
+    (name, defaults): ProtobufReader(schema, kind, read_defaults=defaults, ignore_errors=False)
     for name, (kind, schema) in KINDS.items()
     for defaults in (False, True)
 }
 
 
-def read(reader: Reader, payloads: list[bytes]) -> list[pa.Array]:
+def read(reader: ProtobufReader, payloads: list[bytes]) -> list[pa.Array]:
     data, offsets = bytes_and_offsets(pa.array(payloads, pa.binary()))
     places = offsets.astype(np.int64)
     return reader.read(data, places[:-1], places[1:], np.arange(len(payloads)))[0]
@@ -120,7 +120,7 @@ def test_messages_in_pieces_and_in_error(name: str) -> None:
 def test_rows_as_the_library_writes_them(name: str) -> None:
     """What was read of a message is written as the library writes it, its fields by their numbers."""
     kind, schema = KINDS[name]
-    writer, luck = Writer(schema, kind), Random(3)
+    writer, luck = ProtobufWriter(schema, kind), Random(3)
     made = message_factory.GetMessageClass(kind)
     for count in (1, 2, 200):
         many = [message_of(kind, luck) for _ in range(count)]

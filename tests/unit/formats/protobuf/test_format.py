@@ -166,8 +166,8 @@ def test_options_in_error(tmp_path: Path) -> None:
 
 
 def test_the_columns_of_a_message() -> None:
-    assert PROTOBUF.infer is not None
-    found = dict(PROTOBUF.infer(options("shop.Order")).columns)
+    assert PROTOBUF.infer_schema is not None
+    found = dict(PROTOBUF.infer_schema(options("shop.Order")).columns)
     line = "ROW<`sku` STRING, `price` DOUBLE, `tags` ARRAY<STRING>, `qty` INT, `inner` ROW<`x` BIGINT, `flags` "
     line += "MAP<STRING NOT NULL, BOOLEAN>>>"
     assert (found["line"], found["lines"], found["ml"]) == (line, f"ARRAY<{line}>", f"MAP<INT NOT NULL, {line}>")
@@ -175,6 +175,6 @@ def test_the_columns_of_a_message() -> None:
     assert (found["at"], found["w"], found["doc"]) == ("TIMESTAMP_LTZ(6)", "BIGINT", "STRING")
     assert found["took"] == "ROW<`seconds` BIGINT, `nanos` INT>"
     with pytest.raises(SchemaError, match=r"is a group"):
-        PROTOBUF.infer(options("shop2.Item"))
+        PROTOBUF.infer_schema(options("shop2.Item"))
     with pytest.raises(SchemaError, match=r"recursive type 'shop.Tree' .field 'branches'"):
-        PROTOBUF.infer(options("shop.Tree"))
+        PROTOBUF.infer_schema(options("shop.Tree"))

@@ -33,7 +33,7 @@ def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
     """The column."""
     chosen = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
     decoded = RAW.decoder(pa.schema([("a", t)]), chosen).decode(payloads)
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     (column,) = decoded.columns
     column.validate(full=True)
     assert column.type == t
