@@ -74,7 +74,7 @@ class _SparksOwn(Exception):
 
 def _carry_out(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
-        if statement == text and not isinstance(st.kind(text), st.ShowTables):  # of a listing, rows are left out
+        if statement == text and not isinstance(st.classify(text), st.ShowTables):  # of a listing, rows are left out
             raise _SparksOwn
         return tables.plain(statement)
 

@@ -94,7 +94,7 @@ def alter(tables: Tables, entry: Entry, text: str) -> None:
     """Carry out ALTER TABLE of a Kafka table; what results is checked whole before anything changes."""
     alteration = parse_statement(text, parse_alteration)
     if isinstance(alteration.change, RenameTable):
-        to = strip_catalog(alteration.change.to)
+        to = strip_catalog(alteration.change.new_name)
         if len(to) > 2:
             raise UnsupportedSqlError(f"ALTER TABLE ... RENAME TO {'.'.join(to)}: Kafka tables stand in spark_catalog.")
         tables.rename(entry, to)

@@ -24,7 +24,7 @@ def created(tables: Tables, text: str) -> str:
     if start is None:
         return text
     read = rewrite_query(tables, text[start:], streaming=False)
-    return text[:start] + read.text if read.entries and not read.streams else text
+    return text[:start] + read.text if read.kafka_tables and not read.uses_stream_keyword else text
 
 
 def view(tables: Tables, text: str) -> str:
@@ -43,12 +43,13 @@ def view(tables: Tables, text: str) -> str:
     ):
         return text
     read = rewrite_query(tables, query, streaming=False)
-    if hinted and read.entries:
+    if hinted and read.kafka_tables:
         raise UnsupportedSqlError(
-            f"CREATE VIEW: the OPTIONS hint on table '{read.entries[0].definition.name}' cannot be kept in a view. "
-            "Declare a second table with CREATE TABLE ... LIKE and name that, or write the hint in the query itself."
+            f"CREATE VIEW: the OPTIONS hint on table '{read.kafka_tables[0].definition.name}' cannot be kept in a "
+            "view. Declare a second table with CREATE TABLE ... LIKE and name that, or write the hint in the query "
+            "itself."
         )
-    return text[:start] + read.text if read.entries and not read.streams else text
+    return text[:start] + read.text if read.kafka_tables and not read.uses_stream_keyword else text
 
 
 def _query(text: str, what: str) -> int | None:

@@ -12,16 +12,16 @@ from typing import Any, Final, cast
 
 from kafka_sql.cli.splitter import split
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
-from kafka_sql.sql.declarations.alter import altered
-from kafka_sql.sql.declarations.create import declaration_of, parse_create, read, table_of
-from kafka_sql.sql.declarations.render import create_statement, show_create
+from kafka_sql.sql.declarations.alter import apply_alteration
+from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.render import render_create_table, render_masked
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.grammar.declaration import RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration
 from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.recognize.classify import is_query, kind
-from kafka_sql.sql.rewrite.hints import check_placed, has_options, hint_behind
-from kafka_sql.sql.rewrite.table_references import references
+from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.rewrite.hints import check_hint_positions, has_options_hint, parse_hint
+from kafka_sql.sql.rewrite.table_references import find_table_references
 from tests.fuzz.harness import must
 from tests.fuzz.mutation import lengthened, mutate_text
 
@@ -60,7 +60,7 @@ class NoTables:
 
 def passed_on(sql: str, mode: str) -> bool:
     """Whether a statement is Spark's own; it must reach Spark as it was typed."""
-    found = kind(sql)
+    found = classify(sql)
     if isinstance(found, OURS) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
         return False
     spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
@@ -73,20 +73,20 @@ def passed_on(sql: str, mode: str) -> bool:
 def declared(sql: str) -> str:
     """What becomes of a CREATE TABLE."""
     table = parse_create(sql)
-    text = create_statement(table)
-    assert isinstance(kind(text), st.CreateTable)
+    text = render_create_table(table)
+    assert isinstance(classify(text), st.CreateTable)
     assert parse_create(text) == table
-    show_create(table)
+    render_masked(table)
     return "declared"
 
 
 def alter(sql: str) -> str:
     """What becomes of an ALTER TABLE of a table that there is."""
-    alteration = read(sql, parse_alteration)
+    alteration = parse_statement(sql, parse_alteration)
     if isinstance(alteration.change, RenameTable):
         return "renamed"
-    table = table_of(altered(declaration_of(parse_create(_BASE)), alteration))
-    assert parse_create(create_statement(table)) == table
+    table = to_table(apply_alteration(to_declaration(parse_create(_BASE)), alteration))
+    assert parse_create(render_create_table(table)) == table
     return "altered"
 
 
@@ -106,7 +106,12 @@ def outcome(sql: str, do: Callable[[str], str]) -> str:
 def look(sql: str) -> None:
     """Read a statement in each way that a foreign one is read."""
     is_query(sql)
-    for each in (references, has_options, lambda text: check_placed(text, []), lambda text: hint_behind(text, 1)):
+    for each in (
+        find_table_references,
+        has_options_hint,
+        lambda text: check_hint_positions(text, []),
+        lambda text: parse_hint(text, 1),
+    ):
         try:
             each(sql)
         except KafkaSqlError as e:
@@ -134,7 +139,7 @@ def statement(rng: random.Random) -> str:
     if rng.random() < 0.001:
         sql = lengthened(rng, sql, _LONG)
     look(sql)
-    found = kind(sql)
+    found = classify(sql)
     if isinstance(found, st.AlterTable):
         return outcome(sql, alter)
     if isinstance(found, st.CreateTable):

@@ -16,9 +16,9 @@ import yaml
 from kafka_sql import errors
 from kafka_sql.cli.splitter import statements
 from kafka_sql.definition import validate_table
-from kafka_sql.sql.declarations.create import parse_create, read
+from kafka_sql.sql.declarations.create import parse_create, parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
-from kafka_sql.sql.recognize.classify import CreateTable, Refused, kind
+from kafka_sql.sql.recognize.classify import CreateTable, UnsupportedStatement, classify
 from tests.documents import ROOT, Block, blocks, pages
 from tools import options_page, properties_page
 from tools.docs_site import PROJECT, example_pages, linked
@@ -86,10 +86,10 @@ def test_blocks_are_well_formed(block: Block) -> None:
 
 def understood(statement: str) -> None:
     """Parse a statement as the session would; a whole declaration becomes a table."""
-    found = kind(statement)
-    assert not isinstance(found, Refused), statement
+    found = classify(statement)
+    assert not isinstance(found, UnsupportedStatement), statement
     if isinstance(found, CreateTable):
-        declaration = read(statement, parse_declaration)
+        declaration = parse_statement(statement, parse_declaration)
         if declaration.like is None and " AS SELECT" not in statement:
             assert validate_table(parse_create(statement)).table.columns
     elif found is None and not statement.startswith(("EXPLAIN", "EXECUTE")):

@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError, did_you_mean
 from kafka_sql.options.connector import CONNECTOR
-from kafka_sql.sql.declarations.alter_components import with_components
+from kafka_sql.sql.declarations.alter_components import add_or_modify
 from kafka_sql.sql.grammar.declaration import (
+    AddOrModify,
     Alteration,
     ColumnDeclaration,
-    Components,
     Declaration,
     DropColumns,
     DropKey,
@@ -24,7 +24,7 @@ from kafka_sql.sql.grammar.declaration import (
 )
 
 
-def altered(base: Declaration, alteration: Alteration) -> Declaration:
+def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
     """The declaration after the statement; whether it makes sense as a whole is seen when a table is made of it.
 
     Raises:
@@ -33,8 +33,8 @@ def altered(base: Declaration, alteration: Alteration) -> Declaration:
     """
     what = f"ALTER TABLE {'.'.join(alteration.name)}"
     match alteration.change:
-        case Components() as components:
-            return with_components(base, components, what)
+        case AddOrModify() as components:
+            return add_or_modify(base, components, what)
         case DropColumns(columns):
             return _without_columns(base, columns, what)
         case RenameColumn() as renamed:

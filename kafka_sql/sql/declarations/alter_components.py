@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kafka_sql.errors import SchemaError, did_you_mean
-from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Components, Declaration, Position
+from kafka_sql.sql.grammar.declaration import AddOrModify, ColumnDeclaration, ColumnPosition, Declaration
 
 
-def with_components(base: Declaration, change: Components, what: str) -> Declaration:
+def add_or_modify(base: Declaration, change: AddOrModify, what: str) -> Declaration:
     """The declaration with what ADD adds or MODIFY replaces.
 
     Raises:
@@ -21,14 +21,14 @@ def with_components(base: Declaration, change: Components, what: str) -> Declara
             raise SchemaError(f"{what}: Encounter duplicate column `{column.name}`.")
         seen.add(column.name)
         old = next((c for c in columns if c.name == column.name), None)
-        _check_column(base, column.name, old, change.modify, what)
+        _check_column(base, column.name, old, change.is_modify, what)
         if old is not None and column.comment is None:
             column = replace(column, comment=old.comment)
         _put(columns, column, old, position, what)
     if change.keys:
-        _check_key(base, change.modify, what)
+        _check_key(base, change.is_modify, what)
     if change.watermarks:
-        _check_watermark(base, change.modify, what)
+        _check_watermark(base, change.is_modify, what)
     return replace(
         base,
         columns=columns,
@@ -49,7 +49,7 @@ def _put(
     columns: list[ColumnDeclaration],
     column: ColumnDeclaration,
     old: ColumnDeclaration | None,
-    position: Position | None,
+    position: ColumnPosition | None,
     what: str,
 ) -> None:
     if position is None:

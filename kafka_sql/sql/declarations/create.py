@@ -17,17 +17,17 @@ from kafka_sql.errors import (
     UnsupportedSqlError,
     did_you_mean,
 )
-from kafka_sql.sql.declarations.render import create_statement
-from kafka_sql.sql.expressions.computed import translate
+from kafka_sql.sql.declarations.render import render_create_table
+from kafka_sql.sql.expressions.computed import translate_expression
 from kafka_sql.sql.expressions.interval import interval, total
 from kafka_sql.sql.expressions.typed import describe
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
-from kafka_sql.sql.grammar.type_parser import FlinkParseError, shown
-from kafka_sql.sql.grammar.types import FlinkType, spark_type
+from kafka_sql.sql.grammar.type_parser import FlinkParseError, shorten_name
+from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.names import plain_name
-from kafka_sql.sql.recognize.syntax_error import syntax_error, unclosed_quote
+from kafka_sql.sql.recognize.names import strip_catalog
+from kafka_sql.sql.recognize.syntax_error import syntax_error, unclosed_quote_error
 from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")
@@ -45,15 +45,15 @@ def parse_create(sql: str) -> Table:
         SchemaError: a column that is declared wrongly, or of a type that Spark cannot carry.
         OptionError: WITH is missing, or has a key twice.
     """
-    return table_of(read(sql, parse_declaration))
+    return to_table(parse_statement(sql, parse_declaration))
 
 
-def declaration_of(table: Table) -> Declaration:
+def to_declaration(table: Table) -> Declaration:
     """The declaration behind a table, to be merged or altered."""
-    return parse_declaration(create_statement(table))
+    return parse_declaration(render_create_table(table))
 
 
-def table_of(declaration: Declaration) -> Table:
+def to_table(declaration: Declaration) -> Table:
     """The table that a declaration without LIKE and AS, or with both carried out, declares.
 
     Raises:
@@ -75,7 +75,7 @@ def table_of(declaration: Declaration) -> Table:
     except RecursionError:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_DEEPEST}.") from None
     return Table(
-        name=plain_name(declaration.name),
+        name=strip_catalog(declaration.name),
         columns=columns,
         options=options,
         primary_key=key,
@@ -87,7 +87,7 @@ def table_of(declaration: Declaration) -> Table:
     )
 
 
-def read(sql: str, parse: Callable[[str], T]) -> T:
+def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
     """A statement as it was typed.
 
     Raises:
@@ -105,18 +105,18 @@ def read(sql: str, parse: Callable[[str], T]) -> T:
 
 
 def _unclosed(sql: str) -> SqlSyntaxError:
-    open_quotes = [x for x in lexer.flink(sql) if x.kind == lexer.SYMBOL and x.text in "'`"]
+    open_quotes = [x for x in lexer.tokenize_flink(sql) if x.type == lexer.SYMBOL and x.text in "'`"]
     start = open_quotes[0].start if open_quotes else len(sql)
-    return unclosed_quote(sql, start)
+    return unclosed_quote_error(sql, start)
 
 
 def _refuse_clauses(declaration: Declaration) -> None:
     """What Flink has and is not carried out here, in one place."""
     name = ".".join(declaration.name)
-    if len(plain_name(declaration.name)) > 2:
+    if len(strip_catalog(declaration.name)) > 2:
         raise UnsupportedSqlError(
-            f"CREATE TABLE {shown(name)}: a name has at most two parts, database.table; Kafka tables stand in Spark's "
-            "own catalog, spark_catalog (Flink's default_catalog)."
+            f"CREATE TABLE {shorten_name(name)}: expected table or database.table. Kafka tables are always "
+            "in spark_catalog (Flink's default_catalog); other catalogs are not supported."
         )
     if declaration.unsupported is not None:
         raise UnsupportedSqlError(f"CREATE TABLE {name}: {_CLAUSES[declaration.unsupported]}")
@@ -129,7 +129,7 @@ def _refuse_clauses(declaration: Declaration) -> None:
         clause = "LIKE" if declaration.like is not None else "AS"
         raise UnsupportedSqlError(f"CREATE TABLE {name}: {clause} needs a session; run it with spark.sql().")
     for key in declaration.keys:
-        if key.enforced:
+        if key.is_enforced:
             raise UnsupportedSqlError(
                 f"{_shown(key)}: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint, as it does not own "
                 "the data. Write PRIMARY KEY (...) NOT ENFORCED."
@@ -209,7 +209,7 @@ def _watermark(declaration: Declaration, scope: Mapping[str, FlinkType]) -> Wate
         raise SchemaError(f"WATERMARK FOR {mark.column}: there is no column '{mark.column}'.{near}")
     type = column.type
     if column.expression is not None:
-        type = translate(column.expression, column.name, scope).type
+        type = translate_expression(column.expression, column.name, scope).type
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
             f"WATERMARK FOR {mark.column}: column '{mark.column}' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), "
@@ -244,12 +244,12 @@ def _is_column(node: exp.Expr, name: str) -> bool:
 def _column(declared: ColumnDeclaration, scope: Mapping[str, FlinkType], watermark: Watermark | None) -> Column:
     marked = watermark is not None and watermark.column == declared.name
     if declared.expression is not None:
-        sql = translate(declared.expression, declared.name, scope).sql
+        sql = translate_expression(declared.expression, declared.name, scope).sql
         expression = f"CAST({sql} AS TIMESTAMP)" if marked else sql
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")
-    type = spark_type(declared.type, declared.name)
+    type = to_spark_type(declared.type, declared.name)
     return Column(
         name=declared.name,
         type="TIMESTAMP" if marked else type,  # Spark refuses watermarks on TIMESTAMP_NTZ

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_sql.definition import inferred_columns
+from kafka_sql.definition import infer_columns
 from kafka_sql.sql.grammar.declaration import Declaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
 
 
-def with_inferred_columns(declaration: Declaration) -> Declaration:
+def add_inferred_columns(declaration: Declaration) -> Declaration:
     """The declaration with the columns that its formats know; as it is where it declares some, or they know none.
 
     Columns of the key come first, then those of the value, then what was declared (metadata, computed columns).
@@ -20,9 +20,9 @@ def with_inferred_columns(declaration: Declaration) -> Declaration:
         OptionError: an option is in error.
     """
     options = dict(declaration.options or ())
-    if any(column.physical for column in declaration.columns) or declaration.unsupported is not None:
+    if any(column.is_physical for column in declaration.columns) or declaration.unsupported is not None:
         return declaration
-    found = inferred_columns(options)
+    found = infer_columns(options)
     if found is None:
         return declaration
     texts = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in found.columns)

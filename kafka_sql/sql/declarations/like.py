@@ -20,7 +20,7 @@ _DEFAULTS = {
 _NEVER_OVERWRITING = ("ALL", "CONSTRAINTS", "DISTRIBUTION", "PARTITIONS")
 
 
-def merged(declaration: Declaration, base: Declaration) -> Declaration:
+def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
     """The declaration with what LIKE takes over from its base, which keeps its comment and its name.
 
     Raises:
@@ -57,9 +57,9 @@ def _strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
 def _columns(
     strategies: dict[str, str], base: list[ColumnDeclaration], own: list[ColumnDeclaration]
 ) -> list[ColumnDeclaration]:
-    columns = {c.name: c for c in base if c.physical or strategies[_feature(c)] != "EXCLUDING"}
+    columns = {c.name: c for c in base if c.is_physical or strategies[_feature(c)] != "EXCLUDING"}
     seen: set[str] = set()
-    for column in sorted(own, key=lambda c: not c.physical):  # physical ones first, as Flink looks at them
+    for column in sorted(own, key=lambda c: not c.is_physical):  # physical ones first, as Flink looks at them
         _check_column(column, columns.get(column.name), strategies)
     for column in own:
         if column.name in seen:
@@ -73,11 +73,11 @@ def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, stra
     if old is None:
         return
     exists = f"LIKE: A column named '{column.name}' already exists in the base table."
-    if column.physical:
+    if column.is_physical:
         raise SchemaError(f"{exists} Leave it out, or choose another name.")
     feature = _feature(column)
     kind = "computed" if feature == "GENERATED" else "metadata"
-    if old.physical or _feature(old) != feature:
+    if old.is_physical or _feature(old) != feature:
         raise SchemaError(f"{exists} {kind.capitalize()} columns can only overwrite other {kind} columns.")
     if strategies[feature] != "OVERWRITING":
         shown = "generated" if feature == "GENERATED" else kind

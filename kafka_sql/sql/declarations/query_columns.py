@@ -26,7 +26,7 @@ _FLINKS = {
 }
 
 
-def columns_of(schema: StructType, where: str) -> list[ColumnDeclaration]:
+def columns_from_schema(schema: StructType, where: str) -> list[ColumnDeclaration]:
     """The columns of a DataFrame as Flink declares them.
 
     Raises:
@@ -66,7 +66,7 @@ def _element(type: DataType, nullable: bool, where: str) -> str:
     return _type(type, where) + ("" if nullable else " NOT NULL")
 
 
-def with_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> Declaration:
+def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> Declaration:
     """The declaration with the query's columns behind its own; a column of both has the declared type at the query's
     place, as in Flink.
 

@@ -11,15 +11,17 @@ from kafka_sql.table.declaration import Column, Table
 MASK = "******"
 
 
-def show_create(table: Table) -> str:
+def render_masked(table: Table) -> str:
     """The CREATE TABLE statement of a table, in Flink's words; the values of secret options are masked.
 
     Reading it again with ``parse_create`` gives an equal table, up to the masked values.
     """
-    return create_statement(replace(table, options={k: MASK if is_secret(k) else v for k, v in table.options.items()}))
+    return render_create_table(
+        replace(table, options={k: MASK if is_secret(k) else v for k, v in table.options.items()})
+    )
 
 
-def create_statement(table: Table) -> str:
+def render_create_table(table: Table) -> str:
     """The same with the secrets, for what is parsed again and never shown."""
     elements = [_column(column) for column in table.columns]
     if table.watermark is not None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from kafka_sql.catalog.sql_literals import string
-from kafka_sql.sql.expressions.typed import NoCommonMeaning
+from kafka_sql.sql.expressions.typed import UntranslatableError
 
 _ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|'[^'\\]{0,60}'|TRUE|FALSE|NULL)"
 _SIMPLE = re.compile(rf"{_ATOM}|CAST\({_ATOM} AS [\w(),]+\)")
@@ -24,7 +24,7 @@ def bind(value: str, body: Callable[[str], str]) -> str:
     name = f"__{1 + max((int(n) for n in _NAME.findall(value + body(value))), default=0)}"
     text = f"element_at(transform(array({value}), {name} -> {body(name)}), 1)"
     if len(text) > _LONGEST:
-        raise NoCommonMeaning("the expression is nested too deeply to be translated; use several computed columns")
+        raise UntranslatableError("the expression is nested too deeply to be translated; use several computed columns")
     return text
 
 

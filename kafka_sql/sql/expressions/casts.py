@@ -5,13 +5,13 @@ from __future__ import annotations
 from kafka_sql.sql.expressions import string_casts, timestamp_format
 from kafka_sql.sql.expressions.arithmetic import wrapped, wrapped_decimal
 from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.typed import NUMERIC, STRING, NoCommonMeaning, Typed, describe, family
-from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, spark_type
+from kafka_sql.sql.expressions.typed import NUMERIC, STRING, TypedExpression, UntranslatableError, describe, family
+from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, to_spark_type
 
 _DATES = ("date", "timestamp", "timestamp_ltz")
 
 
-def cast(value: Typed, to: FlinkType, column: str, attempt: bool) -> Typed:
+def cast(value: TypedExpression, to: FlinkType, column: str, attempt: bool) -> TypedExpression:
     """``CAST(value AS to)``, or TRY_CAST.
 
     Args:
@@ -19,23 +19,23 @@ def cast(value: Typed, to: FlinkType, column: str, attempt: bool) -> Typed:
         attempt: whether it is TRY_CAST.
 
     Raises:
-        NoCommonMeaning: Flink has no such cast, or no expression of Spark gives its values.
+        UntranslatableError: Flink has no such cast, or no expression of Spark gives its values.
         SchemaError: Spark cannot carry the type.
     """
-    target = spark_type(to, column)
+    target = to_spark_type(to, column)
     if value.type is None:
-        return Typed(f"CAST(NULL AS {target})", to)
+        return TypedExpression(f"CAST(NULL AS {target})", to)
     source, kind = family(value.type), family(to)
     sql = _cast(value, value.type, to, target, attempt)
     if sql is None:
         name = "TRY_CAST" if attempt else "CAST"
-        raise NoCommonMeaning(f"{name} of {describe(value.type)} to {describe(to)} has no translation")
+        raise UntranslatableError(f"{name} of {describe(value.type)} to {describe(to)} has no translation")
     if (kind == "string" and source != "binary") or kind == source == "binary" or kind == "binary":
         sql = _fitted(sql, to)
-    return Typed(sql, to)
+    return TypedExpression(sql, to)
 
 
-def _cast(value: Typed, source: FlinkType, to: FlinkType, target: str, attempt: bool) -> str | None:
+def _cast(value: TypedExpression, source: FlinkType, to: FlinkType, target: str, attempt: bool) -> str | None:
     kinds = (family(source), family(to))
     if kinds[0] == "string":
         return string_casts.from_text(value.sql, to, target, attempt)
@@ -111,7 +111,7 @@ def _clamped(sql: str, to: FlinkType) -> str:
 def _to_text(sql: str, source: FlinkType) -> str | None:
     kind = family(source)
     if kind == "decimal" and source.decimal[1] > 6:
-        raise NoCommonMeaning(
+        raise UntranslatableError(
             f"CAST of {describe(source)} to {describe(STRING)} is written with an exponent by Spark; CAST it to a "
             "DECIMAL of at most 6 decimals first"
         )
@@ -134,7 +134,7 @@ def _fitted(sql: str, to: FlinkType) -> str:
     if to.name in ("VARCHAR", "VARBINARY") and to.sizes not in ((), (2147483647,)):
         return f"substring({sql}, 1, {to.sizes[0]})"
     if to.name == "BINARY" or (to.name == "VARBINARY" and not to.sizes):
-        raise NoCommonMeaning(f"CAST to {describe(to)} has no translation; use BYTES")
+        raise UntranslatableError(f"CAST to {describe(to)} has no translation; use BYTES")
     return sql
 
 

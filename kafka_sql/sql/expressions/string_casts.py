@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.typed import NoCommonMeaning, describe, family
+from kafka_sql.sql.expressions.typed import UntranslatableError, describe, family
 from kafka_sql.sql.grammar.types import FlinkType
 
 _WHOLE = r"^ *(?=[-+]?[0-9.])([-+]?)([0-9]*)(?:[.][0-9]*)? *$"
@@ -34,7 +34,7 @@ def from_text(sql: str, to: FlinkType, target: str, attempt: bool) -> str | None
     if kind == "decimal":
         return _decimal(sql, target, attempt)
     if attempt and kind in ("date", "timestamp", "timestamp_ltz"):
-        raise NoCommonMeaning(
+        raise UntranslatableError(
             f"TRY_CAST of a text to {describe(to)} has no translation; use TO_TIMESTAMP, which gives NULL, or CAST"
         )
     if kind == "date":

@@ -9,7 +9,7 @@ import re
 
 from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.typed import NoCommonMeaning
+from kafka_sql.sql.expressions.typed import UntranslatableError
 
 # Year in two halves; month to second each with its leading zero apart; six digits of the fraction.
 _PARTS = r"^([0-9]{2})([0-9]{2})-(0?)([0-9]+)-(0?)([0-9]+) (0?)([0-9]+):(0?)([0-9]+):(0?)([0-9]+)[.]" + r"([0-9])" * 6
@@ -35,7 +35,7 @@ def formatted(sql: str, pattern: str) -> str:
     """``DATE_FORMAT(timestamp, pattern)``.
 
     Raises:
-        NoCommonMeaning: a letter of the pattern that is not translated.
+        UntranslatableError: a letter of the pattern that is not translated.
     """
     return f"regexp_replace({text(sql, 6)}, {string(_PARTS + '$')}, {string(_replacement(pattern))})"
 
@@ -49,7 +49,7 @@ def _fields(pattern: str) -> list[tuple[str, str]]:
         else:
             parts.append((match[0], "") if match[2] else ("", match[0]))
     if pattern.count("'") % 2:
-        raise NoCommonMeaning(f"the pattern '{pattern}' has a quote that is not closed")
+        raise UntranslatableError(f"the pattern '{pattern}' has a quote that is not closed")
     return parts
 
 
@@ -57,7 +57,7 @@ def _replacement(pattern: str) -> str:
     result = []
     for letters, literal in _fields(pattern):
         if letters and letters not in _GROUPS:
-            raise NoCommonMeaning(
+            raise UntranslatableError(
                 f"'{letters}' in the pattern '{pattern}' has no translation; yyyy yy MM M dd d HH H mm m ss s and S "
                 "to SSSSSS have, and texts in single quotes"
             )
@@ -113,19 +113,21 @@ def parsed_by(sql: str, target: str, pattern: str) -> str:
     exactly of the pattern, this fails, so that no other value than Flink's comes of it.
 
     Raises:
-        NoCommonMeaning: a letter of the pattern that is not translated.
+        UntranslatableError: a letter of the pattern that is not translated.
     """
     regex, seen = "", []
     for letters, literal in _fields(pattern):
         if letters and (letters not in _DIGITS or letters in seen):
-            raise NoCommonMeaning(
+            raise UntranslatableError(
                 f"'{letters}' in the pattern '{pattern}' has no translation; yyyy MM dd HH mm ss SSS have"
             )
         if letters:
             seen.append(letters)
         regex += f"([0-9]{{{_DIGITS[letters]}}})" if letters else re.sub(r"([^\w\s])", r"\\\1", literal)
     if seen[:0] or not {"yyyy", "MM", "dd"} <= set(seen) or set(seen) != set(_ORDER[: len(seen)]):
-        raise NoCommonMeaning(f"the pattern '{pattern}' needs yyyy, MM and dd, and each unit above its smallest one")
+        raise UntranslatableError(
+            f"the pattern '{pattern}' needs yyyy, MM and dd, and each unit above its smallest one"
+        )
     groups = {letters: f"${seen.index(letters) + 1}" for letters in seen}
     canonical = "-".join(groups[x] for x in _ORDER[:3])
     canonical += " " + ":".join(groups.get(x, "00") for x in _ORDER[3:6])

@@ -14,7 +14,7 @@ DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # of the decima
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedExpression:
     """A translated expression.
 
     Attributes:
@@ -30,7 +30,7 @@ class Typed:
     modular: tuple[str, str] | None = None
 
 
-class NoCommonMeaning(Exception):
+class UntranslatableError(Exception):
     """Operands that Flink and Spark treat differently; the message is the reason."""
 
 
@@ -46,7 +46,7 @@ def family(type: FlinkType) -> str:
     return "binary" if name in BINARIES else name.lower()
 
 
-def kind(value: Typed) -> str:
+def kind(value: TypedExpression) -> str:
     """The family of a value's type; ``null`` for NULL."""
     return "null" if value.type is None else family(value.type)
 
@@ -66,7 +66,7 @@ def common(types: Iterable[FlinkType | None]) -> FlinkType | None:
     """The one type that all of ``types`` become where they meet: in a comparison, CASE, COALESCE.
 
     Raises:
-        NoCommonMeaning: there is none, or Flink and Spark choose different ones.
+        UntranslatableError: there is none, or Flink and Spark choose different ones.
     """
     known = [type for type in types if type is not None]
     return functools.reduce(_meet, known) if known else None
@@ -77,11 +77,11 @@ def _meet(a: FlinkType, b: FlinkType) -> FlinkType:
     if kinds <= set(NUMERIC):
         return numeric(a, b)
     if len(kinds) > 1:
-        raise NoCommonMeaning(f"{describe(a)} and {describe(b)} do not go together; CAST one of them")
+        raise UntranslatableError(f"{describe(a)} and {describe(b)} do not go together; CAST one of them")
     if kinds & {"row", "array", "map", "multiset", "interval"}:
         if a == b:
             return a
-        raise NoCommonMeaning(f"{a.name} is not combined with a {b.name} of another type; CAST one of them")
+        raise UntranslatableError(f"{a.name} is not combined with a {b.name} of another type; CAST one of them")
     if kinds & {"timestamp", "timestamp_ltz", "time"}:
         return a if a.precision >= b.precision else b
     return a if a == b or "string" not in kinds else STRING
@@ -91,7 +91,7 @@ def numeric(a: FlinkType, b: FlinkType) -> FlinkType:
     """The type of two numbers together.
 
     Raises:
-        NoCommonMeaning: a decimal of more than 38 digits, of which Flink and Spark drop different ones.
+        UntranslatableError: a decimal of more than 38 digits, of which Flink and Spark drop different ones.
     """
     kinds = {family(a), family(b)}
     if "approximate" in kinds:
@@ -107,7 +107,7 @@ def numeric(a: FlinkType, b: FlinkType) -> FlinkType:
 def checked(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
     """The decimal type of ``a`` and ``b`` together, if it exists."""
     if precision > 38:
-        raise NoCommonMeaning(
+        raise UntranslatableError(
             f"{describe(a)} and {describe(b)} together need {precision} digits, more than the 38 of DECIMAL, and "
             "digits would be dropped; CAST the operands to smaller decimals"
         )

@@ -6,15 +6,15 @@ from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.sql.grammar.declaration import (
+    AddOrModify,
     Alteration,
     Change,
     ColumnDeclaration,
-    Components,
+    ColumnPosition,
     Declaration,
     DropColumns,
     DropKey,
     DropWatermark,
-    Position,
     RenameColumn,
     RenameTable,
     ResetOptions,
@@ -80,10 +80,10 @@ class AlterParser(TableParser):
         self.expect(TokenType.R_PAREN, "expected ',' or ')' after an option's key")
         return tuple(keys)
 
-    def _components(self, clause: str) -> Components:
+    def _components(self, clause: str) -> AddOrModify:
         self._refuse_parts(clause)
         found = Declaration(())
-        columns: list[tuple[ColumnDeclaration, Position | None]] = []
+        columns: list[tuple[ColumnDeclaration, ColumnPosition | None]] = []
         several = self._match(TokenType.L_PAREN)
         while True:
             self.element(found)
@@ -94,12 +94,12 @@ class AlterParser(TableParser):
             if self._match(TokenType.R_PAREN):
                 break
             self.expect(TokenType.COMMA, f"expected ',' or ')' in the list of {clause}")
-        return Components(clause == "MODIFY", tuple(columns), tuple(found.keys), tuple(found.watermarks))
+        return AddOrModify(clause == "MODIFY", tuple(columns), tuple(found.keys), tuple(found.watermarks))
 
-    def _position(self) -> Position | None:
+    def _position(self) -> ColumnPosition | None:
         if self.words("FIRST"):
-            return Position()
-        return Position(self.identifier("the column before it")) if self.words("AFTER") else None
+            return ColumnPosition()
+        return ColumnPosition(self.identifier("the column before it")) if self.words("AFTER") else None
 
     def _drop(self) -> DropColumns | DropKey | DropWatermark:
         self._refuse_parts("DROP")

@@ -22,7 +22,7 @@ class ColumnDeclaration:
     comment: str | None = None
 
     @property
-    def physical(self) -> bool:
+    def is_physical(self) -> bool:
         """Whether the column is a field of the payload."""
         return self.type is not None and self.metadata is None
 
@@ -32,7 +32,7 @@ class KeyDeclaration:
     """One PRIMARY KEY, of a column or of the table."""
 
     columns: tuple[str, ...]
-    enforced: bool  # NOT ENFORCED is absent
+    is_enforced: bool  # NOT ENFORCED is absent
     name: str | None = None  # CONSTRAINT name
 
 
@@ -73,7 +73,7 @@ class Declaration:
 
 
 @dataclass(frozen=True)
-class Position:
+class ColumnPosition:
     """Where ALTER TABLE puts a column: ``FIRST`` (``after`` is None) or ``AFTER column``."""
 
     after: str | None = None
@@ -83,7 +83,7 @@ class Position:
 class RenameTable:
     """``RENAME TO name``."""
 
-    to: tuple[str, ...]
+    new_name: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,16 +128,16 @@ class DropWatermark:
 
 
 @dataclass(frozen=True)
-class Components:
+class AddOrModify:
     """``ADD`` or ``MODIFY`` of columns with their places, keys and watermarks."""
 
-    modify: bool
-    columns: tuple[tuple[ColumnDeclaration, Position | None], ...]
+    is_modify: bool
+    columns: tuple[tuple[ColumnDeclaration, ColumnPosition | None], ...]
     keys: tuple[KeyDeclaration, ...]
     watermarks: tuple[WatermarkDeclaration, ...]
 
 
-Change = RenameTable | RenameColumn | SetOptions | ResetOptions | DropColumns | DropKey | DropWatermark | Components
+Change = RenameTable | RenameColumn | SetOptions | ResetOptions | DropColumns | DropKey | DropWatermark | AddOrModify
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from sqlglot.tokens import Token, TokenType
 from kafka_sql.sql.grammar.alter_parser import AlterParser
 from kafka_sql.sql.grammar.declaration import Alteration, Declaration
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import without_semicolon
+from kafka_sql.sql.recognize.lexer import strip_semicolon
 
 
 class Flink(Spark):
@@ -64,9 +64,9 @@ def parse_alteration(sql: str) -> Alteration:
 def _without_query(sql: str) -> tuple[str, str | None]:
     """The statement up to AS, and the query behind it, which is Spark's and not read here."""
     depth, last = 0, ""
-    for lexeme in lexer.flink(sql):
+    for lexeme in lexer.tokenize_flink(sql):
         depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
         if depth == 0 and lexeme.upper == "AS" and last not in (".", "TABLE", "EXISTS"):
-            return sql[: lexeme.start], without_semicolon(sql, lexeme.end).strip()
+            return sql[: lexeme.start], strip_semicolon(sql, lexeme.end).strip()
         last = lexeme.upper or lexeme.text
     return sql, None

@@ -15,7 +15,7 @@ from kafka_sql.sql.grammar.declaration import (
     WatermarkDeclaration,
 )
 from kafka_sql.sql.grammar.expression_parser import ExpressionParser
-from kafka_sql.sql.grammar.type_parser import shown
+from kafka_sql.sql.grammar.type_parser import shorten_name
 
 # Clauses that Flink has around the column list and WITH, and that are not carried out here.
 _UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))
@@ -195,7 +195,7 @@ class TableParser(ExpressionParser):
             text = self._find_sql(start, self._prev)
             declaration.columns.append(ColumnDeclaration(name, text, expression=expression, comment=self._comment()))
             return
-        type = self.data_type(f"column '{shown(name)}'")
+        type = self.data_type(f"column '{shorten_name(name)}'")
         metadata, virtual = None, False
         if self.words("METADATA"):
             metadata = self.string("the metadata key") if self.words("FROM") else name
@@ -228,7 +228,7 @@ class TableParser(ExpressionParser):
             key = self.string(f"an option's key{after}")
             self.expect(TokenType.EQ, f"expected '=' after an option's key{after}")
             options.append((key, self.string("an option's value")))
-            after = f" after the option '{shown(key)}'"
+            after = f" after the option '{shorten_name(key)}'"
             if self._match(TokenType.R_PAREN):
                 return options
             self.expect(TokenType.COMMA, f"expected ',' or ')'{after}")

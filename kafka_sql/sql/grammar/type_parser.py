@@ -17,10 +17,10 @@ from kafka_sql.sql.grammar.types import SYNONYMS, Field, FlinkType
 _NO_TYPE = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
 
 
-DEEPEST = 50  # levels of an expression or a type
+MAX_DEPTH = 50  # levels of an expression or a type
 
 
-def shown(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A name for a message; one that a forgotten quote has made of half the statement is cut short."""
     head = name.partition("\n")[0][:40]
     return head if head == name else head.partition("'")[0] + "..."
@@ -54,8 +54,8 @@ class TypeParser(SparkParser):
         """One more level of nesting, as long as Python's stack carries it."""
         self._depth = getattr(self, "_depth", 0) + 1
         try:
-            if self._depth > DEEPEST:
-                self.fail(f"{what} is nested more than {DEEPEST} levels deep")
+            if self._depth > MAX_DEPTH:
+                self.fail(f"{what} is nested more than {MAX_DEPTH} levels deep")
             yield
         finally:
             self._depth -= 1
@@ -196,7 +196,7 @@ class TypeParser(SparkParser):
                 bracket = ")" if closing == TokenType.R_PAREN else ">"
                 self.expect(TokenType.COMMA, f"expected ',' or '{bracket}' after a field of ROW")
             name = self.identifier("the name of a field of ROW")
-            type = self.data_type(f"field '{shown(name)}'")
+            type = self.data_type(f"field '{shorten_name(name)}'")
             comment = self._prev.text if self._match(TokenType.STRING) else None
             fields.append(Field(name, type, comment))
         return tuple(fields)

@@ -26,7 +26,7 @@ _REFUSED = {  # what Flink knows and a Spark table cannot carry
     "VARIANT": "no format here writes it; use STRING",
     "BITMAP": "Spark has no such type; use BYTES",
 }
-KNOWN = (*_SAME, *_TIMES, "TIME", "DECIMAL", *STRINGS, *BINARIES, "ARRAY", "MAP", "MULTISET", "ROW", *SYNONYMS)
+KNOWN_TYPES = (*_SAME, *_TIMES, "TIME", "DECIMAL", *STRINGS, *BINARIES, "ARRAY", "MAP", "MULTISET", "ROW", *SYNONYMS)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FlinkType:
         return precision, scale
 
 
-def spark_type(type: FlinkType, column: str) -> str:
+def to_spark_type(type: FlinkType, column: str) -> str:
     """The Spark SQL text of a type, without the outermost NOT NULL, which is the column's.
 
     Args:
@@ -94,12 +94,12 @@ def spark_type(type: FlinkType, column: str) -> str:
     if name == "ROW":
         return _row(type, column)
     if name in ("ARRAY", "MAP"):
-        return f"{name}<{', '.join(spark_type(e, column) for e in type.elements)}>"
+        return f"{name}<{', '.join(to_spark_type(e, column) for e in type.elements)}>"
     if name == "MULTISET":
-        return f"MAP<{spark_type(type.elements[0], column)}, INT>"
+        return f"MAP<{to_spark_type(type.elements[0], column)}, INT>"
     if name in _REFUSED:
         raise SchemaError(f"Column '{column}': type {type.text or name} cannot be carried: {_REFUSED[name]}.")
-    raise SchemaError(f"Column '{column}': unknown type '{type.text or name}'.{did_you_mean(name, KNOWN)}")
+    raise SchemaError(f"Column '{column}': unknown type '{type.text or name}'.{did_you_mean(name, KNOWN_TYPES)}")
 
 
 def _decimal(type: FlinkType, column: str) -> str:
@@ -130,7 +130,7 @@ def _row(type: FlinkType, column: str) -> str:
         if f.name.lower() in seen:
             raise SchemaError(f"Column '{column}': the ROW has more than one field '{f.name}' (Spark ignores case).")
         seen.add(f.name.lower())
-        part = f"{quote(f.name)}: {spark_type(f.type, f'{column}.{f.name}')}"
+        part = f"{quote(f.name)}: {to_spark_type(f.type, f'{column}.{f.name}')}"
         part += "" if f.type.nullable else " NOT NULL"
         parts.append(part + (f" COMMENT {string(f.comment)}" if f.comment is not None else ""))
     return f"STRUCT<{', '.join(parts)}>"

@@ -96,13 +96,13 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
     read = QueryRewrite(statement.body)
     if streams or may_use_tables(statement.body):
         read = rewrite_query(tables, statement.body, streams)
-    if streams or read.streams:
+    if streams or read.uses_stream_keyword:
         query = run(read.text)
         if query.isStreaming:
             into = f"{statement.hint_text} {statement.columns} {statement.by_name}"
             rows = distributed(entry, fit(entry, query, statement))
-            ends = all_bounded(read.streamed, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0]))
-            return Prepared(entry, rows, "", f"{into} {statement.body}", read.streamed if ends else ())
+            ends = all_bounded(read.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0]))
+            return Prepared(entry, rows, "", f"{into} {statement.body}", read.streamed_tables if ends else ())
         _check_batch(tables, entry, read.text, run)
     names = None if statement.by_name else [c.name for c in targets(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
@@ -138,15 +138,16 @@ def foreign_insert(spark: SparkSession, tables: Tables, statement: Insert, text:
     if not tables or not (streams or may_use_tables(statement.body)):
         return text
     read = rewrite_query(tables, statement.body, streams)
-    if not read.entries:
+    if not read.kafka_tables:
         return text
-    if not (streams or read.streams):
+    if not (streams or read.uses_stream_keyword):
         return statement.prefix + read.text
     name = ".".join(statement.name)
     raise UnsupportedSqlError(
-        f"INSERT INTO '{name}' from '{read.entries[0].definition.name}': a continuous query writes into Kafka tables "
-        f"only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
-        f".toTable('{name}'), or read it as a batch: SET 'execution.runtime-mode' = 'batch', without the word STREAM."
+        f"INSERT INTO '{name}' from '{read.kafka_tables[0].definition.name}': a continuous query writes into Kafka "
+        f"tables only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream"
+        f".option('checkpointLocation', '...').toTable('{name}'), or read it as a batch: "
+        "SET 'execution.runtime-mode' = 'batch', without the word STREAM."
     )
 
 

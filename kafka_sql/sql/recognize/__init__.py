@@ -1,4 +1,4 @@
-"""Statements as text: lexemes with their places, and the first words, which tell whose statement it is.
+"""Classify statements by their first tokens, without parsing them.
 
-Nothing is parsed here: what Spark is to read keeps each character.
+Statements that belong to Spark are passed on character by character.
 """

@@ -1,7 +1,7 @@
-"""Which statements are Flink's and carried out here, told from their first words.
+"""Classify statements by their first words: which ones kafka_sql runs itself, and which ones go to Spark.
 
-Every statement of a session comes by, so a foreign one must cost next to nothing: lexemes are read one at a time and
-only as far as needed, and nothing is parsed.
+Every statement of a session passes through here, so the cost for Spark's own statements must be negligible: tokens are
+read one at a time and only as far as needed, and nothing is parsed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.classify_create import create_head, replace_head
-from kafka_sql.sql.recognize.classify_insert import Insert, insert_behind_ctes, insert_head
-from kafka_sql.sql.recognize.compound_statements import begin, execute, explain, statement
+from kafka_sql.sql.recognize.classify_create import classify_create, classify_replace
+from kafka_sql.sql.recognize.classify_insert import Insert, classify_insert, classify_with
+from kafka_sql.sql.recognize.compound_statements import (
+    classify_begin,
+    classify_execute,
+    classify_explain,
+    classify_statement_set,
+)
 from kafka_sql.sql.recognize.statement_types import (
     AlterTable,
     CreateTable,
@@ -22,7 +27,6 @@ from kafka_sql.sql.recognize.statement_types import (
     DropTable,
     Execute,
     Explain,
-    Refused,
     ResetOption,
     SetOption,
     ShowColumns,
@@ -31,8 +35,9 @@ from kafka_sql.sql.recognize.statement_types import (
     ShowTables,
     StatementSet,
     StopJob,
+    UnsupportedStatement,
 )
-from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 __all__ = [
     "AlterTable",
@@ -44,7 +49,6 @@ __all__ = [
     "Execute",
     "Explain",
     "Insert",
-    "Refused",
     "ResetOption",
     "SetOption",
     "ShowColumns",
@@ -54,8 +58,9 @@ __all__ = [
     "Statement",
     "StatementSet",
     "StopJob",
+    "UnsupportedStatement",
+    "classify",
     "is_query",
-    "kind",
 ]
 
 Statement = (
@@ -68,7 +73,7 @@ Statement = (
     | Execute
     | Explain
     | Insert
-    | Refused
+    | UnsupportedStatement
     | ResetOption
     | SetOption
     | ShowColumns
@@ -80,159 +85,161 @@ Statement = (
 )
 
 
-def kind(sql: str) -> Statement | None:
-    """The statement, if it is one of those carried out here; None for all others, which are Spark's own.
+def classify(sql: str) -> Statement | None:
+    """Return the statement if kafka_sql may have to run it, or None if it is always Spark's.
 
-    Whether a table is known is not asked: a DROP, DESCRIBE or INSERT of a table of Spark's is told here too.
+    Tables are not looked up: DROP, DESCRIBE and INSERT statements for Spark's tables are returned too.
     """
-    lexemes = lexer.flink(sql)
-    first = next(lexemes, None)
-    reader = _READERS.get(first.upper) if first is not None else None
-    return reader(sql, lexemes) if reader is not None else None
+    tokens = lexer.tokenize_flink(sql)
+    first = next(tokens, None)
+    classifier = _CLASSIFIERS.get(first.upper) if first is not None else None
+    return classifier(sql, tokens) if classifier is not None else None
 
 
 def is_query(sql: str) -> bool:
-    """Whether the statement is a query, told from its first word."""
-    for lexeme in lexer.flink(sql):
-        if lexeme.text != "(":
-            return lexeme.upper in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+    """Return whether the statement is a query, judging by its first word."""
+    for token in lexer.tokenize_flink(sql):
+        if token.text != "(":
+            return token.upper in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
     return False
 
 
-def _alter(_: str, lexemes: Iterator[lexer.Lexeme]) -> AlterTable | Refused | None:
-    head = Head(lexemes)
-    if head.words("VIEW"):
-        name = head.name()
-        return Refused("ALTER VIEW", name) if name else None
-    if not head.words("TABLE"):
+def _classify_alter(_: str, tokens: Iterator[lexer.Token]) -> AlterTable | UnsupportedStatement | None:
+    cursor = TokenCursor(tokens)
+    if cursor.take_words("VIEW"):
+        name = cursor.take_name()
+        return UnsupportedStatement("ALTER VIEW", name) if name else None
+    if not cursor.take_words("TABLE"):
         return None
-    if_exists = head.words("IF", "EXISTS")
-    name = head.name()
-    return AlterTable(name, if_exists, head.end, _is_flinks(head)) if name else None
+    if_exists = cursor.take_words("IF", "EXISTS")
+    name = cursor.take_name()
+    return AlterTable(name, if_exists, cursor.end, _is_flink_syntax(cursor)) if name else None
 
 
-def _is_flinks(head: Head) -> bool:
-    """Whether ALTER TABLE goes on behind the name as it never does in Spark."""
-    first, second = head.peek(), head.peek(1)
+def _is_flink_syntax(cursor: TokenCursor) -> bool:
+    """Return whether the clause after the table name exists in Flink's ALTER TABLE only."""
+    first, second = cursor.peek(), cursor.peek(1)
     if first is None or second is None:
         return False
     if first.upper in ("MODIFY", "RESET"):
         return True
-    bracketed = second.text == "(" or (second.kind == lexer.STRING and first.upper == "SET")
-    return first.upper in ("SET", "ADD", "DROP") and (bracketed or second.upper == "WATERMARK")
+    is_list = second.text == "(" or (second.type == lexer.STRING and first.upper == "SET")
+    return first.upper in ("SET", "ADD", "DROP") and (is_list or second.upper == "WATERMARK")
 
 
-def _drop(_: str, lexemes: Iterator[lexer.Lexeme]) -> DropDatabase | DropTable | Refused | None:
-    head = Head(lexemes)
-    if head.words("DATABASE") or head.words("SCHEMA"):
-        head.words("IF", "EXISTS")
-        name = head.name()
-        return DropDatabase(name) if name and head.words("CASCADE") and head.at_end() else None
-    temporary = head.words("TEMPORARY")
-    view = head.words("VIEW")
-    if not view and not head.words("TABLE"):
+def _classify_drop(_: str, tokens: Iterator[lexer.Token]) -> DropDatabase | DropTable | UnsupportedStatement | None:
+    cursor = TokenCursor(tokens)
+    if cursor.take_words("DATABASE") or cursor.take_words("SCHEMA"):
+        cursor.take_words("IF", "EXISTS")
+        name = cursor.take_name()
+        return DropDatabase(name) if name and cursor.take_words("CASCADE") and cursor.is_at_end() else None
+    temporary = cursor.take_words("TEMPORARY")
+    view = cursor.take_words("VIEW")
+    if not view and not cursor.take_words("TABLE"):
         return None
-    if_exists = head.words("IF", "EXISTS")
-    name = head.name()
+    if_exists = cursor.take_words("IF", "EXISTS")
+    name = cursor.take_name()
     if view:
-        return Refused("DROP VIEW", name) if name and not temporary else None
-    head.words("PURGE")  # Spark's; there is nothing to purge
-    return DropTable(name, if_exists, temporary) if name and head.at_end() else None
+        return UnsupportedStatement("DROP VIEW", name) if name and not temporary else None
+    cursor.take_words("PURGE")  # Spark's option; a Kafka table has nothing to purge
+    return DropTable(name, if_exists, temporary) if name and cursor.is_at_end() else None
 
 
-def _describe(_: str, lexemes: Iterator[lexer.Lexeme]) -> Describe | None:
-    head = Head(lexemes)
-    head.words("TABLE")
-    following = head.peek(1)
-    if following is not None and following.kind in (lexer.WORD, lexer.QUOTED):
-        head.words("EXTENDED")
-    name = head.name()  # of DESCRIBE FORMATTED t, DESCRIBE FUNCTION f and so on, something is left
-    return Describe(name) if name and head.at_end() else None
+def _classify_describe(_: str, tokens: Iterator[lexer.Token]) -> Describe | None:
+    cursor = TokenCursor(tokens)
+    cursor.take_words("TABLE")
+    following = cursor.peek(1)
+    if following is not None and following.type in (lexer.WORD, lexer.QUOTED):
+        cursor.take_words("EXTENDED")
+    name = (
+        cursor.take_name()
+    )  # DESCRIBE FORMATTED t, DESCRIBE FUNCTION f and the like have more tokens and fail is_at_end()
+    return Describe(name) if name and cursor.is_at_end() else None
 
 
-def _show(_: str, lexemes: Iterator[lexer.Lexeme]) -> ShowTables | ShowColumns | ShowCreate | ShowJobs | None:
-    head = Head(lexemes)
-    if head.words("CREATE", "TABLE"):
-        name = head.name()
-        return ShowCreate(name) if name and head.at_end() else None
-    if head.words("JOBS"):
-        return ShowJobs() if head.at_end() else None
-    if head.words("COLUMNS"):
-        name = head.name() if head.words("FROM") or head.words("IN") else ()
-        found = _like(head)
-        return ShowColumns(name, *found) if name and found is not None else None
-    full = head.words("FULL", "TABLES")
-    if not full and not head.words("TABLES"):
+def _classify_show(_: str, tokens: Iterator[lexer.Token]) -> ShowTables | ShowColumns | ShowCreate | ShowJobs | None:
+    cursor = TokenCursor(tokens)
+    if cursor.take_words("CREATE", "TABLE"):
+        name = cursor.take_name()
+        return ShowCreate(name) if name and cursor.is_at_end() else None
+    if cursor.take_words("JOBS"):
+        return ShowJobs() if cursor.is_at_end() else None
+    if cursor.take_words("COLUMNS"):
+        name = cursor.take_name() if cursor.take_words("FROM") or cursor.take_words("IN") else ()
+        like = _take_like(cursor)
+        return ShowColumns(name, *like) if name and like is not None else None
+    full = cursor.take_words("FULL", "TABLES")
+    if not full and not cursor.take_words("TABLES"):
         return None
     database = None
-    if head.words("FROM") or head.words("IN"):
-        database = head.name()
+    if cursor.take_words("FROM") or cursor.take_words("IN"):
+        database = cursor.take_name()
         if not database:
             return None
-    found = _like(head)
-    return ShowTables(database, *found, full) if found is not None else None
+    like = _take_like(cursor)
+    return ShowTables(database, *like, full) if like is not None else None
 
 
-def _like(head: Head) -> tuple[str | None, bool] | None:
-    """``[[NOT] LIKE 'pattern']`` at the statement's end; None where it is something else."""
-    negated = head.words("NOT")
-    like = head.string() if head.words("LIKE") else None
-    return (like, negated) if head.at_end() and not (negated and like is None) else None
+def _take_like(cursor: TokenCursor) -> tuple[str | None, bool] | None:
+    """Take ``[[NOT] LIKE 'pattern']`` at the end of the statement; return None if something else follows."""
+    negated = cursor.take_words("NOT")
+    like = cursor.take_string() if cursor.take_words("LIKE") else None
+    return (like, negated) if cursor.is_at_end() and not (negated and like is None) else None
 
 
-def _set(_: str, lexemes: Iterator[lexer.Lexeme]) -> SetOption | None:
-    head = Head(lexemes)
-    key = head.string()
-    value = head.string() if key is not None and head.symbol("=") else None
-    return SetOption(key, value) if key is not None and value is not None and head.at_end() else None
+def _classify_set(_: str, tokens: Iterator[lexer.Token]) -> SetOption | None:
+    cursor = TokenCursor(tokens)
+    key = cursor.take_string()
+    value = cursor.take_string() if key is not None and cursor.take_symbol("=") else None
+    return SetOption(key, value) if key is not None and value is not None and cursor.is_at_end() else None
 
 
-def _reset(_: str, lexemes: Iterator[lexer.Lexeme]) -> ResetOption | None:
-    head = Head(lexemes)
-    key = head.string()
-    return ResetOption(key) if head.at_end() else None
+def _classify_reset(_: str, tokens: Iterator[lexer.Token]) -> ResetOption | None:
+    cursor = TokenCursor(tokens)
+    key = cursor.take_string()
+    return ResetOption(key) if cursor.is_at_end() else None
 
 
-def _stop(_: str, lexemes: Iterator[lexer.Lexeme]) -> StopJob | None:
-    head = Head(lexemes)
-    id = head.string() if head.words("JOB") else None
-    savepoint = head.words("WITH", "SAVEPOINT")
-    drain = head.words("WITH", "DRAIN")
-    return StopJob(id, savepoint, drain) if id is not None and head.at_end() else None
+def _classify_stop(_: str, tokens: Iterator[lexer.Token]) -> StopJob | None:
+    cursor = TokenCursor(tokens)
+    id = cursor.take_string() if cursor.take_words("JOB") else None
+    savepoint = cursor.take_words("WITH", "SAVEPOINT")
+    drain = cursor.take_words("WITH", "DRAIN")
+    return StopJob(id, savepoint, drain) if id is not None and cursor.is_at_end() else None
 
 
-def _refused(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Lexeme]], Refused | None]:
-    """A reader of statements that start with the verb and these words, and name a table."""
+def _unsupported(verb: str, *words: str) -> Callable[[str, Iterator[lexer.Token]], UnsupportedStatement | None]:
+    """Return a classifier for statements that start with these words, followed by a table name."""
 
-    def read(_: str, lexemes: Iterator[lexer.Lexeme]) -> Refused | None:
-        head = Head(lexemes)
-        name = head.name() if head.words(*words) else ()
-        return Refused(" ".join((verb, *words)), name) if name else None
+    def classify_unsupported(_: str, tokens: Iterator[lexer.Token]) -> UnsupportedStatement | None:
+        cursor = TokenCursor(tokens)
+        name = cursor.take_name() if cursor.take_words(*words) else ()
+        return UnsupportedStatement(" ".join((verb, *words)), name) if name else None
 
-    return read
+    return classify_unsupported
 
 
-_READERS: Final[dict[str, Callable[[str, Iterator[lexer.Lexeme]], Statement | None]]] = {
-    "CREATE": create_head,
-    "DROP": _drop,
-    "DESCRIBE": _describe,
-    "DESC": _describe,
-    "SHOW": _show,
-    "STOP": _stop,
-    "SET": _set,
-    "RESET": _reset,
-    "INSERT": insert_head,
-    "REPLACE": replace_head,
-    "ALTER": _alter,
-    "WITH": insert_behind_ctes,
-    "EXPLAIN": explain,
-    "EXECUTE": execute,
-    "BEGIN": begin,
-    "STATEMENT": statement,
-    "UPDATE": _refused("UPDATE"),
-    "DELETE": _refused("DELETE", "FROM"),
-    "MERGE": _refused("MERGE", "INTO"),
-    "TRUNCATE": _refused("TRUNCATE", "TABLE"),
-    "ANALYZE": _refused("ANALYZE", "TABLE"),
-    "COMMENT": _refused("COMMENT", "ON", "TABLE"),
+_CLASSIFIERS: Final[dict[str, Callable[[str, Iterator[lexer.Token]], Statement | None]]] = {
+    "CREATE": classify_create,
+    "DROP": _classify_drop,
+    "DESCRIBE": _classify_describe,
+    "DESC": _classify_describe,
+    "SHOW": _classify_show,
+    "STOP": _classify_stop,
+    "SET": _classify_set,
+    "RESET": _classify_reset,
+    "INSERT": classify_insert,
+    "REPLACE": classify_replace,
+    "ALTER": _classify_alter,
+    "WITH": classify_with,
+    "EXPLAIN": classify_explain,
+    "EXECUTE": classify_execute,
+    "BEGIN": classify_begin,
+    "STATEMENT": classify_statement_set,
+    "UPDATE": _unsupported("UPDATE"),
+    "DELETE": _unsupported("DELETE", "FROM"),
+    "MERGE": _unsupported("MERGE", "INTO"),
+    "TRUNCATE": _unsupported("TRUNCATE", "TABLE"),
+    "ANALYZE": _unsupported("ANALYZE", "TABLE"),
+    "COMMENT": _unsupported("COMMENT", "ON", "TABLE"),
 }

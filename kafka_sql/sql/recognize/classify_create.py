@@ -1,4 +1,4 @@
-"""CREATE and REPLACE: whose statement it is, told from its text without parsing it."""
+"""Decide whether a CREATE or REPLACE statement is Flink's or Spark's, without parsing it."""
 
 from __future__ import annotations
 
@@ -6,99 +6,101 @@ import re
 from collections.abc import Iterator
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 from kafka_sql.sql.recognize.statement_types import CreateTable, CreateView
-from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
-# Clauses of Spark's CREATE TABLE. What is Flink's in a statement, WITH, stands before AS.
-_SPARKS_CLAUSES = {"USING", "OPTIONS", "TBLPROPERTIES", "LOCATION", "STORED", "ROW", "CLUSTERED", "CLUSTER"}
-_ENDS = {*_SPARKS_CLAUSES, "AS", "SELECT"}
+# Clauses of Spark's CREATE TABLE. Flink's WITH comes before AS, so nothing after AS needs to be read.
+_SPARK_CLAUSES = {"USING", "OPTIONS", "TBLPROPERTIES", "LOCATION", "STORED", "ROW", "CLUSTERED", "CLUSTER"}
+_SPARK_TERMINATORS = {*_SPARK_CLAUSES, "AS", "SELECT"}
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-def create_head(sql: str, lexemes: Iterator[Lexeme]) -> CreateTable | CreateView | None:
-    """What follows CREATE; None where it is Spark's own."""
+def classify_create(sql: str, tokens: Iterator[Token]) -> CreateTable | CreateView | None:
+    """Classify the tokens after CREATE; return None for a Spark statement."""
     words: set[str] = set()
-    word = next(lexemes, None)
+    word = next(tokens, None)
     while word is not None and word.upper in ("OR", "REPLACE", "TEMPORARY", "TEMP", "GLOBAL"):
         words.add(word.upper)
-        word = next(lexemes, None)
+        word = next(tokens, None)
     if word is not None and word.upper == "VIEW":
-        head = Head(lexemes)
-        kept = head.words("IF", "NOT", "EXISTS")
-        name = head.name()
-        return CreateView(name, bool(words & {"TEMPORARY", "TEMP"}), kept or "GLOBAL" in words) if name else None
-    return _table(sql, word.end) if word is not None and word.upper == "TABLE" else None
+        cursor = TokenCursor(tokens)
+        if_not_exists = cursor.take_words("IF", "NOT", "EXISTS")
+        name = cursor.take_name()
+        if not name:
+            return None
+        return CreateView(name, bool(words & {"TEMPORARY", "TEMP"}), if_not_exists or "GLOBAL" in words)
+    return _classify_table(sql, word.end) if word is not None and word.upper == "TABLE" else None
 
 
-def replace_head(sql: str, lexemes: Iterator[Lexeme]) -> CreateTable | None:
-    """What follows REPLACE; None where it is Spark's own."""
-    word = next(lexemes, None)
-    return _table(sql, word.end) if word is not None and word.upper == "TABLE" else None
+def classify_replace(sql: str, tokens: Iterator[Token]) -> CreateTable | None:
+    """Classify the tokens after REPLACE; return None for a Spark statement."""
+    word = next(tokens, None)
+    return _classify_table(sql, word.end) if word is not None and word.upper == "TABLE" else None
 
 
-def _table(sql: str, start: int) -> CreateTable | None:
-    """What follows CREATE TABLE: Flink's if WITH or an option follows, or LIKE and a table.
+def _classify_table(sql: str, start: int) -> CreateTable | None:
+    """Classify the text after CREATE TABLE: Flink's if it has WITH, an option, or LIKE and a table.
 
-    Wrong statements that can only be Flink's are taken, too, as Spark's error would quote their options.
+    Invalid statements that can only be Flink's are returned too, because Spark's error would quote their options.
     """
     depth, last = 0, "TABLE"
     base: tuple[str, ...] | None = None
-    head = Head(_lexemes(sql, start))
-    while (lexeme := head.take()) is not None:
-        # at any depth, so that a bracket that was forgotten is reported in Flink's terms
-        if lexeme.text == "(" and last == "WITH":
-            return None if depth > 0 and _is_sparks(sql, start) else CreateTable()
-        if lexeme.text.startswith("/*"):  # a comment that is not closed: what it swallowed is told by a guess
-            return CreateTable() if "WITH" in lexeme.text.upper() else None
-        if lexeme.kind == lexer.STRING and _is_option(head, depth, last):
+    cursor = TokenCursor(_tokenize(sql, start))
+    while (token := cursor.take()) is not None:
+        # at any depth, so that a missing parenthesis is reported as an error in Flink's DDL
+        if token.text == "(" and last == "WITH":
+            return None if depth > 0 and _is_spark_text(sql, start) else CreateTable()
+        if token.text.startswith("/*"):  # an unclosed comment: guess from its text
+            return CreateTable() if "WITH" in token.text.upper() else None
+        if token.type == lexer.STRING and _is_option(cursor, depth, last):
             return CreateTable()
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
-        named = last in (".", "TABLE", "EXISTS")
-        if depth <= 0 and not named and lexeme.upper in _ENDS:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        is_name = last in (".", "TABLE", "EXISTS")
+        if depth <= 0 and not is_name and token.upper in _SPARK_TERMINATORS:
             return None
-        if depth == 0 and not named and lexeme.upper == "LIKE" and base is None:
-            base = head.name()
-        last = "name" if named else lexeme.upper or lexeme.text
+        if depth == 0 and not is_name and token.upper == "LIKE" and base is None:
+            base = cursor.take_name()
+        last = "name" if is_name else token.upper or token.text
     return CreateTable(base) if base else None
 
 
-def _is_option(head: Head, depth: int, last: str) -> bool:
-    """Whether the string taken last is an option's key, with WITH misspelt or without its bracket.
+def _is_option(cursor: TokenCursor, depth: int, last: str) -> bool:
+    """Return whether the string just taken is an option key, even if WITH is misspelled or its parenthesis missing.
 
-    Within brackets a column's name stands there; elsewhere Spark has no ``'key' =`` without a clause before it.
+    Spark never has ``'key' =`` here: it has column names inside parentheses, and a clause keyword before options.
     """
-    following = head.next
+    following = cursor.peek()
     if depth > 1 or (depth == 1 and last not in ("(", ",")):
         return False
     return last == "WITH" or (following is not None and following.text == "=")
 
 
-def _lexemes(sql: str, start: int) -> Iterator[Lexeme]:
-    """Flink's lexemes, and Spark's strings in double quotes, which Flink has not, as one each."""
+def _tokenize(sql: str, start: int) -> Iterator[Token]:
+    """Yield Flink's tokens, with each of Spark's double-quoted strings (which Flink does not have) as one token."""
     while True:
-        for lexeme in lexer.flink(sql, start):
-            quoted = _DOUBLE_QUOTED.match(sql, lexeme.start) if lexeme.text == '"' else None
+        for token in lexer.tokenize_flink(sql, start):
+            quoted = _DOUBLE_QUOTED.match(sql, token.start) if token.text == '"' else None
             if quoted is not None:
                 start = quoted.end()
-                yield Lexeme(lexer.STRING, quoted[0], quoted.start(), start)
+                yield Token(lexer.STRING, quoted[0], quoted.start(), start)
                 break
-            yield lexeme
+            yield token
         else:
             return
 
 
-def _is_sparks(sql: str, start: int) -> bool:
-    """Whether a WITH within brackets is none, or of no account, as Spark reads the text.
+def _is_spark_text(sql: str, start: int) -> bool:
+    """Return whether a WITH inside parentheses means nothing when Spark tokenizes the text.
 
-    It is none in a string with a backslash, and of no account where one of Spark's clauses follows the columns.
+    It may be part of a string with a backslash, or one of Spark's clauses may follow the column list.
     """
-    depth, last, closed, found = 0, "", False, False
-    for lexeme in lexer.spark(sql, start):
-        found |= lexeme.text == "(" and last == "WITH"
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
-        closed |= lexeme.text == ")" and depth == 0
-        if closed and depth == 0 and lexeme.upper in _SPARKS_CLAUSES:
+    depth, last, closed, has_with = 0, "", False, False
+    for token in lexer.tokenize_spark(sql, start):
+        has_with |= token.text == "(" and last == "WITH"
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        closed |= token.text == ")" and depth == 0
+        if closed and depth == 0 and token.upper in _SPARK_CLAUSES:
             return True
-        last = lexeme.upper
-    return not found
+        last = token.upper
+    return not has_with

@@ -1,4 +1,4 @@
-"""INSERT INTO by position: the table, the columns, and the query as it was typed."""
+"""Split an INSERT statement by position into table, columns and the unchanged query text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
-from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.recognize.lexer import Token
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
-_QUERIES = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
+_QUERY_WORDS = ("SELECT", "VALUES", "FROM", "TABLE", "MAP", "REDUCE")
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,15 @@ class Insert:
     """``INSERT INTO | OVERWRITE [TABLE] name [PARTITION (...)] [(columns) | BY NAME] query``.
 
     Attributes:
-        name: the table's parts as typed.
+        name: the parts of the table name as typed.
         overwrite: INSERT OVERWRITE.
         columns: the explicit list, or None.
-        by_name: ``BY NAME`` stands before the query.
+        by_name: whether ``BY NAME`` precedes the query.
         partition: the text of ``PARTITION (...)``, or None.
-        body: the query, unchanged, without the semicolon at its end.
-        start: where the body starts in the statement.
-        hint: the text behind the name that holds a hint, or nothing.
-        head: the statement from INSERT up to the query, as typed.
+        body: the query, unchanged, without the trailing semicolon.
+        body_start: the offset of the body in the statement.
+        hint_text: the text after the table name if it contains a hint, else empty.
+        prefix: the statement from INSERT up to the query, as typed.
     """
 
     name: tuple[str, ...]
@@ -34,103 +34,107 @@ class Insert:
     by_name: bool
     partition: str | None
     body: str
-    start: int
-    hint: str = field(default="", repr=False)
-    head: str = field(default="", repr=False, compare=False)
+    body_start: int
+    hint_text: str = field(default="", repr=False)
+    prefix: str = field(default="", repr=False, compare=False)
 
 
-def insert_head(sql: str, lexemes: Iterator[Lexeme], start: int = 0) -> Insert | None:
-    """The INSERT at ``start`` whose lexemes behind that word are given; None where it is one of Spark's own forms.
+def classify_insert(sql: str, tokens: Iterator[Token], start: int = 0) -> Insert | None:
+    """Classify the INSERT at offset ``start``; return None for syntax that only Spark has.
 
-    Those are INSERT OVERWRITE DIRECTORY, REPLACE WHERE | USING | ON, WITH (options) and IF NOT EXISTS.
+    That is INSERT OVERWRITE DIRECTORY, REPLACE WHERE | USING | ON, WITH (options) and IF NOT EXISTS.
+
+    Args:
+        tokens: the tokens after INSERT.
     """
-    head = Head(lexemes)
-    overwrite = head.words("OVERWRITE")
-    if not overwrite and not head.words("INTO"):
+    cursor = TokenCursor(tokens)
+    overwrite = cursor.take_words("OVERWRITE")
+    if not overwrite and not cursor.take_words("INTO"):
         return None
-    head.words("TABLE")
-    if (head.next is not None and head.next.upper in ("DIRECTORY", "LOCAL")) and not _is_table_name(head):
+    cursor.take_words("TABLE")
+    target = cursor.peek()
+    if target is not None and target.upper in ("DIRECTORY", "LOCAL") and not _is_table_name(cursor):
         return None
-    name = head.name()
-    following = head.peek()
-    gap = sql[head.end : following.start] if following is not None else ""
-    partition = _partition(sql, head)
-    columns = _columns(head)
-    by_name = columns is None and head.words("BY", "NAME")
-    first = head.next
-    if not name or first is None or not _starts_query(head):
+    name = cursor.take_name()
+    following = cursor.peek()
+    gap = sql[cursor.end : following.start] if following is not None else ""
+    partition = _take_partition(sql, cursor)
+    columns = _take_columns(cursor)
+    by_name = columns is None and cursor.take_words("BY", "NAME")
+    first = cursor.peek()
+    if not name or first is None or not _starts_query(cursor):
         return None
-    body = lexer.without_semicolon(sql, first.start)
-    hint, into = gap if "/*+" in gap else "", sql[start : first.start]
-    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint, into)
+    body = lexer.strip_semicolon(sql, first.start)
+    hint_text, prefix = gap if "/*+" in gap else "", sql[start : first.start]
+    return Insert(name, overwrite, columns, by_name, partition, body, first.start, hint_text, prefix)
 
 
-def insert_behind_ctes(sql: str, _: Iterator[Lexeme]) -> Insert | None:
-    """``WITH q AS (...) INSERT INTO t query``: the same as ``INSERT INTO t WITH q AS (...) query``."""
+def classify_with(sql: str, _: Iterator[Token]) -> Insert | None:
+    """Classify ``WITH q AS (...) INSERT INTO t query`` like ``INSERT INTO t WITH q AS (...) query``."""
     if "INSERT" not in sql.upper():
         return None
     depth, last = 0, ""
-    for lexeme in lexer.spark(sql):
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
+    for token in lexer.tokenize_spark(sql):
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth == 0 and last == ")":
-            if lexeme.upper == "INSERT":
-                found = insert_head(sql, lexer.flink(sql, lexeme.end), lexeme.start)
-                return found and replace(found, body=_joined(sql[: lexeme.start], found.body))
-            if lexeme.upper in _QUERIES:
+            if token.upper == "INSERT":
+                insert = classify_insert(sql, lexer.tokenize_flink(sql, token.end), token.start)
+                return insert and replace(insert, body=_prepend_ctes(sql[: token.start], insert.body))
+            if token.upper in _QUERY_WORDS:
                 return None
-        last = lexeme.text
+        last = token.text
     return None
 
 
-def _joined(ctes: str, body: str) -> str:
-    """CTEs before a query; one that has its own is put in parentheses."""
+def _prepend_ctes(ctes: str, body: str) -> str:
+    """Put CTEs before a query; a query that starts with WITH itself is put in parentheses."""
     return f"{ctes}({body})" if body[:4].upper() == "WITH" else ctes + body
 
 
-def _is_table_name(head: Head) -> bool:
-    """Whether DIRECTORY or LOCAL is the table's name: a path or DIRECTORY would follow the keyword."""
-    following = head.peek(1)
-    return following is None or (following.kind != lexer.STRING and following.upper not in ("DIRECTORY", "USING"))
+def _is_table_name(cursor: TokenCursor) -> bool:
+    """Return whether DIRECTORY or LOCAL is a table name; as a keyword it precedes a path or DIRECTORY."""
+    following = cursor.peek(1)
+    return following is None or (following.type != lexer.STRING and following.upper not in ("DIRECTORY", "USING"))
 
 
-def _partition(sql: str, head: Head) -> str | None:
-    following = head.peek(1)
-    if following is None or following.text != "(" or not head.words("PARTITION"):
+def _take_partition(sql: str, cursor: TokenCursor) -> str | None:
+    following = cursor.peek(1)
+    if following is None or following.text != "(" or not cursor.take_words("PARTITION"):
         return None
     depth = 0
-    while (lexeme := head.take()) is not None:
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
+    while (token := cursor.take()) is not None:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
         if depth == 0:
-            return sql[following.start : lexeme.end]
+            return sql[following.start : token.end]
     return None
 
 
-def _columns(head: Head) -> tuple[str, ...] | None:
-    """The list ``(a, b)``: names and commas only; else the bracket belongs to the query, ``(SELECT a FROM t)``."""
-    bracket = head.peek()
-    if bracket is None or bracket.text != "(":
+def _take_columns(cursor: TokenCursor) -> tuple[str, ...] | None:
+    """Take a column list ``(a, b)``; return None if the parenthesis starts the query, as in ``(SELECT a FROM t)``."""
+    parenthesis = cursor.peek()
+    if parenthesis is None or parenthesis.text != "(":
         return None
     names: list[str] = []
     index = 1
-    while (name := head.peek(index)) is not None and name.kind in (lexer.WORD, lexer.QUOTED):
+    while (name := cursor.peek(index)) is not None and name.type in (lexer.WORD, lexer.QUOTED):
         names.append(name.name)
-        separator = head.peek(index + 1)
+        separator = cursor.peek(index + 1)
         if separator is None or separator.text not in (",", ")"):
             return None
         index += 2
         if separator.text == ")":
             for _ in range(index):
-                head.take()
+                cursor.take()
             return tuple(names)
     return None
 
 
-def _starts_query(head: Head) -> bool:
-    first, second = head.peek(), head.peek(1)
+def _starts_query(cursor: TokenCursor) -> bool:
+    first, second = cursor.peek(), cursor.peek(1)
     if first is None:
         return False
-    if first.upper == "WITH":  # and not WITH (options)
+    if first.upper == "WITH":  # but not WITH (options)
         return second is not None and second.text != "("
-    if first.text == "(":  # and not IDENTIFIER('t')
-        return second is not None and (second.text == "(" or second.upper in (*_QUERIES, "WITH"))
-    return first.upper in _QUERIES
+    if first.text == "(":  # but not IDENTIFIER('t')
+        return second is not None and (second.text == "(" or second.upper in (*_QUERY_WORDS, "WITH"))
+    return first.upper in _QUERY_WORDS

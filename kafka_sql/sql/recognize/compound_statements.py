@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 from kafka_sql.sql.recognize.statement_types import Execute, Explain, StatementSet
-from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 _SPARKS_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 # Flink's details, and Spark's mode that is nearest.
@@ -19,55 +19,55 @@ _DETAILS = {
 }
 
 
-def explain(sql: str, lexemes: Iterator[Lexeme]) -> Explain | None:
+def classify_explain(sql: str, tokens: Iterator[Token]) -> Explain | None:
     """What follows EXPLAIN."""
-    head = Head(lexemes)
+    cursor = TokenCursor(tokens)
     mode, sparks = "", True
-    if head.words("PLAN", "FOR"):
+    if cursor.take_words("PLAN", "FOR"):
         sparks = False
-    elif detail := _word(head, _DETAILS):
+    elif detail := _word(cursor, _DETAILS):
         mode, sparks = _DETAILS[detail], False
-        while head.symbol(","):
-            if (detail := _word(head, _DETAILS)) is None:
+        while cursor.take_symbol(","):
+            if (detail := _word(cursor, _DETAILS)) is None:
                 return None
             mode = mode or _DETAILS[detail]
     else:
-        mode = _word(head, _SPARKS_MODES) or ""
-    first = head.peek()
+        mode = _word(cursor, _SPARKS_MODES) or ""
+    first = cursor.peek()
     return Explain(mode, sql[first.start :], sparks) if first is not None else None
 
 
-def _word(head: Head, words: Iterable[str]) -> str | None:
-    return next((word for word in words if head.words(word)), None)
+def _word(cursor: TokenCursor, words: Iterable[str]) -> str | None:
+    return next((word for word in words if cursor.take_words(word)), None)
 
 
-def execute(sql: str, lexemes: Iterator[Lexeme]) -> StatementSet | Execute | None:
+def classify_execute(sql: str, tokens: Iterator[Token]) -> StatementSet | Execute | None:
     """What follows EXECUTE; EXECUTE IMMEDIATE is Spark's."""
-    head = Head(lexemes)
-    if head.words("STATEMENT", "SET"):
-        return statement_set(sql, head.end, begun=False)
-    first = head.peek()
+    cursor = TokenCursor(tokens)
+    if cursor.take_words("STATEMENT", "SET"):
+        return statement_set(sql, cursor.end, begun=False)
+    first = cursor.peek()
     if first is None or first.upper in ("IMMEDIATE", "EXECUTE"):
         return None
     return Execute(sql[first.start :])
 
 
-def statement(sql: str, lexemes: Iterator[Lexeme]) -> StatementSet | None:
+def classify_statement_set(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
     """What follows STATEMENT, where EXECUTE was left out, as behind EXPLAIN."""
-    head = Head(lexemes)
-    if not head.words("SET"):
+    cursor = TokenCursor(tokens)
+    if not cursor.take_words("SET"):
         return None
-    return statement_set(sql, head.end, begun=False)
+    return statement_set(sql, cursor.end, begun=False)
 
 
-def begin(sql: str, lexemes: Iterator[Lexeme]) -> StatementSet | None:
+def classify_begin(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
     """What follows BEGIN; without STATEMENT SET it is Spark's."""
-    head = Head(lexemes)
-    if not head.words("STATEMENT", "SET"):
+    cursor = TokenCursor(tokens)
+    if not cursor.take_words("STATEMENT", "SET"):
         return None
-    if not head.symbol(";") and head.peek() is not None:
+    if not cursor.take_symbol(";") and cursor.peek() is not None:
         return None
-    return statement_set(sql, head.end, begun=True)
+    return statement_set(sql, cursor.end, begun=True)
 
 
 def statement_set(sql: str, start: int, begun: bool) -> StatementSet | None:
@@ -77,25 +77,25 @@ def statement_set(sql: str, start: int, begun: bool) -> StatementSet | None:
         begun: BEGIN stood before; else it comes first.
     """
     pieces: list[str] = []
-    piece: list[Lexeme] = []
-    for lexeme in lexer.spark(sql, start):
+    piece: list[Token] = []
+    for token in lexer.tokenize_spark(sql, start):
         if not begun:
-            if lexeme.upper != "BEGIN":
+            if token.upper != "BEGIN":
                 return None
-            begun, start = True, lexeme.end
-        elif lexeme.kind == lexer.SYMBOL and lexeme.text == ";":
+            begun, start = True, token.end
+        elif token.type == lexer.SYMBOL and token.text == ";":
             if _is_end(piece):
-                return StatementSet(tuple(pieces)) if not sql[lexeme.end :].strip("; \n\r\t") else None
+                return StatementSet(tuple(pieces)) if not sql[token.end :].strip("; \n\r\t") else None
             if piece:
-                pieces.append(sql[start : lexeme.start].strip())
-            piece, start = [], lexeme.end
+                pieces.append(sql[start : token.start].strip())
+            piece, start = [], token.end
         else:
-            piece.append(lexeme)
+            piece.append(token)
     if _is_end(piece):
         return StatementSet(tuple(pieces))
     last = sql[start:].strip() if piece else ""
-    return StatementSet((*pieces, last) if last else tuple(pieces), ended=False)
+    return StatementSet((*pieces, last) if last else tuple(pieces), has_end=False)
 
 
-def _is_end(piece: list[Lexeme]) -> bool:
+def _is_end(piece: list[Token]) -> bool:
     return len(piece) == 1 and piece[0].upper == "END"

@@ -13,10 +13,10 @@ from typing import NamedTuple
 WORD, QUOTED, STRING, NUMBER, SYMBOL, HINT = "word", "quoted", "string", "number", "symbol", "hint"
 
 
-class Lexeme(NamedTuple):
+class Token(NamedTuple):
     """A word, a quoted name, a string, a number or a symbol: ``sql[start:end]``."""
 
-    kind: str
+    type: str
     text: str
     start: int
     end: int
@@ -24,12 +24,12 @@ class Lexeme(NamedTuple):
     @property
     def upper(self) -> str:
         """The word as keywords are spelled; empty for what cannot be a keyword."""
-        return self.text.upper() if self.kind == WORD else ""
+        return self.text.upper() if self.type == WORD else ""
 
     @property
     def name(self) -> str:
         """The identifier that a word or a quoted name stands for."""
-        return self.text[1:-1].replace("``", "`") if self.kind == QUOTED else self.text
+        return self.text[1:-1].replace("``", "`") if self.type == QUOTED else self.text
 
 
 # What is not closed is one symbol up to the end: to look for its end again and again would take quadratic time.
@@ -63,30 +63,30 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _HINT_EDGE = re.compile(r"'[^']*'|\*/")
 
 
-def flink(sql: str, start: int = 0) -> Iterator[Lexeme]:
-    """The lexemes of Flink's DDL from the character ``start`` on."""
+def tokenize_flink(sql: str, start: int = 0) -> Iterator[Token]:
+    """The tokens of Flink's DDL from the character ``start`` on."""
     for match in _FLINK.finditer(sql, start):
         kind = _KINDS.get(match.lastgroup or "", SYMBOL)
         if kind != "skip":
-            yield Lexeme(kind, match[0], match.start(), match.end())
+            yield Token(kind, match[0], match.start(), match.end())
 
 
-def spark(sql: str, start: int = 0) -> Iterator[Lexeme]:
-    """The lexemes of one of Spark's statements from the character ``start`` on, without its hints."""
-    return (lexeme for lexeme in spark_with_hints(sql, start) if lexeme.kind != HINT)
+def tokenize_spark(sql: str, start: int = 0) -> Iterator[Token]:
+    """The tokens of one of Spark's statements from the character ``start`` on, without its hints."""
+    return (token for token in tokenize_spark_with_hints(sql, start) if token.type != HINT)
 
 
-def spark_with_hints(sql: str, start: int = 0) -> Iterator[Lexeme]:
-    """The same with each hint, ``/*+ ... */``, as one lexeme."""
+def tokenize_spark_with_hints(sql: str, start: int = 0) -> Iterator[Token]:
+    """The same with each hint, ``/*+ ... */``, as one token."""
     while match := _SPARK.match(sql, start):
         kind, start = _KINDS.get(match.lastgroup or "", SYMBOL), match.end()
         if kind == "comment" and sql.startswith("+", start):
             start = _hint_end(sql, start)
-            yield Lexeme(HINT, sql[match.start() : start], match.start(), start)
+            yield Token(HINT, sql[match.start() : start], match.start(), start)
         elif kind == "comment":
             start = _comment_end(sql, start)
         elif kind != "skip":
-            yield Lexeme(kind, match[0], match.start(), start)
+            yield Token(kind, match[0], match.start(), start)
 
 
 def _hint_end(sql: str, start: int) -> int:
@@ -94,17 +94,17 @@ def _hint_end(sql: str, start: int) -> int:
     return next((m.end() for m in _HINT_EDGE.finditer(sql, start) if m[0] == "*/"), len(sql))
 
 
-def without_semicolon(sql: str, start: int) -> str:
+def strip_semicolon(sql: str, start: int) -> str:
     """A statement of Spark's that starts at ``start``, unchanged, without the semicolons at its end."""
     body = sql[start:]
     if ";" not in body:
         return body
     end = len(sql)
-    for lexeme in spark(sql, start):
-        if lexeme.text != ";":
+    for token in tokenize_spark(sql, start):
+        if token.text != ";":
             end = len(sql)
         elif end == len(sql):
-            end = lexeme.start
+            end = token.start
     return sql[start:end]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_sql.catalog.tables import Entry, Tables
 
 
-def plain_name(name: tuple[str, ...]) -> tuple[str, ...]:
+def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
     """A name without the catalog, where that is Spark's own, or Flink's default one, which stands for it.
 
     ``default_catalog.default_database`` is Spark's database ``default``.
@@ -20,17 +20,17 @@ def plain_name(name: tuple[str, ...]) -> tuple[str, ...]:
     return name
 
 
-def meant(tables: Tables, name: tuple[str, ...]) -> Entry | None:
+def resolve_table(tables: Tables, name: tuple[str, ...]) -> Entry | None:
     """The Kafka table that a statement names; None where it is nobody's, or a temporary view of Spark's hides it."""
-    entry = tables.find(plain_name(name)) if tables else None
+    entry = tables.find(strip_catalog(name)) if tables else None
     if entry is None or len(name) > 1 or entry.table.temporary:
         return entry
     return None if tables.is_hidden(name[0]) else entry
 
 
-def declared(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | None:
+def find_declared_table(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | None:
     """The temporary, or the lasting, Kafka table of a name, whatever hides it."""
-    found = tables.find(name[-1:] if temporary else plain_name(name))
+    found = tables.find(name[-1:] if temporary else strip_catalog(name))
     if found is None or found.table.temporary == temporary:
         return found
     if temporary:

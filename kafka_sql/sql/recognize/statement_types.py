@@ -22,8 +22,8 @@ class AlterTable:
 
     name: tuple[str, ...]
     if_exists: bool = False
-    rest: int = field(default=0, compare=False)  # where in the text it goes on behind the name
-    flinks: bool = field(default=False, compare=False)  # it goes on as it never does in Spark
+    clause_start: int = field(default=0, compare=False)  # where in the text it goes on behind the name
+    is_flink_syntax: bool = field(default=False, compare=False)  # it goes on as it never does in Spark
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CreateView:
 
     name: tuple[str, ...]
     temporary: bool = False
-    harmless: bool = False
+    keeps_tables: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class StatementSet:
     """
 
     inserts: tuple[str, ...]
-    ended: bool = True
+    has_end: bool = True
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,11 @@ class Explain:
 
     mode: str
     statement: str
-    sparks: bool
+    is_spark_syntax: bool
 
 
 @dataclass(frozen=True)
-class Refused:
+class UnsupportedStatement:
     """A statement of Spark's or Flink's that a Kafka table does not have, such as DELETE.
 
     Attributes:

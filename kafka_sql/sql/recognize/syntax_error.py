@@ -24,7 +24,7 @@ def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError
     return _error(sql, start, end, message, literals_from=end)
 
 
-def unclosed_quote(sql: str, start: int) -> SqlSyntaxError:
+def unclosed_quote_error(sql: str, start: int) -> SqlSyntaxError:
     """The error of a quote at ``sql[start]`` that is left over; which one was forgotten, nobody knows."""
     message = "this quote, or one before it, is not closed"
     return _error(sql, start, start + 1, message, literals_from=0)

@@ -1,4 +1,4 @@
-"""A cursor over the first lexemes of a statement."""
+"""A cursor over the first tokens of a statement."""
 
 from __future__ import annotations
 
@@ -6,83 +6,83 @@ from collections import deque
 from collections.abc import Iterator
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 
 
-class Head:
-    """Takes lexemes if they are what is asked for, and reads no further ahead than that."""
+class TokenCursor:
+    """Takes tokens if they are what is asked for, and reads no further ahead than that."""
 
-    def __init__(self, lexemes: Iterator[Lexeme]) -> None:
-        self._lexemes = lexemes
-        self._ahead: deque[Lexeme] = deque()
-        self.end = 0  # where in the text the lexeme ends that was taken last
+    def __init__(self, tokens: Iterator[Token]) -> None:
+        self._tokens = tokens
+        self._ahead: deque[Token] = deque()
+        self.end = 0  # where in the text the token ends that was taken last
 
-    def peek(self, index: int = 0) -> Lexeme | None:
-        """The lexeme ``index`` places on, without taking it; None behind the last."""
+    def peek(self, index: int = 0) -> Token | None:
+        """The token ``index`` places on, without taking it; None behind the last."""
         while len(self._ahead) <= index:
-            lexeme = next(self._lexemes, None)
-            if lexeme is None:
+            token = next(self._tokens, None)
+            if token is None:
                 return None
-            self._ahead.append(lexeme)
+            self._ahead.append(token)
         return self._ahead[index]
 
     @property
-    def next(self) -> Lexeme | None:
-        """The lexeme that is next."""
+    def next(self) -> Token | None:
+        """The token that is next."""
         return self.peek()
 
-    def take(self) -> Lexeme | None:
-        """Take the lexeme that is next."""
+    def take(self) -> Token | None:
+        """Take the token that is next."""
         if self.peek() is None:
             return None
-        lexeme = self._ahead.popleft()
-        self.end = lexeme.end
-        return lexeme
+        token = self._ahead.popleft()
+        self.end = token.end
+        return token
 
-    def words(self, *words: str) -> bool:
+    def take_words(self, *words: str) -> bool:
         """Take these keywords, if all of them are next."""
         for index, word in enumerate(words):
-            lexeme = self.peek(index)
-            if lexeme is None or lexeme.upper != word:
+            token = self.peek(index)
+            if token is None or token.upper != word:
                 return False
         for _ in words:
             self.take()
         return True
 
-    def symbol(self, text: str) -> bool:
+    def take_symbol(self, text: str) -> bool:
         """Take this symbol, if it is next."""
-        lexeme = self.peek()
-        return lexeme is not None and lexeme.kind == lexer.SYMBOL and lexeme.text == text and self.take() is not None
+        token = self.peek()
+        return token is not None and token.type == lexer.SYMBOL and token.text == text and self.take() is not None
 
-    def string(self) -> str | None:
+    def take_string(self) -> str | None:
         """Take a string literal of Flink's, if one is next: its value."""
-        lexeme = self.peek()
-        if lexeme is None or lexeme.kind != lexer.STRING:
+        token = self.peek()
+        if token is None or token.type != lexer.STRING:
             return None
         self.take()
-        return lexeme.text[1:-1].replace("''", "'")
+        return token.text[1:-1].replace("''", "'")
 
-    def identifier(self) -> str | None:
+    def take_identifier(self) -> str | None:
         """Take a word or a quoted name, if one is next."""
-        lexeme = self.peek()
-        if lexeme is None or lexeme.kind not in (lexer.WORD, lexer.QUOTED):
+        token = self.peek()
+        if token is None or token.type not in (lexer.WORD, lexer.QUOTED):
             return None
         self.take()
-        return lexeme.name
+        return token.name
 
-    def name(self) -> tuple[str, ...]:
+    def take_name(self) -> tuple[str, ...]:
         """Take a dotted name: its parts, or none where no name is next."""
-        part = self.identifier()
+        part = self.take_identifier()
         parts = []
         while part is not None:
             parts.append(part)
-            if not self.symbol("."):
+            if not self.take_symbol("."):
                 return tuple(parts)
-            part = self.identifier()
+            part = self.take_identifier()
         return ()
 
-    def at_end(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether nothing but semicolons is left."""
-        while self.symbol(";"):
+        while self.take_symbol(";"):
             pass
         return self.peek() is None

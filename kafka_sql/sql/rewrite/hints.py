@@ -11,7 +11,7 @@ from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, Unsupp
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.syntax_error import syntax_error
-from kafka_sql.sql.recognize.token_cursor import Head
+from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
 _SPACE = re.compile(r"(?:\s+|--[^\r\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/)*", re.DOTALL)
 _OPTIONS = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)
@@ -26,7 +26,7 @@ class Hint:
     end: int
 
 
-def hint_behind(sql: str, end: int) -> Hint | None:
+def parse_hint(sql: str, end: int) -> Hint | None:
     """The hint that follows a table's name which ends at ``end``; None where none does.
 
     Raises:
@@ -38,53 +38,53 @@ def hint_behind(sql: str, end: int) -> Hint | None:
     start = space.end() if space else end
     if not sql.startswith("/*+", start):
         return None
-    head = Head(lexer.flink(sql, start + 3))
+    cursor = TokenCursor(lexer.tokenize_flink(sql, start + 3))
     options: dict[str, str] = {}
-    if not head.words("OPTIONS"):
-        word = head.identifier()
+    if not cursor.take_words("OPTIONS"):
+        word = cursor.take_identifier()
         raise UnsupportedSqlError(
             f"Hint {word or '/*+ ... */'} behind a table's name: only OPTIONS('key' = 'value', ...) is supported there."
         )
-    if not head.symbol("("):
-        _fail(sql, head, "expected '(' after OPTIONS")
-    while not head.symbol(")"):
-        if options and not head.symbol(","):
-            _fail(sql, head, "expected ',' or ')' in OPTIONS")
-        key = head.string()
-        if key is None or not head.symbol("="):
-            _fail(sql, head, "expected 'key' = 'value' in OPTIONS")
-        value = head.string()
+    if not cursor.take_symbol("("):
+        _fail(sql, cursor, "expected '(' after OPTIONS")
+    while not cursor.take_symbol(")"):
+        if options and not cursor.take_symbol(","):
+            _fail(sql, cursor, "expected ',' or ')' in OPTIONS")
+        key = cursor.take_string()
+        if key is None or not cursor.take_symbol("="):
+            _fail(sql, cursor, "expected 'key' = 'value' in OPTIONS")
+        value = cursor.take_string()
         if value is None:
-            _fail(sql, head, "expected an option's value in single quotes")
+            _fail(sql, cursor, "expected an option's value in single quotes")
         if key in options:
             raise ConflictingOptionsError(f"OPTIONS hint: option '{key}' is given more than once. Keep one.")
         options[key] = value
-    if not (head.symbol("*") and head.symbol("/")):
-        _fail(sql, head, "expected '*/' after OPTIONS(...)")
+    if not (cursor.take_symbol("*") and cursor.take_symbol("/")):
+        _fail(sql, cursor, "expected '*/' after OPTIONS(...)")
     if CONNECTOR.key in options:
         raise InvalidOptionError(
             "OPTIONS hint: the value of property 'connector' cannot be changed by a hint. Declare another table."
         )
-    return Hint(options, start, head.end)
+    return Hint(options, start, cursor.end)
 
 
-def check_placed(sql: str, placed: list[Hint]) -> None:
+def check_hint_positions(sql: str, placed: list[Hint]) -> None:
     """Refuse OPTIONS hints that stand elsewhere than behind a table's name: Spark would drop them.
 
     Raises:
         UnsupportedSqlError: there is one.
     """
     starts = {hint.start for hint in placed}
-    for lexeme in lexer.spark_with_hints(sql):
-        if lexeme.kind == lexer.HINT and lexeme.start not in starts and _OPTIONS.match(lexeme.text):
-            number = sql.count("\n", 0, lexeme.start) + 1
+    for token in lexer.tokenize_spark_with_hints(sql):
+        if token.type == lexer.HINT and token.start not in starts and _OPTIONS.match(token.text):
+            number = sql.count("\n", 0, token.start) + 1
             raise UnsupportedSqlError(
                 f"OPTIONS hint in line {number}: it must stand directly behind the name of a Kafka table, before its "
                 "alias: FROM t /*+ OPTIONS('key' = 'value') */ AS a."
             )
 
 
-def check_head(head: str) -> None:
+def check_insert_hint(head: str) -> None:
     """Refuse a hint in the head of an INSERT that stands elsewhere than directly behind the table's name.
 
     Args:
@@ -93,21 +93,23 @@ def check_head(head: str) -> None:
     Raises:
         UnsupportedSqlError: there is one.
     """
-    if any(lexeme.kind == lexer.HINT for lexeme in lexer.spark_with_hints(head)):
+    if any(token.type == lexer.HINT for token in lexer.tokenize_spark_with_hints(head)):
         raise UnsupportedSqlError(
             "OPTIONS hint: it must stand directly behind the table's name, once: "
             "INSERT INTO t /*+ OPTIONS('key' = 'value') */ (a, b) SELECT ..."
         )
 
 
-def has_options(sql: str) -> bool:
+def has_options_hint(sql: str) -> bool:
     """Whether an OPTIONS hint stands anywhere in one of Spark's statements."""
     if "/*+" not in sql:
         return False
-    return any(lexeme.kind == lexer.HINT and _OPTIONS.match(lexeme.text) for lexeme in lexer.spark_with_hints(sql))
+    return any(
+        token.type == lexer.HINT and _OPTIONS.match(token.text) for token in lexer.tokenize_spark_with_hints(sql)
+    )
 
 
-def _fail(sql: str, head: Head, message: str) -> NoReturn:
-    at = head.peek()
+def _fail(sql: str, cursor: TokenCursor, message: str) -> NoReturn:
+    at = cursor.peek()
     start, end = (at.start, at.end) if at is not None else (len(sql), len(sql))
     raise syntax_error(sql, start, end, message)

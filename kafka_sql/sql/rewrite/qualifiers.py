@@ -14,14 +14,14 @@ Name = tuple[str, ...]
 Edit = tuple[int, int, str]
 
 
-def shortened(sql: str, names: Mapping[Name, str], spans: Collection[tuple[int, int]]) -> list[Edit]:
+def shorten_qualifiers(sql: str, names: Mapping[Name, str], spans: Collection[tuple[int, int]]) -> list[Edit]:
     """The edits that put an alias where a column is qualified with one of the names.
 
     Args:
         names: the qualifiers in lower case, of two parts or three, and the alias that stands for each.
         spans: where the tables' own names stand, which are no columns.
     """
-    lexemes = list(lexer.spark(sql))
+    lexemes = list(lexer.tokenize_spark(sql))
     edits = []
     at = 0
     while at < len(lexemes):
@@ -36,10 +36,10 @@ def shortened(sql: str, names: Mapping[Name, str], spans: Collection[tuple[int, 
     return edits
 
 
-def _chain(lexemes: list[lexer.Lexeme], at: int) -> list[str]:
+def _chain(lexemes: list[lexer.Token], at: int) -> list[str]:
     """The parts of a dotted name that starts at ``at``, a star for the last one included."""
     parts: list[str] = []
-    while at < len(lexemes) and lexemes[at].kind in (lexer.WORD, lexer.QUOTED):
+    while at < len(lexemes) and lexemes[at].type in (lexer.WORD, lexer.QUOTED):
         parts.append(lexemes[at].name)
         if at + 2 >= len(lexemes) or lexemes[at + 1].text != ".":
             return parts

@@ -14,18 +14,26 @@ from kafka_sql.catalog.catalog_table import dotted, select
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Entry, Tables
 from kafka_sql.errors import ConflictingOptionsError, UnsupportedSqlError
-from kafka_sql.sql.recognize.names import meant
-from kafka_sql.sql.rewrite.hints import Hint, check_placed, hint_behind
-from kafka_sql.sql.rewrite.qualifiers import Edit, shortened
-from kafka_sql.sql.rewrite.table_references import ARGUMENT, ENCLOSED, FROM, QUERY, Reference, references, replace
-from kafka_sql.sql.rewrite.views import streamed_view
+from kafka_sql.sql.recognize.names import resolve_table
+from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
+from kafka_sql.sql.rewrite.qualifiers import Edit, shorten_qualifiers
+from kafka_sql.sql.rewrite.table_references import (
+    ARGUMENT,
+    ENCLOSED,
+    FROM,
+    QUERY,
+    TableReference,
+    apply_edits,
+    find_table_references,
+)
+from kafka_sql.sql.rewrite.views import rewrite_view_as_stream
 
 # What makes a query's tables be looked at in the batch mode; all others reach Spark unread.
 _LOOK = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
 
 
 @dataclass
-class Reading:
+class QueryRewrite:
     """A query as Spark is to run it.
 
     Attributes:
@@ -36,17 +44,17 @@ class Reading:
     """
 
     text: str
-    entries: list[Entry] = field(default_factory=list)
-    streamed: list[Entry] = field(default_factory=list)
-    streams: bool = False
+    kafka_tables: list[Entry] = field(default_factory=list)
+    streamed_tables: list[Entry] = field(default_factory=list)
+    uses_stream_keyword: bool = False
 
 
-def needs_look(query: str) -> bool:
+def may_use_tables(query: str) -> bool:
     """Whether a batch query may name a table otherwise than Spark knows it: by STREAM, a hint, or Flink's catalog."""
     return _LOOK.search(query) is not None
 
 
-def reading(tables: Tables, query: str, streaming: bool, database: str | None = None) -> Reading:
+def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | None = None) -> QueryRewrite:
     """A query with the session's tables as Spark is to read them.
 
     Args:
@@ -58,44 +66,46 @@ def reading(tables: Tables, query: str, streaming: bool, database: str | None = 
         ConflictingOptionsError: two different hints on one table.
         UnsupportedSqlError: a hint in another place, or Spark's ``WITH (...)`` behind a Kafka table.
     """
-    found = Reading(query)
+    found = QueryRewrite(query)
     edits: list[Edit] = []
     hints: list[Hint] = []
     hinted: dict[tuple[str, str], Mapping[str, str]] = {}
     aliases: dict[tuple[str, ...], str] = {}
-    for reference in references(query):
+    for reference in find_table_references(query):
         name = (database, *reference.name) if database and len(reference.name) == 1 else reference.name
-        entry = meant(tables, name)
+        entry = resolve_table(tables, name)
         if entry is None:
             edits += _view(tables, name, reference, found, database) if streaming else []
             continue
-        found.entries.append(entry)
-        found.streams |= reference.streaming
-        hint = hint_behind(query, reference.end)
+        found.kafka_tables.append(entry)
+        found.uses_stream_keyword |= reference.is_stream
+        hint = parse_hint(query, reference.end)
         if hint is not None:
             hints.append(hint)
             _check_hint(entry, hint, hinted)
-        if reference.options:
+        if reference.has_options:
             raise UnsupportedSqlError(
                 f"Table '{entry.definition.name}': WITH (...) behind the name would have no effect. Write "
                 f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */."
             )
-        edits += _edits(tables, entry, reference, hint, streaming or reference.streaming, name)
-        if streaming or reference.streaming:
-            found.streamed.append(tables.hinted(entry, hint.options) if hint is not None and hint.options else entry)
-        if not reference.alias:
+        edits += _edits(tables, entry, reference, hint, streaming or reference.is_stream, name)
+        if streaming or reference.is_stream:
+            found.streamed_tables.append(
+                tables.hinted(entry, hint.options) if hint is not None and hint.options else entry
+            )
+        if not reference.has_alias:
             alias = reference.name[-1]
             aliases |= dict.fromkeys(_qualifiers(entry, name), alias)
-    if found.entries:
-        check_placed(query, hints)
+    if found.kafka_tables:
+        check_hint_positions(query, hints)
     if edits and aliases:
         spans = [(start, end) for start, end, _ in edits]
-        edits += shortened(query, aliases, spans)
-    found.text = replace(query, edits)
+        edits += shorten_qualifiers(query, aliases, spans)
+    found.text = apply_edits(query, edits)
     return found
 
 
-def stream(entry: Entry, watermark: bool = True) -> str:
+def stream_query(entry: Entry, watermark: bool = True) -> str:
     """The query text of a table as a stream, with its computed columns and, unless told otherwise, its watermark."""
     text = select(entry, stream=True)
     mark = entry.table.watermark
@@ -114,7 +124,7 @@ def _check_hint(entry: Entry, hint: Hint, hinted: dict[tuple[str, str], Mapping[
 
 
 def _edits(
-    tables: Tables, entry: Entry, reference: Reference, hint: Hint | None, streaming: bool, name: tuple[str, ...]
+    tables: Tables, entry: Entry, reference: TableReference, hint: Hint | None, streaming: bool, name: tuple[str, ...]
 ) -> list[Edit]:
     """What takes the name's place, and its hint's."""
     end = hint.end if hint is not None else reference.end
@@ -126,10 +136,10 @@ def _edits(
         return [] if known else [(reference.start, end, dotted(entry.name))]
     if streaming and _as_it_is(entry, reference):
         return [(reference.start, end, f"STREAM {entry.source}{_alias(entry, reference)}")]
-    return _put(reference, end, stream(entry, not reference.watermark) if streaming else select(entry))
+    return _put(reference, end, stream_query(entry, not reference.has_watermark) if streaming else select(entry))
 
 
-def _put(reference: Reference, end: int, text: str) -> list[Edit]:
+def _put(reference: TableReference, end: int, text: str) -> list[Edit]:
     """A query's text in the place of a name, whose hint ends at ``end``."""
     if reference.form == ENCLOSED:
         return [(reference.start, end, text)]
@@ -137,23 +147,23 @@ def _put(reference: Reference, end: int, text: str) -> list[Edit]:
         return [(reference.start, end, f"({text})")]
     if reference.form == QUERY:
         return [(reference.form_start, end, f"SELECT * FROM ({text})")]
-    if reference.alias:
+    if reference.has_alias:
         return [(reference.start, end, f"({text})")]
     alias = f" AS {quote(reference.name[-1])}"
-    if reference.alias_at <= end:
+    if reference.alias_position <= end:
         return [(reference.start, end, f"({text}){alias}")]
-    return [(reference.start, end, f"({text})"), (reference.alias_at, reference.alias_at, alias)]
+    return [(reference.start, end, f"({text})"), (reference.alias_position, reference.alias_position, alias)]
 
 
-def _as_it_is(entry: Entry, reference: Reference) -> bool:
+def _as_it_is(entry: Entry, reference: TableReference) -> bool:
     """Whether the data source itself can stand in the name's place."""
-    plain = not entry.table.computed and entry.table.watermark is None
-    return plain and reference.form == FROM and not reference.sample
+    plain = not entry.table.computed_columns and entry.table.watermark is None
+    return plain and reference.form == FROM and not reference.has_sample
 
 
-def _alias(entry: Entry, reference: Reference) -> str:
+def _alias(entry: Entry, reference: TableReference) -> str:
     """The name that columns are qualified with, where the data source has another."""
-    if reference.alias or reference.watermark or not entry.behind_view:
+    if reference.has_alias or reference.has_watermark or not entry.behind_view:
         return ""
     return f" AS {quote(reference.name[-1])}"
 
@@ -165,12 +175,12 @@ def _qualifiers(entry: Entry, name: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _view(
-    tables: Tables, name: tuple[str, ...], reference: Reference, found: Reading, database: str | None
+    tables: Tables, name: tuple[str, ...], reference: TableReference, found: QueryRewrite, database: str | None
 ) -> list[Edit]:
     """A view of the user's over Kafka tables, as the stream of its text; any other relation stays."""
-    view = streamed_view(tables, name, lambda text, its: reading(tables, text, True, its))
+    view = rewrite_view_as_stream(tables, name, lambda text, its: rewrite_query(tables, text, True, its))
     if view is not None:
-        found.entries += view.entries
-        found.streamed += view.streamed
+        found.kafka_tables += view.kafka_tables
+        found.streamed_tables += view.streamed_tables
         return _put(reference, reference.end, view.text)
     return [(reference.start, reference.end, dotted((name[0], name[1])))] if database and name != reference.name else []

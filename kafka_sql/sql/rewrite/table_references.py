@@ -16,7 +16,7 @@ FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argumen
 
 
 @dataclass(frozen=True)
-class Reference:
+class TableReference:
     """A table's name in a query.
 
     Attributes:
@@ -35,22 +35,22 @@ class Reference:
     name: tuple[str, ...]
     start: int
     end: int
-    streaming: bool = False
-    alias: bool = False
-    watermark: bool = False
-    sample: bool = False
-    options: bool = False
-    alias_at: int = 0
+    is_stream: bool = False
+    has_alias: bool = False
+    has_watermark: bool = False
+    has_sample: bool = False
+    has_options: bool = False
+    alias_position: int = 0
     form: str = FROM
     form_start: int = 0
 
 
-def references(sql: str) -> list[Reference]:
+def find_table_references(sql: str) -> list[TableReference]:
     """The tables that a query names, in their order in the text."""
-    return _Finder(list(lexer.spark(sql))).find()
+    return _Finder(list(lexer.tokenize_spark(sql))).find()
 
 
-def replace(sql: str, edits: Iterable[tuple[int, int, str]]) -> str:
+def apply_edits(sql: str, edits: Iterable[tuple[int, int, str]]) -> str:
     """The text with each ``sql[start:end]`` replaced; edits must not overlap."""
     parts, last = [], 0
     for start, end, text in sorted(edits):
@@ -90,13 +90,13 @@ _BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
 class _Finder:
     """One pass over the lexemes with a stack of frames."""
 
-    def __init__(self, lexemes: list[lexer.Lexeme]) -> None:
+    def __init__(self, lexemes: list[lexer.Token]) -> None:
         self._lexemes = lexemes
         self._at = 0
         self._frames = [_Frame()]
-        self._found: list[Reference] = []
+        self._found: list[TableReference] = []
 
-    def find(self) -> list[Reference]:
+    def find(self) -> list[TableReference]:
         while self._at < len(self._lexemes):
             self._step(self._lexemes[self._at], self._frames[-1])
         return self._found
@@ -107,11 +107,11 @@ class _Finder:
         if not 0 <= at < len(self._lexemes):
             return ""
         lexeme = self._lexemes[at]
-        return lexeme.upper or (lexeme.text if lexeme.kind == lexer.SYMBOL else "")
+        return lexeme.upper or (lexeme.text if lexeme.type == lexer.SYMBOL else "")
 
-    def _step(self, lexeme: lexer.Lexeme, frame: _Frame) -> None:
+    def _step(self, lexeme: lexer.Token, frame: _Frame) -> None:
         word = self._text(0)
-        named = lexeme.kind in (lexer.WORD, lexer.QUOTED)
+        named = lexeme.type in (lexer.WORD, lexer.QUOTED)
         if frame.naming and named:
             self._cte(lexeme, frame)
         elif word == "(":
@@ -186,7 +186,7 @@ class _Finder:
             inner.form, frame.form = ENCLOSED, FROM
         before = self._lexemes[self._at - 1] if self._at else None
         inner.start = not self._drops(-1)
-        inner.call = before is not None and before.kind in (lexer.WORD, lexer.QUOTED) and before.upper not in _NO_CALL
+        inner.call = before is not None and before.type in (lexer.WORD, lexer.QUOTED) and before.upper not in _NO_CALL
         self._frames.append(inner)
         frame.expecting = frame.start = False
         self._at += 1
@@ -201,7 +201,7 @@ class _Finder:
             frame.start = not frame.naming
             self._at += frame.naming
 
-    def _cte(self, lexeme: lexer.Lexeme, frame: _Frame) -> None:
+    def _cte(self, lexeme: lexer.Token, frame: _Frame) -> None:
         """``name [(columns)] [MAX RECURSION LEVEL n] AS [[NOT] MATERIALIZED] (``."""
         self._at += 1
         if lexeme.upper == "RECURSIVE" and self._text(0) not in ("AS", "("):
@@ -236,7 +236,7 @@ class _Finder:
         end = self._end(self._at)
         suffix = table_suffix(self._lexemes, self._at)
         self._found.append(
-            Reference(
+            TableReference(
                 tuple(name),
                 self._lexemes[start].start,
                 end,
@@ -260,7 +260,7 @@ class _Finder:
         at = self._at + 1
         if self._text(1) == "(":
             at += 1
-            return self._text(3) in (")", ".") and self._lexemes[at].kind in (lexer.WORD, lexer.QUOTED)
+            return self._text(3) in (")", ".") and self._lexemes[at].type in (lexer.WORD, lexer.QUOTED)
         return table_suffix(self._lexemes, at).alias and self._text(1) != "AS"
 
     def _is_cte(self, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.recognize.lexer import Lexeme
+from kafka_sql.sql.recognize.lexer import Token
 
 # Words that follow a relation and are not its alias.
 _NO_ALIAS = set(
@@ -26,7 +26,7 @@ class Suffix:
     end: int  # how many lexemes it has to where an alias stands, from the start of the text
 
 
-def table_suffix(lexemes: list[Lexeme], at: int) -> Suffix:
+def table_suffix(lexemes: list[Token], at: int) -> Suffix:
     """What follows a table's name that ends before ``lexemes[at]``."""
     options = _word(lexemes, at) == "WITH" and _text(lexemes, at + 1) == "("
     if options:
@@ -41,13 +41,13 @@ def table_suffix(lexemes: list[Lexeme], at: int) -> Suffix:
     return Suffix(_is_alias(lexemes, end), behind is not None, sample, options, end)
 
 
-def _is_alias(lexemes: list[Lexeme], at: int) -> bool:
-    if at >= len(lexemes) or lexemes[at].kind not in (lexer.WORD, lexer.QUOTED):
+def _is_alias(lexemes: list[Token], at: int) -> bool:
+    if at >= len(lexemes) or lexemes[at].type not in (lexer.WORD, lexer.QUOTED):
         return False
     return lexemes[at].upper not in _NO_ALIAS
 
 
-def _behind_watermark(lexemes: list[Lexeme], at: int) -> int | None:
+def _behind_watermark(lexemes: list[Token], at: int) -> int | None:
     """Where ``WATERMARK expression DELAY OF INTERVAL ...`` ends; None where there is none."""
     if _word(lexemes, at) != "WATERMARK":
         return None
@@ -58,13 +58,13 @@ def _behind_watermark(lexemes: list[Lexeme], at: int) -> int | None:
     if _word(lexemes, at + 1) != "OF":
         return None
     at += 2 + (_word(lexemes, at + 2) == "INTERVAL")
-    while at < len(lexemes) and (lexemes[at].kind in (lexer.NUMBER, lexer.STRING) or lexemes[at].text == "-"):
+    while at < len(lexemes) and (lexemes[at].type in (lexer.NUMBER, lexer.STRING) or lexemes[at].text == "-"):
         at += 2 if lexemes[at].text != "-" else 1  # the number or text, and its unit
         at += 2 * (_word(lexemes, at) == "TO")
     return at
 
 
-def _behind_group(lexemes: list[Lexeme], at: int) -> int:
+def _behind_group(lexemes: list[Token], at: int) -> int:
     """The place behind the parentheses that open at ``at``."""
     depth = 0
     while at < len(lexemes):
@@ -75,9 +75,9 @@ def _behind_group(lexemes: list[Lexeme], at: int) -> int:
     return at
 
 
-def _word(lexemes: list[Lexeme], at: int) -> str:
+def _word(lexemes: list[Token], at: int) -> str:
     return lexemes[at].upper if at < len(lexemes) else ""
 
 
-def _text(lexemes: list[Lexeme], at: int) -> str:
-    return lexemes[at].text if at < len(lexemes) and lexemes[at].kind == lexer.SYMBOL else ""
+def _text(lexemes: list[Token], at: int) -> str:
+    return lexemes[at].text if at < len(lexemes) and lexemes[at].type == lexer.SYMBOL else ""

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from kafka_sql.catalog.sql_literals import path, pattern, quote, string
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.sql.recognize.names import plain_name
+from kafka_sql.sql.recognize.names import strip_catalog
 
 if TYPE_CHECKING:
-    from kafka_sql.sql.rewrite.query import Reading
+    from kafka_sql.sql.rewrite.query import QueryRewrite
 
 _TEXT = re.compile(r"^View Text: (.*?)\nView (?:Original Text|Schema Mode|Catalog and Namespace): ", re.DOTALL | re.M)
 _NAMESPACE = re.compile(r"^View Catalog and Namespace: spark_catalog\.(.*)$", re.MULTILINE)
 
 
-def streamed_view(tables: Tables, name: tuple[str, ...], read: Callable[[str, str | None], Reading]) -> Reading | None:
+def rewrite_view_as_stream(
+    tables: Tables, name: tuple[str, ...], read: Callable[[str, str | None], QueryRewrite]
+) -> QueryRewrite | None:
     """A view as a query of streams; None where the name is no view, or the view reads no Kafka table.
 
     A view that was made of a DataFrame has no text, and stays as it is.
@@ -25,16 +27,16 @@ def streamed_view(tables: Tables, name: tuple[str, ...], read: Callable[[str, st
     Args:
         read: a query with its tables as streams, and the database of names without one.
     """
-    information = _information(tables, plain_name(name))
+    information = _information(tables, strip_catalog(name))
     text = _TEXT.search(information) if information else None
     if information is None or text is None:
         return None
     namespace = _NAMESPACE.search(information)
     database = namespace[1].strip("`") if namespace else None
     view = read(text[1], None if database == _current(tables) else database)
-    if not view.entries:
+    if not view.kafka_tables:
         return None
-    columns = tables.plain(f"SELECT * FROM {path(plain_name(name))} LIMIT 0").columns
+    columns = tables.plain(f"SELECT * FROM {path(strip_catalog(name))} LIMIT 0").columns
     view.text = f"SELECT * FROM ({view.text}) AS {quote(name[-1])}({', '.join(map(quote, columns))})"
     return view
 

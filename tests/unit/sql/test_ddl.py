@@ -41,7 +41,7 @@ class Tables:
 def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
     column = ddl.read("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
     monkeypatch.setattr(ddl.settings, "is_streaming", lambda _: False)
-    monkeypatch.setattr(ddl, "reading", lambda _, query, streaming: SimpleNamespace(text=query))
+    monkeypatch.setattr(ddl, "rewrite_query", lambda _, query, streaming: SimpleNamespace(text=query))
     monkeypatch.setattr(ddl, "columns_of", lambda schema, whose: column)
     return Tables()
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.declarations.alter import altered
-from kafka_sql.sql.declarations.create import declaration_of, parse_create, read, table_of
-from kafka_sql.sql.declarations.like import merged
-from kafka_sql.sql.declarations.render import create_statement
+from kafka_sql.sql.declarations.alter import apply_alteration
+from kafka_sql.sql.declarations.create import parse_create, parse_statement, to_declaration, to_table
+from kafka_sql.sql.declarations.like import merge_like
+from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
-from kafka_sql.sql.recognize.classify import AlterTable, CreateTable, kind
+from kafka_sql.sql.recognize.classify import AlterTable, CreateTable, classify
 from kafka_sql.table.declaration import Column, Table
 
 FOLDER = Path(__file__).parents[2] / "sql" / "ddl"
@@ -35,15 +35,17 @@ def last_table(text: str) -> Table:
         return parse_create(text)
     table = None
     for sql in statements:
-        found = kind(sql)
+        found = classify(sql)
         if isinstance(found, AlterTable):
-            table = table_of(altered(declaration_of(tables[found.name]), read(sql, parse_alteration)))
+            table = to_table(
+                apply_alteration(to_declaration(tables[found.name]), parse_statement(sql, parse_alteration))
+            )
         else:
             assert isinstance(found, CreateTable)
-            declaration = read(sql, parse_declaration)
+            declaration = parse_statement(sql, parse_declaration)
             if declaration.like is not None:
-                declaration = merged(declaration, declaration_of(tables[declaration.like.base]))
-            table = table_of(declaration)
+                declaration = merge_like(declaration, to_declaration(tables[declaration.like.base]))
+            table = to_table(declaration)
         tables[table.name] = table
     assert table is not None
     return table
@@ -73,8 +75,8 @@ def fact_of(column: Column) -> str:
 def test_good(path: Path) -> None:
     table = last_table(path.read_text())
     assert text_of(table) == path.with_suffix(".expected").read_text()
-    assert isinstance(kind(create_statement(table)), CreateTable)
-    assert parse_create(create_statement(table)) == table
+    assert isinstance(classify(render_create_table(table)), CreateTable)
+    assert parse_create(render_create_table(table)) == table
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.declarations.create import parse_create, read
+from kafka_sql.sql.declarations.create import parse_create, parse_statement
 from kafka_sql.sql.grammar.dialect import parse_alteration
-from kafka_sql.sql.recognize.classify import is_query, kind
-from kafka_sql.sql.rewrite.hints import hint_behind
-from kafka_sql.sql.rewrite.table_references import references
+from kafka_sql.sql.recognize.classify import classify, is_query
+from kafka_sql.sql.rewrite.hints import parse_hint
+from kafka_sql.sql.rewrite.table_references import find_table_references
 from tests.fuzz.statements import passed_on
 from tests.hypothesis_examples import examples
 
@@ -56,12 +56,12 @@ LONG = {
 def test_long_and_deep_statements_end(sql: str) -> None:
     start = time.process_time()
     for read_it in (
-        kind,
+        classify,
         is_query,
-        references,
+        find_table_references,
         parse_create,
-        lambda text: read(text, parse_alteration),
-        lambda text: hint_behind(text, len("INSERT INTO t")),
+        lambda text: parse_statement(text, parse_alteration),
+        lambda text: parse_hint(text, len("INSERT INTO t")),
     ):
         with contextlib.suppress(KafkaSqlError):
             read_it(sql)
@@ -82,7 +82,13 @@ TEXTS = st.one_of(
 
 @given(TEXTS)
 def test_reading_raises_only_our_errors(sql: str) -> None:
-    for read_it in (kind, is_query, references, parse_create, lambda text: read(text, parse_alteration)):
+    for read_it in (
+        classify,
+        is_query,
+        find_table_references,
+        parse_create,
+        lambda text: parse_statement(text, parse_alteration),
+    ):
         with contextlib.suppress(KafkaSqlError):
             read_it(sql)
 

@@ -8,33 +8,33 @@ from typing import Final
 from kafka_sql.sql.expressions.arithmetic import coerced
 from kafka_sql.sql.expressions.conditions import branches, compare, extreme, truth, unified
 from kafka_sql.sql.expressions.functions.signature import Function, count
-from kafka_sql.sql.expressions.typed import Typed
+from kafka_sql.sql.expressions.typed import TypedExpression
 
 
 def _coalesce(name: str, least: int, most: int) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, least, most)
         type, texts = unified(arguments)
-        return Typed(f"coalesce({', '.join(texts)})", type)
+        return TypedExpression(f"coalesce({', '.join(texts)})", type)
 
     return function
 
 
-def _nullif(arguments: Sequence[Typed]) -> Typed:
+def _nullif(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("NULLIF", arguments, 2)
     value, other = arguments
     if value.type is None:
         return value
-    return Typed(f"if({compare('=', value, other).sql}, NULL, {coerced(value, value.type)})", value.type)
+    return TypedExpression(f"if({compare('=', value, other).sql}, NULL, {coerced(value, value.type)})", value.type)
 
 
-def _if(arguments: Sequence[Typed]) -> Typed:
+def _if(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("IF", arguments, 3)
     return branches([truth("IF", arguments[0]).sql], arguments[1:])
 
 
 def _extreme(name: str) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, 1, 999)
         return extreme(name, arguments)
 

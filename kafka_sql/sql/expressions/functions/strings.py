@@ -9,7 +9,7 @@ from typing import Final
 from kafka_sql.catalog.sql_literals import string
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.functions.signature import Function, count, number, of, takes, text
-from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, NoCommonMeaning, Typed
+from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
 _ASTRAL = r"[\x{10000}-\x{10FFFF}]"
@@ -22,35 +22,37 @@ def _in_plane(name: str, value: str, body: str) -> str:
 
 
 def _strings(name: str, spark: str, least: int, most: int, result: FlinkType = STRING) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, least, most)
         for argument in arguments:
             takes(name, argument, "string")
-        return Typed(f"{spark}({', '.join(a.sql for a in arguments)})", result)
+        return TypedExpression(f"{spark}({', '.join(a.sql for a in arguments)})", result)
 
     return function
 
 
-def _trim(arguments: Sequence[Typed]) -> Typed:
+def _trim(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("TRIM", arguments, 1, 3)
     for argument in arguments[-2:]:
         takes("TRIM", argument, "string")
     if len(arguments) == 1:
-        return Typed(f"trim({arguments[0].sql})", STRING)
+        return TypedExpression(f"trim({arguments[0].sql})", STRING)
     side, characters, value = arguments
-    return Typed(f"trim({side.sql} {characters.sql} FROM {value.sql})", STRING)
+    return TypedExpression(f"trim({side.sql} {characters.sql} FROM {value.sql})", STRING)
 
 
 def _trim_side(name: str, side: str) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, 1, 2)
         value, *characters = arguments
-        return _trim([Typed(side, None), characters[0] if characters else Typed("' '", STRING), value])
+        return _trim(
+            [TypedExpression(side, None), characters[0] if characters else TypedExpression("' '", STRING), value]
+        )
 
     return function
 
 
-def _substring(arguments: Sequence[Typed]) -> Typed:
+def _substring(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("SUBSTRING", arguments, 2, 3)
     takes("SUBSTRING", arguments[0], "string")
     for place in arguments[1:]:
@@ -59,37 +61,39 @@ def _substring(arguments: Sequence[Typed]) -> Typed:
     literals = [a.literal for a in arguments[1:]]
     plain = f"substring({', '.join((value, position, *length))})"
     if all(isinstance(x, int) and x >= 0 for x in literals):
-        return Typed(plain, STRING)
+        return TypedExpression(plain, STRING)
 
     def body(x: str) -> str:
         negative = f"WHEN {length[0]} < 0 THEN NULL " if length else ""
         rest = f"substring({', '.join((x, position, *length))})"
         return f"CASE {negative}WHEN {position} < - char_length({x}) THEN '' ELSE {rest} END"
 
-    return Typed(bind(value, body), STRING)
+    return TypedExpression(bind(value, body), STRING)
 
 
-def _replace(arguments: Sequence[Typed]) -> Typed:
+def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("REPLACE", arguments, 3)
     for argument in arguments:
         takes("REPLACE", argument, "string")
     text("REPLACE", arguments[1], "text to look for")
-    return Typed(f"replace({', '.join(a.sql for a in arguments)})", STRING)
+    return TypedExpression(f"replace({', '.join(a.sql for a in arguments)})", STRING)
 
 
 def _pad(name: str) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, 3)
         value, length, pad = arguments
         takes(name, value, "string")
         size = number(name, length, 0, "a length")
         filler = string(text(name, pad, "padding"))
-        return Typed(bind(value.sql, lambda x: _in_plane(name, x, f"{name.lower()}({x}, {size}, {filler})")), STRING)
+        return TypedExpression(
+            bind(value.sql, lambda x: _in_plane(name, x, f"{name.lower()}({x}, {size}, {filler})")), STRING
+        )
 
     return function
 
 
-def _overlay(arguments: Sequence[Typed]) -> Typed:
+def _overlay(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("OVERLAY", arguments, 3, 4)
     value, new, position, *length = arguments
     takes("OVERLAY", value, "string")
@@ -97,8 +101,8 @@ def _overlay(arguments: Sequence[Typed]) -> Typed:
     start = number("OVERLAY", position, 1, "a position")
     end = f" FOR {number('OVERLAY', length[0], 0, 'a length')}" if length else ""
     if new.literal is None:
-        raise NoCommonMeaning("OVERLAY is translated for a new text that is a literal")
-    return Typed(
+        raise UntranslatableError("OVERLAY is translated for a new text that is a literal")
+    return TypedExpression(
         bind(
             value.sql,
             lambda x: _in_plane(
@@ -112,18 +116,18 @@ def _overlay(arguments: Sequence[Typed]) -> Typed:
 
 
 def _position(name: str) -> Function:
-    def function(arguments: Sequence[Typed]) -> Typed:
+    def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         count(name, arguments, 2, 3 if name == "LOCATE" else 2)
         places = arguments[1::-1] if name == "INSTR" else arguments[:2]
         for argument in places:
             takes(name, argument, "string")
         start = f", {number(name, arguments[2], 1, 'a start')}" if len(arguments) > 2 else ""
-        return Typed(f"locate({places[0].sql}, {places[1].sql}{start})", INT)
+        return TypedExpression(f"locate({places[0].sql}, {places[1].sql}{start})", INT)
 
     return function
 
 
-def _split_index(arguments: Sequence[Typed]) -> Typed:
+def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("SPLIT_INDEX", arguments, 3)
     value, delimiter, index = arguments
     takes("SPLIT_INDEX", value, "string")
@@ -132,27 +136,27 @@ def _split_index(arguments: Sequence[Typed]) -> Typed:
     if isinstance(separator, int):
         separator = chr(separator) if 0 < separator < 256 else ""
     if not separator:
-        raise NoCommonMeaning("SPLIT_INDEX is translated for a delimiter that is a literal and not empty")
+        raise UntranslatableError("SPLIT_INDEX is translated for a delimiter that is a literal and not empty")
     regex = re.sub(r"([^\w\s])", r"\\\1", separator)
-    return Typed(f"get(split(nullif({value.sql}, ''), {string(regex)}), {index.sql})", STRING)
+    return TypedExpression(f"get(split(nullif({value.sql}, ''), {string(regex)}), {index.sql})", STRING)
 
 
-def _base64(arguments: Sequence[Typed]) -> Typed:
+def _base64(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("TO_BASE64", arguments, 1)
     takes("TO_BASE64", arguments[0], "string")
     # A setting of Spark breaks the lines.
-    return Typed(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), '\\r\\n', '')", STRING)
+    return TypedExpression(f"replace(base64(CAST({arguments[0].sql} AS BINARY)), '\\r\\n', '')", STRING)
 
 
-def _sha2(arguments: Sequence[Typed]) -> Typed:
+def _sha2(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("SHA2", arguments, 2)
     takes("SHA2", arguments[0], "string")
     if arguments[1].literal not in (224, 256, 384, 512):
-        raise NoCommonMeaning("SHA2 is translated for a length of 224, 256, 384 or 512 that is a literal")
-    return Typed(f"sha2({arguments[0].sql}, {arguments[1].sql})", STRING)
+        raise UntranslatableError("SHA2 is translated for a length of 224, 256, 384 or 512 that is a literal")
+    return TypedExpression(f"sha2({arguments[0].sql}, {arguments[1].sql})", STRING)
 
 
-def _concat_ws(arguments: Sequence[Typed]) -> Typed:
+def _concat_ws(arguments: Sequence[TypedExpression]) -> TypedExpression:
     return _strings("CONCAT_WS", "concat_ws", 2, 999)(arguments)
 
 

@@ -8,9 +8,9 @@ from typing import Final
 from kafka_sql.errors import did_you_mean
 from kafka_sql.sql.expressions.functions import collections, conditional, datetime, math, regex, strings
 from kafka_sql.sql.expressions.functions.signature import Function
-from kafka_sql.sql.expressions.typed import NoCommonMeaning, Typed
+from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError
 
-_FUNCTIONS: Final[dict[str, Function]] = {
+_TRANSLATIONS: Final[dict[str, Function]] = {
     **conditional.FUNCTIONS,
     **collections.FUNCTIONS,
     **math.FUNCTIONS,
@@ -24,7 +24,7 @@ _JSON = (
     "with the format json, or use get_json_object in the query"
 )
 _CLOCK = "has no counterpart: Spark's clock stands still during a batch. Use CURRENT_TIMESTAMP"
-_REFUSED: Final[dict[str, str]] = {
+_UNSUPPORTED: Final[dict[str, str]] = {
     **dict.fromkeys(
         [
             "ACOS",
@@ -63,17 +63,19 @@ _REFUSED: Final[dict[str, str]] = {
 }
 
 
-def call(name: str, arguments: Sequence[Typed]) -> Typed:
+def call(name: str, arguments: Sequence[TypedExpression]) -> TypedExpression:
     """A function call in Spark's words.
 
     Raises:
-        NoCommonMeaning: the function is not among the translated ones, or not with these arguments.
+        UntranslatableError: the function is not among the translated ones, or not with these arguments.
     """
-    function = _FUNCTIONS.get(name)
+    function = _TRANSLATIONS.get(name)
     if function is not None:
         return function(arguments)
-    if name in _REFUSED:
-        raise NoCommonMeaning(f"function {name} {_REFUSED[name]}")
-    raise NoCommonMeaning(
-        f"function {name} is not among the functions that are translated.{did_you_mean(name, _FUNCTIONS)}".rstrip(".")
+    if name in _UNSUPPORTED:
+        raise UntranslatableError(f"function {name} {_UNSUPPORTED[name]}")
+    raise UntranslatableError(
+        f"function {name} is not among the functions that are translated.{did_you_mean(name, _TRANSLATIONS)}".rstrip(
+            "."
+        )
     )

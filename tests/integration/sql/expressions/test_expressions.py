@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.expressions.computed import translate
-from kafka_sql.sql.expressions.typed import Typed
+from kafka_sql.sql.expressions.computed import translate_expression
+from kafka_sql.sql.expressions.typed import TypedExpression
 from kafka_sql.sql.grammar.dialect import parse_declaration
-from kafka_sql.sql.grammar.types import FlinkType, spark_type
+from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 pytestmark = pytest.mark.integration
 HERE = Path(__file__).parent
@@ -43,12 +43,12 @@ def cases(path: Path = HERE / "flink_values.tsv") -> list[Case]:
     return [Case(*line[:4], json.loads(line[4])) for line in lines]
 
 
-def typed(table: str, expression: str) -> Typed:
+def typed(table: str, expression: str) -> TypedExpression:
     ddl = f"CREATE TABLE t ({INPUTS[table]['columns']}, c AS {expression}) WITH ('connector' = 'kafka')"
     columns = parse_declaration(ddl).columns
     node = columns[-1].expression
     assert node is not None
-    return translate(node, "c", {c.name: c.type for c in columns if c.type is not None})
+    return translate_expression(node, "c", {c.name: c.type for c in columns if c.type is not None})
 
 
 def flink_type(text: str) -> FlinkType:
@@ -131,7 +131,7 @@ def instant(text: str) -> tuple[int, int]:
     return int(seconds), int(fraction.ljust(6, "0") or 0)
 
 
-def differences(rows_of: Any, group: list[tuple[Case, Typed]], table: str) -> Iterator[str]:
+def differences(rows_of: Any, group: list[tuple[Case, TypedExpression]], table: str) -> Iterator[str]:
     """What differs from Flink, in one query for all of them."""
     columns = []
     for at, (case, value) in enumerate(group):
@@ -172,14 +172,16 @@ def session(spark: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def translated() -> dict[tuple[str, str], Typed]:
+def translated() -> dict[tuple[str, str], TypedExpression]:
     return {(case.table, case.expression): typed(case.table, case.expression) for case in CASES}
 
 
 @pytest.mark.parametrize(
     ("zone", "ansi"), [("UTC", "true"), pytest.param("America/New_York", "false", marks=pytest.mark.long)]
 )
-def test_values_are_flinks(session: Any, translated: dict[tuple[str, str], Typed], zone: str, ansi: str) -> None:
+def test_values_are_flinks(
+    session: Any, translated: dict[tuple[str, str], TypedExpression], zone: str, ansi: str
+) -> None:
     session.conf.set("spark.sql.session.timeZone", zone)
     session.conf.set("spark.sql.ansi.enabled", ansi)
     chosen = [case for case in CASES if case.zone in ("any", zone)]
@@ -195,15 +197,17 @@ def test_values_are_flinks(session: Any, translated: dict[tuple[str, str], Typed
     assert not wrong, "\n".join(wrong)
 
 
-def test_types_are_flinks(translated: dict[tuple[str, str], Typed]) -> None:
+def test_types_are_flinks(translated: dict[tuple[str, str], TypedExpression]) -> None:
     for case in CASES:
         type, flinks = translated[case.table, case.expression].type, flink_type(case.type)
         if type is not None:
             # Flink knows of made rows that they are not NULL
-            assert spark_type(type, "c") == spark_type(flinks, "c").replace(" NOT NULL", ""), case.expression
+            assert to_spark_type(type, "c") == to_spark_type(flinks, "c").replace(" NOT NULL", ""), case.expression
 
 
-def test_what_fails_in_flink_fails_without_ansi(session: Any, translated: dict[tuple[str, str], Typed]) -> None:
+def test_what_fails_in_flink_fails_without_ansi(
+    session: Any, translated: dict[tuple[str, str], TypedExpression]
+) -> None:
     session.conf.set("spark.sql.ansi.enabled", "false")
     failing = [c for c in CASES if any(isinstance(v, dict) for v in c.values) and c.table in ("numbers", "nested")]
     assert len(failing) > 5

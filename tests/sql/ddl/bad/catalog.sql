@@ -1,2 +1,2 @@
--- error: UNSUPPORTED_SQL: CREATE TABLE c.d.t: a name has at most two parts
+-- error: UNSUPPORTED_SQL: CREATE TABLE c.d.t: expected table or database.table
 CREATE TABLE c.d.t (id INT) WITH ('connector' = 'kafka')

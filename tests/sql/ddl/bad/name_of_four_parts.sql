@@ -1,2 +1,2 @@
--- error: UNSUPPORTED_SQL: a name has at most two parts
+-- error: UNSUPPORTED_SQL: expected table or database.table
 CREATE TABLE a.b.c.d (a INT) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json')

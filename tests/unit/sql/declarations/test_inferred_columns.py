@@ -9,9 +9,9 @@ import pytest
 
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import MissingOptionError, SchemaError
-from kafka_sql.sql.declarations.create import read, table_of
-from kafka_sql.sql.declarations.inferred_columns import with_inferred_columns
-from kafka_sql.sql.declarations.render import create_statement
+from kafka_sql.sql.declarations.create import parse_statement, to_table
+from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
+from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.table.declaration import Table
 
@@ -25,7 +25,7 @@ def record(**fields: Any) -> str:
 
 
 def table(statement: str) -> Table:
-    return table_of(with_inferred_columns(read(statement, parse_declaration)))
+    return to_table(add_inferred_columns(parse_statement(statement, parse_declaration)))
 
 
 def of(schema: str, more: str = "", columns: str = "") -> Table:
@@ -68,7 +68,7 @@ def test_what_is_declared_stands_behind_the_columns_and_all_of_it_is_kept() -> N
     found = of(record(a="int", b=["null", "string"]), columns="(o BIGINT METADATA FROM 'offset' VIRTUAL, c AS a + 1)")
     assert [c.name for c in found.columns] == ["a", "b", "o", "c"]
     assert found.options["value.avro-confluent.schema"] == record(a="int", b=["null", "string"])
-    again = table(create_statement(found))
+    again = table(render_create_table(found))
     assert again == found
     assert validate_table(found).value.columns == ("a", "b")
 

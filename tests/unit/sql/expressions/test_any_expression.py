@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.expressions.functions.table import _FUNCTIONS, _REFUSED
+from kafka_sql.sql.expressions.functions.table import _TRANSLATIONS, _UNSUPPORTED
 from tests.hypothesis_examples import examples
 
 COLUMNS = {
@@ -59,7 +59,7 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("CASE WHEN {} THEN {} ELSE {} END".format, inner, inner, inner),
         st.builds("CASE {} WHEN {} THEN {} END".format, inner, inner, inner),
         st.builds("{}({} AS {})".format, st.sampled_from(["CAST", "TRY_CAST"]), inner, st.sampled_from(TYPES)),
-        st.builds("{}({})".format, st.sampled_from(sorted({*_FUNCTIONS, *_REFUSED})), arguments),
+        st.builds("{}({})".format, st.sampled_from(sorted({*_TRANSLATIONS, *_UNSUPPORTED})), arguments),
         st.builds("({} - INTERVAL '{}' {})".format, inner, DIGITS, st.sampled_from(["DAY", "MONTH", "WEEK", "SECOND"])),
         st.builds("{}[{}]".format, inner, inner),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.sql.recognize.classify import ShowJobs, Statement, StopJob, kind
+from kafka_sql.sql.recognize.classify import ShowJobs, Statement, StopJob, classify
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from kafka_sql.sql.recognize.classify import ShowJobs, Statement, StopJob, kind
     ],
 )
 def test_kind(statement: str, expected: Statement | None) -> None:
-    assert kind(statement) == expected
+    assert classify(statement) == expected

@@ -1,11 +1,11 @@
 import pytest
 
-from kafka_sql.sql.recognize.classify import kind
+from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.classify_insert import Insert
 
 
 def insert(sql: str) -> Insert | None:
-    found = kind(sql)
+    found = classify(sql)
     assert found is None or isinstance(found, Insert)
     return found
 
@@ -52,7 +52,7 @@ def plain(body: str, start: int, *name: str, overwrite: bool = False) -> Insert:
 )
 def test_insert(sql: str, expected: Insert) -> None:
     assert insert(sql) == expected
-    assert sql.startswith(expected.body, expected.start)
+    assert sql.startswith(expected.body, expected.body_start)
 
 
 @pytest.mark.parametrize(

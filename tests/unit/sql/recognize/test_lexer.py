@@ -13,7 +13,7 @@ PIECES = [
 
 
 def kinds(sql: str) -> list[tuple[str, str]]:
-    return [(x.kind, x.text) for x in lexer.spark(sql)]
+    return [(x.type, x.text) for x in lexer.tokenize_spark(sql)]
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def test_spark(sql: str, lexemes: list[tuple[str, str]]) -> None:
 
 
 def test_flink_doubles_quotes_and_knows_no_backslash() -> None:
-    found = [(x.kind, x.text) for x in lexer.flink(r"'a''b' '\' // c" + "\n/* /* */ `x``y` 1.5e3")]
+    found = [(x.type, x.text) for x in lexer.tokenize_flink(r"'a''b' '\' // c" + "\n/* /* */ `x``y` 1.5e3")]
     assert found == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
 
 
 @given(st.lists(st.sampled_from(PIECES)).map(" ".join))
 def test_spark_agrees_with_sqlglot(sql: str) -> None:
     """sqlglot joins some words (``SELECT DISTINCT``), so the starts of ours are a superset of its."""
-    ours = {x.start: x for x in lexer.spark(sql)}
+    ours = {x.start: x for x in lexer.tokenize_spark(sql)}
     for token in Spark().tokenize(sql):
         assert token.start in ours
     assert all(sql[x.start : x.end] == x.text for x in ours.values())
@@ -59,4 +59,6 @@ def test_spark_agrees_with_sqlglot(sql: str) -> None:
     )
 )
 def test_flink_agrees_with_the_dialect(sql: str) -> None:
-    assert [(x.start, x.end) for x in lexer.flink(sql)] == [(t.start, t.end + 1) for t in Flink().tokenize(sql)]
+    assert [(x.start, x.end) for x in lexer.tokenize_flink(sql)] == [
+        (t.start, t.end + 1) for t in Flink().tokenize(sql)
+    ]

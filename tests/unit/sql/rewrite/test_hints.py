@@ -1,9 +1,9 @@
 import pytest
 
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, SqlSyntaxError, UnsupportedSqlError
-from kafka_sql.sql.rewrite.hints import check_placed, hint_behind
-from kafka_sql.sql.rewrite.qualifiers import shortened
-from kafka_sql.sql.rewrite.table_references import replace
+from kafka_sql.sql.rewrite.hints import check_hint_positions, parse_hint
+from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
+from kafka_sql.sql.rewrite.table_references import apply_edits
 
 HEAD = "SELECT * FROM t"
 
@@ -17,7 +17,7 @@ HEAD = "SELECT * FROM t"
     ],
 )
 def test_options(text: str, options: dict[str, str], ends: str) -> None:
-    hint = hint_behind(HEAD + text, len(HEAD))
+    hint = parse_hint(HEAD + text, len(HEAD))
     assert hint is not None
     assert hint.options == options
     assert (HEAD + text)[hint.start :].startswith("/*+")
@@ -29,7 +29,7 @@ def test_options(text: str, options: dict[str, str], ends: str) -> None:
     "text", ["", " AS x", " /* OPTIONS('a' = 'b') */", " -- /*+ OPTIONS('a' = 'b') */", " x /*+ y */"]
 )
 def test_no_hint(text: str) -> None:
-    assert hint_behind(HEAD + text, len(HEAD)) is None
+    assert parse_hint(HEAD + text, len(HEAD)) is None
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_no_hint(text: str) -> None:
 )
 def test_bad_hints(text: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        hint_behind(HEAD + text, len(HEAD))
+        parse_hint(HEAD + text, len(HEAD))
 
 
 def test_a_hint_elsewhere_is_not_lost() -> None:
     sql = "SELECT /*+ BROADCAST(t) */ '/*+ OPTIONS(x) */' FROM t /*+ OPTIONS('a' = 'b') */ -- /*+ OPTIONS() */"
-    hint = hint_behind(sql, sql.index("FROM t") + 6)
+    hint = parse_hint(sql, sql.index("FROM t") + 6)
     assert hint is not None
-    check_placed(sql, [hint])
+    check_hint_positions(sql, [hint])
     with pytest.raises(UnsupportedSqlError, match="line 1: it must stand directly behind the name"):
-        check_placed(sql, [])
+        check_hint_positions(sql, [])
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_qualifiers(sql: str, edited: str | None) -> None:
     plain = sql.replace("[", "").replace("]", "")
     names = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t"}
     expected = (edited or sql).replace("[", "").replace("]", "")
-    assert replace(plain, shortened(plain, names, [(start, stop)])) == expected
+    assert apply_edits(plain, shorten_qualifiers(plain, names, [(start, stop)])) == expected

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.sql.rewrite.table_references import Reference, references, replace
+from kafka_sql.sql.rewrite.table_references import TableReference, apply_edits, find_table_references
 
 
 def names(sql: str) -> list[str]:
-    return [".".join(r.name) for r in references(sql)]
+    return [".".join(r.name) for r in find_table_references(sql)]
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_names(sql: str, tables: list[str]) -> None:
     ],
 )
 def test_what_stands_around_the_name(suffix: str, streaming: bool, alias: bool, watermark: bool) -> None:
-    first = references(f"SELECT * FROM {suffix}")[0]
+    first = find_table_references(f"SELECT * FROM {suffix}")[0]
     assert first.name[-1] == "orders"
-    assert (first.streaming, first.alias, first.watermark) == (streaming, alias, watermark)
+    assert (first.is_stream, first.has_alias, first.has_watermark) == (streaming, alias, watermark)
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,19 @@ def test_what_stands_around_the_name(suffix: str, streaming: bool, alias: bool, 
 )
 def test_span_is_the_name_with_stream(named: str) -> None:
     sql = f"SELECT 'é' FROM {named} AS o"
-    (found,) = references(sql)
+    (found,) = find_table_references(sql)
     assert sql[found.start : found.end] == named
 
 
 def test_replace() -> None:
     sql = "SELECT * FROM a JOIN /* a */ b ON a.x = b.x"
-    edits = [(r.start, r.end, f"<{r.name[0]}>") for r in references(sql)]
-    assert replace(sql, reversed(edits)) == "SELECT * FROM <a> JOIN /* a */ <b> ON a.x = b.x"
-    assert replace(sql, []) == sql
+    edits = [(r.start, r.end, f"<{r.name[0]}>") for r in find_table_references(sql)]
+    assert apply_edits(sql, reversed(edits)) == "SELECT * FROM <a> JOIN /* a */ <b> ON a.x = b.x"
+    assert apply_edits(sql, []) == sql
 
 
 def test_reference_in_full() -> None:
-    assert references("TABLE db.t") == [Reference(("db", "t"), 6, 10, alias_at=10, form="query")]
+    assert find_table_references("TABLE db.t") == [TableReference(("db", "t"), 6, 10, alias_position=10, form="query")]
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_reference_in_full() -> None:
     ],
 )
 def test_where_the_name_stands(sql: str, form: str, alias_at: str) -> None:
-    found = references(sql)[0]
+    found = find_table_references(sql)[0]
     assert found.form == form
-    assert found.alias_at == sql.index(alias_at) + len(alias_at)
+    assert found.alias_position == sql.index(alias_at) + len(alias_at)
     if form == "query":
         assert sql[found.form_start :].startswith("TABLE t")
 
@@ -192,10 +192,10 @@ def queries(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[str]]:
 @given(queries())
 def test_finds_every_table_and_nothing_else(query: tuple[str, list[str]]) -> None:
     sql, tables = query
-    assert [sql[r.start : r.end] for r in references(sql)] == tables
+    assert [sql[r.start : r.end] for r in find_table_references(sql)] == tables
 
 
 @given(st.text(alphabet="() ,.;'`\"abFROMSELECTWITHJOIN\n-*/", max_size=60))
 def test_never_raises(sql: str) -> None:
-    for found in references(sql):
+    for found in find_table_references(sql):
         assert 0 <= found.start < found.end <= len(sql)
