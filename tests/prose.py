@@ -22,7 +22,7 @@ REPLACEMENTS: Final = {
     r"anew": "again, or recreate/reopen/...",
     r"let be": "ignored, left alone",
     r"(cannot|can|could|to|may) be had|to be had": "unavailable, available",
-    r"there is none|there are none|where there is (none|no|a|an|one)": "if X is missing, if X exists",
+    r"where there (is|are) (none|no|a|an|one)": "if X is missing, if X exists",
     r"mend(ed|s|ing)?": "fix",
     r"nobody|who(ever)? (writes?|reads?|asks?) ": "name the client, user or option",
     r"(a|an|one) ([a-z]+ )?of (its|their|his|one's|your) own": "its own X, a separate X",
