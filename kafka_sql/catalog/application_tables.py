@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
-from kafka_sql.catalog.catalog_table import Entry, Name
-from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.catalog_table import CatalogTable, TableName
+from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.errors import InvalidOptionError
 
 
-class Lasting:
+class ApplicationTables:
     """The tables by name, the folder that keeps them, and the names of data sources that are in use.
 
     Attributes:
@@ -27,67 +27,67 @@ class Lasting:
         """No tables."""
         self.version = 0
         self.lock = threading.RLock()
-        self.entries: dict[Name, Entry] = {}
-        self.folder: Folder | None = None
-        self.texts: dict[Name, str] = {}
-        self._places: set[Name] = set()
+        self.tables: dict[TableName, CatalogTable] = {}
+        self.store: FileCatalogStore | None = None
+        self.statements: dict[TableName, str] = {}
+        self._places: set[TableName] = set()
 
-    def attach(self, folder: Folder) -> None:
+    def attach(self, folder: FileCatalogStore) -> None:
         """Keep the tables in a folder.
 
         Raises:
             InvalidOptionError: this application's tables are kept in another one.
         """
-        if self.folder is not None and self.folder.path != folder.path:
+        if self.store is not None and self.store.path != folder.path:
             raise InvalidOptionError(
                 f"Catalog folder '{folder.path}': the tables of this Spark application are kept in "
-                f"'{self.folder.path}' already. Use that one, or another application."
+                f"'{self.store.path}' already. Use that one, or another application."
             )
-        self.folder = self.folder or folder
+        self.store = self.store or folder
 
-    def free_place(self, name: Name) -> Name:
+    def free_storage_name(self, name: TableName) -> TableName:
         """``name``, or one like it where a table of this application stands there."""
         places = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
         return next(place for place in places if place not in self._places)
 
-    def hold(self, place: Name) -> None:
+    def reserve(self, place: TableName) -> None:
         """Take a place in Spark's catalog."""
         self._places.add(place)
 
-    def leave(self, place: Name) -> None:
+    def release(self, place: TableName) -> None:
         """Give it back."""
         self._places.discard(place)
 
-    def hidden(self) -> set[str]:
+    def hidden_names(self) -> set[str]:
         """Names that stand in Spark's catalog and are no user's tables."""
-        return {place[1] for place in self._places if place not in self.entries}
+        return {place[1] for place in self._places if place not in self.tables}
 
-    def holds(self, place: Name) -> bool:
+    def is_reserved(self, place: TableName) -> bool:
         """Whether it is taken."""
         return place in self._places
 
-    def put(self, entry: Entry) -> None:
+    def put(self, entry: CatalogTable) -> None:
         """Add or replace a table."""
-        self.entries[entry.name] = entry
+        self.tables[entry.name] = entry
         self.version += 1
 
-    def remove(self, name: Name) -> None:
+    def remove(self, name: TableName) -> None:
         """Forget a table."""
-        del self.entries[name]
-        self.texts.pop(name, None)
+        del self.tables[name]
+        self.statements.pop(name, None)
         self.version += 1
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[CatalogTable]:
         """The tables, oldest first."""
-        return iter(list(self.entries.values()))
+        return iter(list(self.tables.values()))
 
 
-_APPLICATIONS: WeakValueDictionary[str, Lasting] = WeakValueDictionary()
+_APPLICATIONS: WeakValueDictionary[str, ApplicationTables] = WeakValueDictionary()
 
 
-def lasting_of(application: str) -> Lasting:
+def tables_of_application(application: str) -> ApplicationTables:
     """The tables of an application by its id; the sessions that are enabled keep them alive."""
     found = _APPLICATIONS.get(application)
     if found is None:
-        found = _APPLICATIONS[application] = Lasting()
+        found = _APPLICATIONS[application] = ApplicationTables()
     return found

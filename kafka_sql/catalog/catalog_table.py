@@ -8,18 +8,18 @@ from typing import Final
 
 from pyspark.sql.types import StructType
 
-from kafka_sql.catalog.data_source import KafkaTable, provider
-from kafka_sql.catalog.sql_literals import path, quote, string
+from kafka_sql.catalog.data_source import KafkaTable, make_data_source
+from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.definition import Definition
 from kafka_sql.table.declaration import Column, Table
 
 OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 
-Name = tuple[str, str]  # database, table, in lower case; the database is empty for a temporary table
+TableName = tuple[str, str]  # database, table, in lower case; the database is empty for a temporary table
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogTable:
     """A table of a session.
 
     Attributes:
@@ -29,10 +29,10 @@ class Entry:
         kind: the data source's class, whose name is the format's name.
     """
 
-    name: Name
+    name: TableName
     definition: Definition
-    place: Name
-    kind: type[KafkaTable]
+    storage_name: TableName
+    data_source: type[KafkaTable]
 
     @property
     def table(self) -> Table:
@@ -40,22 +40,22 @@ class Entry:
         return self.definition.table
 
     @property
-    def source(self) -> str:
+    def sql_name(self) -> str:
         """The data source's name in SQL."""
-        return dotted(self.place)
+        return quoted_name(self.storage_name)
 
     @property
     def provider(self) -> str:
         """The data source's format name."""
-        return self.kind.name()
+        return self.data_source.name()
 
     @property
-    def behind_view(self) -> bool:
+    def is_view(self) -> bool:
         """Whether the table's own name is a view over the data source."""
-        return self.name != self.place
+        return self.name != self.storage_name
 
 
-def make_entry(name: Name, definition: Definition, place: Name, known_as: Name) -> Entry:
+def make_catalog_table(name: TableName, definition: Definition, place: TableName, known_as: TableName) -> CatalogTable:
     """An entry with its own data source class, whose format is called ``kafka.<known_as>``.
 
     Raises:
@@ -63,32 +63,32 @@ def make_entry(name: Name, definition: Definition, place: Name, known_as: Name) 
     """
     # two tables of one name in two databases are two providers
     format_name = ".".join(["kafka", *([] if known_as[0] == "default" else [known_as[0]]), known_as[1]])
-    return Entry(name, definition, place, provider(format_name, definition, spark_schema(definition)))
+    return CatalogTable(name, definition, place, make_data_source(format_name, definition, spark_schema(definition)))
 
 
-def create_source(entry: Entry, owner: str) -> str:
+def create_table_statement(entry: CatalogTable, owner: str) -> str:
     """The statement that makes the data source a table of Spark's. With its columns: Spark asks no worker then."""
     columns = ", ".join(map(_column, _stored(entry.definition)))
     return (
-        f"CREATE TABLE {entry.source} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)} "
-        f"TBLPROPERTIES ({string(OWNER)} = {string(owner)})"
+        f"CREATE TABLE {entry.sql_name} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)} "
+        f"TBLPROPERTIES ({string_literal(OWNER)} = {string_literal(owner)})"
     )
 
 
-def create_view(entry: Entry) -> str:
+def create_view_statement(entry: CatalogTable) -> str:
     """The statement that makes the table's own name a view over its data source."""
     table = entry.table
     columns = ", ".join(quote(c.name) + _comment(c.comment) for c in table.columns)
     kind = "TEMPORARY VIEW" if table.temporary else "VIEW"
-    return f"CREATE {kind} {dotted(entry.name)} ({columns}){_comment(table.comment)} AS {select(entry)}"
+    return f"CREATE {kind} {quoted_name(entry.name)} ({columns}){_comment(table.comment)} AS {select_statement(entry)}"
 
 
-def select(entry: Entry, stream: bool = False) -> str:
+def select_statement(entry: CatalogTable, stream: bool = False) -> str:
     """The table as declared, over its data source."""
     items = ", ".join(
         quote(c.name) if c.expression is None else f"{c.expression} AS {quote(c.name)}" for c in entry.table.columns
     )
-    return f"SELECT {items} FROM {'STREAM ' if stream else ''}{entry.source}"
+    return f"SELECT {items} FROM {'STREAM ' if stream else ''}{entry.sql_name}"
 
 
 def spark_schema(definition: Definition) -> StructType:
@@ -98,9 +98,9 @@ def spark_schema(definition: Definition) -> StructType:
     return schema
 
 
-def dotted(name: Name) -> str:
+def quoted_name(name: TableName) -> str:
     """A name in SQL; of a lasting table with Spark's own catalog, as another one may be the current one."""
-    return path(part for part in ("spark_catalog" if name[0] else "", *name) if part)
+    return qualified_name(part for part in ("spark_catalog" if name[0] else "", *name) if part)
 
 
 def _stored(definition: Definition) -> list[Column]:
@@ -115,4 +115,4 @@ def _column(column: Column) -> str:
 
 
 def _comment(comment: str | None) -> str:
-    return f" COMMENT {string(comment)}" if comment else ""
+    return f" COMMENT {string_literal(comment)}" if comment else ""

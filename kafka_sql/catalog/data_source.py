@@ -29,7 +29,7 @@ class KafkaTable(DataSource):
     """A declared table as a data source; a subclass holds the definition."""
 
     definition: ClassVar[Definition]
-    stored: StructType
+    spark_schema: StructType
 
     def __init__(self, options: dict[str, str]) -> None:
         """As Spark does for each plan."""
@@ -38,7 +38,7 @@ class KafkaTable(DataSource):
 
     def schema(self) -> StructType:
         """The stored columns."""
-        return self.stored
+        return self.spark_schema
 
     def reader(self, schema: StructType) -> BatchReader:
         """A batch read."""
@@ -68,7 +68,7 @@ class KafkaTable(DataSource):
                 f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT "
                 f"INTO."
             )
-        _check_columns(self.definition, self.stored, schema)
+        _check_columns(self.definition, self.spark_schema, schema)
         check_sink(self.definition, arrow_schema(schema))
 
 
@@ -94,7 +94,7 @@ def _check_columns(definition: Definition, stored: StructType, written: StructTy
         raise SchemaError(f"Table '{definition.name}': column '{sorted(missing)[0]}' is not among those written.")
 
 
-def provider(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+def make_data_source(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
     """The class of one table, to be registered with Spark under ``name``.
 
     Raises:
@@ -119,10 +119,10 @@ def provider(name: str, definition: Definition, stored: StructType) -> type[Kafk
         check_key_types(schema, key)
     if any(c.needs_time_zone for c in metadata):
         _hand_zone_over()
-    return table_class(name, definition, stored)
+    return data_source_class(name, definition, stored)
 
 
-def table_class(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
+def data_source_class(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
     """The same without a look at whether the columns can be read and written."""
     return type(
         "KafkaTable",

@@ -26,7 +26,7 @@ _LOCK = ".lock"
 _SETTLED_NS = 50_000_000  # a change within the clock's tick of the last one may leave a file's time as it was
 
 
-class Folder:
+class FileCatalogStore:
     """The statements of a folder by table.
 
     Attributes:
@@ -49,7 +49,7 @@ class Folder:
             why = e.strerror if isinstance(e, OSError) else str(e)
             raise CatalogFolderError(f"Catalog folder {str(self.path)!r} cannot be used: {why}.") from e
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether a file may have changed since the last reading. A folder that is gone has not: it may come back."""
         try:
             stamp = self._stamp()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SPARKS_OWN = ("path", "checkpointlocation")  # Spark hands its own options over, too
 
 
-class KafkaFormat(DataSource):
+class KafkaSource(DataSource):
     """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the
     DataFrame.
     """
@@ -58,7 +58,7 @@ class KafkaFormat(DataSource):
         return self._table(schema).streamWriter(schema, overwrite)
 
     def _table(self, schema: StructType) -> KafkaTable:
-        from kafka_sql.catalog.data_source import table_class
+        from kafka_sql.catalog.data_source import data_source_class
         from kafka_sql.definition import validate_table
         from kafka_sql.options.connector import CONNECTOR
         from kafka_sql.table.declaration import Column, Table
@@ -67,4 +67,4 @@ class KafkaFormat(DataSource):
         kinds = ((f, f.dataType.simpleString()) for f in schema)
         columns = tuple(Column(f.name, kind, kind, nullable=f.nullable) for f, kind in kinds)
         definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
-        return table_class(self.name(), definition, schema)(dict(self.options))
+        return data_source_class(self.name(), definition, schema)(dict(self.options))

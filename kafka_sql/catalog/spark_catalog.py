@@ -16,10 +16,17 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
-from kafka_sql.catalog.application_tables import Lasting
-from kafka_sql.catalog.catalog_table import OWNER, Entry, Name, create_source, create_view, dotted
+from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.catalog_table import (
+    OWNER,
+    CatalogTable,
+    TableName,
+    create_table_statement,
+    create_view_statement,
+    quoted_name,
+)
 from kafka_sql.catalog.data_source import KafkaTable
-from kafka_sql.catalog.sql_literals import path, pattern, string
+from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
 from kafka_sql.errors import StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
@@ -31,22 +38,22 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class SparkSide:
+class SparkCatalog:
     """One session's side of Spark."""
 
-    def __init__(self, spark: SparkSession, plain: Callable[[str], DataFrame], lasting: Lasting) -> None:
+    def __init__(self, spark: SparkSession, plain: Callable[[str], DataFrame], lasting: ApplicationTables) -> None:
         """Nothing is registered yet."""
-        self.plain = apart(spark, plain)
+        self.spark_sql = run_outside_pipeline(spark, plain)
         self._spark, self._lasting = spark, lasting
         self._registered: dict[str, type[KafkaTable]] = {}
 
-    def register(self, entry: Entry) -> None:
+    def register(self, entry: CatalogTable) -> None:
         """Make an entry's class known to the session."""
-        if self._registered.get(entry.provider) is not entry.kind:  # Spark warns of what is registered again
-            register(self._spark, entry.kind)
-            self._registered[entry.provider] = entry.kind
+        if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns of what is registered again
+            register_data_source(self._spark, entry.data_source)
+            self._registered[entry.provider] = entry.data_source
 
-    def put(self, entry: Entry, old: Entry | None) -> None:
+    def put(self, entry: CatalogTable, old: CatalogTable | None) -> None:
         """Make Spark's catalog hold the entry instead of the old one; all or nothing.
 
         Raises:
@@ -63,34 +70,34 @@ class SparkSide:
                 self._place(old)
             raise
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: CatalogTable) -> None:
         """Take a table out of Spark's catalog, as far as it is there and this package's."""
         if entry.table.temporary:
-            self.plain(f"DROP VIEW IF EXISTS {dotted(entry.name)}")
-        elif entry.behind_view:
-            found = occupants(self.plain, entry.name).get(entry.name[1])
-            if found is not None and found.view and entry.source in found.text:
-                self.plain(f"DROP VIEW IF EXISTS {dotted(entry.name)}")
+            self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
+        elif entry.is_view:
+            found = find_existing(self.spark_sql, entry.name).get(entry.name[1])
+            if found is not None and found.is_view and entry.sql_name in found.text:
+                self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         self.drop_source(entry)
 
-    def create_source(self, entry: Entry) -> None:
+    def create_source(self, entry: CatalogTable) -> None:
         """Make an entry's data source a table of Spark's."""
-        self._create(create_source(entry, self.application()), entry.place)
-        self._lasting.hold(entry.place)
+        self._create(create_table_statement(entry, self.application()), entry.storage_name)
+        self._lasting.reserve(entry.storage_name)
 
-    def drop_source(self, entry: Entry) -> None:
+    def drop_source(self, entry: CatalogTable) -> None:
         """Drop an entry's data source."""
-        found = occupants(self.plain, entry.place).get(entry.place[1])
+        found = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
         if found is not None and found.owner is not None and found.provider == entry.provider:
-            self.plain(f"DROP TABLE IF EXISTS {entry.source}")
-        self._lasting.leave(entry.place)
+            self.spark_sql(f"DROP TABLE IF EXISTS {entry.sql_name}")
+        self._lasting.release(entry.storage_name)
 
     def has_temporary_view(self, name: str) -> bool:
         """Whether the session has a temporary view of a name, ours or another."""
         session = self._spark.__dict__.get("_jsparkSession")
         if session is not None:  # a statement that lists views takes as long as planning an INSERT
             return bool(session.sessionState().catalog().getTempView(name).isDefined())
-        views = self.plain(f"SHOW VIEWS LIKE {string(pattern(name))}").collect()
+        views = self.spark_sql(f"SHOW VIEWS LIKE {string_literal(like_pattern(name))}").collect()
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
     def database(self) -> str:
@@ -105,62 +112,62 @@ class SparkSide:
                 f"Kafka tables stand in spark_catalog, and the current catalog is '{catalog}'. Say "
                 "USE spark_catalog.default first."
             )
-        return apart(self._spark, self._spark.catalog.currentDatabase)().lower()
+        return run_outside_pipeline(self._spark, self._spark.catalog.currentDatabase)().lower()
 
     def catalog(self) -> str:
         """The current catalog."""
-        return apart(self._spark, self._spark.catalog.currentCatalog)()
+        return run_outside_pipeline(self._spark, self._spark.catalog.currentCatalog)()
 
     def application(self) -> str:
         """The Spark application's id."""
         return str(self._spark.conf.get("spark.app.id", ""))
 
-    def _place(self, entry: Entry) -> None:
+    def _place(self, entry: CatalogTable) -> None:
         self.create_source(entry)
-        if entry.behind_view:
+        if entry.is_view:
             try:
-                self._create(create_view(entry), entry.name)
+                self._create(create_view_statement(entry), entry.name)
             except BaseException:
                 self.drop_source(entry)
                 raise
 
-    def _create(self, statement: str, name: Name) -> None:
+    def _create(self, statement: str, name: TableName) -> None:
         """Run a CREATE; where the name is a Kafka table's of an application that is gone, instead of that."""
         try:
-            self.plain(statement)
+            self.spark_sql(statement)
         except AnalysisException as e:
             if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
                 raise
             self._clear(name, e)
-            self.plain(statement)
+            self.spark_sql(statement)
 
-    def _clear(self, name: Name, cause: Exception) -> None:
+    def _clear(self, name: TableName, cause: Exception) -> None:
         """Drop what another application left under a name: its declaration was lost, the name stayed.
 
         Raises:
             TableExistsError: it is something else.
         """
         shown = ".".join(filter(None, name))
-        found = occupants(self.plain, name) if name[0] and not self._lasting.holds(name) else {}
+        found = find_existing(self.spark_sql, name) if name[0] and not self._lasting.is_reserved(name) else {}
         there = found.get(name[1])
         hidden = found.get(name[1] + HIDDEN)
-        behind = hidden if there is not None and there.view and f"`{name[1]}{HIDDEN}`" in there.text else None
+        behind = hidden if there is not None and there.is_view and f"`{name[1]}{HIDDEN}`" in there.text else None
         owner = behind.owner if behind is not None else there.owner if there is not None else None
         if there is None or owner is None:
             raise TableExistsError(
                 f"'{shown}' exists already as a table or view of Spark's own. DROP it first, or choose another name."
             ) from cause
-        stale = behind is not None and self._lasting.holds((name[0], name[1] + HIDDEN))  # ours, made a moment ago
+        stale = behind is not None and self._lasting.is_reserved((name[0], name[1] + HIDDEN))  # ours, made a moment ago
         if owner == self.application() and not stale:
             raise TableExistsError(
                 f"Table '{shown}' exists already: another client of this Spark server has declared it. Choose another "
                 "name or another database."
             ) from cause
-        self.plain(f"DROP {'VIEW' if there.view else 'TABLE'} {dotted(name)}")
+        self.spark_sql(f"DROP {'VIEW' if there.is_view else 'TABLE'} {quoted_name(name)}")
 
 
 @dataclass(frozen=True)
-class Occupant:
+class ExistingObject:
     """An entry of Spark's catalog.
 
     Attributes:
@@ -170,24 +177,24 @@ class Occupant:
         text: a view's query.
     """
 
-    view: bool
+    is_view: bool
     provider: str
     owner: str | None
     text: str
 
 
-def occupants(plain: Callable[[str], DataFrame], name: Name) -> dict[str, Occupant]:
+def find_existing(plain: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
     """What stands under a name, and under those that begin with it (the data source behind a view does)."""
     database, table = name
-    like = string(pattern(table) + "*")
-    rows = plain(f"SHOW TABLE EXTENDED IN {path(('spark_catalog', database))} LIKE {like}").collect()
+    like = string_literal(like_pattern(table) + "*")
+    rows = plain(f"SHOW TABLE EXTENDED IN {qualified_name(('spark_catalog', database))} LIKE {like}").collect()
     return {row.tableName.lower(): _read(row.information) for row in rows if not row.isTemporary}
 
 
-def _read(information: str) -> Occupant:
+def _read(information: str) -> ExistingObject:
     provider, owned = _field("Provider", information), _OWNED.search(_field("Table Properties", information))
     owner = owned[1] if owned and provider.startswith("kafka.") else None
-    return Occupant(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
+    return ExistingObject(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
 
 
 def _field(label: str, information: str) -> str:
@@ -197,7 +204,7 @@ def _field(label: str, information: str) -> str:
 
 
 @contextmanager
-def active(spark: SparkSession) -> Iterator[None]:
+def active_session(spark: SparkSession) -> Iterator[None]:
     """Let a session be the one that is active on this thread, in the block: a thread starts with none."""
     session = spark.__dict__.get("_jsparkSession")
     if session is None:  # Connect: the server knows the session
@@ -215,13 +222,13 @@ def active(spark: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
-def register(spark: SparkSession, kind: type[DataSource]) -> None:
+def register_data_source(spark: SparkSession, kind: type[DataSource]) -> None:
     """Register a class in a session, in the place of one of that name. Spark refuses what another session has."""
-    with active(spark):
+    with active_session(spark):
         spark.dataSource.register(kind)
 
 
-def apart(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
+def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The same function, which also works where a Declarative Pipeline loads its Python files.
 
     A pipeline marks its thread's requests to the Connect server, which then refuses CREATE TABLE and whatever has a

@@ -11,17 +11,17 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def path(parts: Iterable[str]) -> str:
+def qualified_name(parts: Iterable[str]) -> str:
     """A name of several parts, each in backquotes."""
     return ".".join(map(quote, parts))
 
 
-def pattern(name: str) -> str:
+def like_pattern(name: str) -> str:
     """The pattern of SHOW ... LIKE for a name; odd characters match any."""
     return re.sub(r"\W", "*", name, flags=re.ASCII)
 
 
-def string(text: str) -> str:
+def string_literal(text: str) -> str:
     """A string literal of Spark's.
 
     The brace is escaped so that Spark's own ``${...}`` substitution leaves the text alone.

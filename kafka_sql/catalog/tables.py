@@ -14,17 +14,17 @@ from dataclasses import replace as with_fields
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.application_tables import Lasting
-from kafka_sql.catalog.catalog_sync import Kept
-from kafka_sql.catalog.catalog_table import Entry, Name, make_entry
-from kafka_sql.catalog.file_store import Folder
-from kafka_sql.catalog.spark_catalog import HIDDEN, SparkSide
+from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.catalog_sync import CatalogSync
+from kafka_sql.catalog.catalog_table import CatalogTable, TableName, make_catalog_table
+from kafka_sql.catalog.file_store import FileCatalogStore
+from kafka_sql.catalog.spark_catalog import HIDDEN, SparkCatalog
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.source.reader.bad_record_counters import accumulator_id
 from kafka_sql.table.declaration import Table
 
-__all__ = ["Entry", "Tables"]
+__all__ = ["CatalogTable", "Tables"]
 
 _SPARKS_NAME = re.compile(r"\w+", re.ASCII)
 _TEMPORARY, _HINTED = "__kafka_temporary", "__kafka_hinted"  # endings of data sources' names behind other views
@@ -37,7 +37,7 @@ class Tables:
         self,
         spark: SparkSession,
         plain: Callable[[str], DataFrame],
-        lasting: Lasting,
+        lasting: ApplicationTables,
         parse: Callable[[str], Table],
         render: Callable[[Table], str],
     ) -> None:
@@ -47,33 +47,33 @@ class Tables:
             plain: Spark's own ``sql()``.
             parse, render: a statement to a table, and back with its secrets, for the folder.
         """
-        self._spark_side = SparkSide(spark, plain, lasting)
+        self._spark_side = SparkCatalog(spark, plain, lasting)
         self._listener = accumulator_id(spark)
         self._lasting = lasting
-        self._kept = Kept(lasting, self._spark_side, parse, render, self._entry)
-        self._temporary: dict[Name, Entry] = {}
-        self._hinted: dict[tuple[Name, frozenset[tuple[str, str]]], tuple[Entry, Entry]] = {}
+        self._kept = CatalogSync(lasting, self._spark_side, parse, render, self._entry)
+        self._temporary: dict[TableName, CatalogTable] = {}
+        self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
         self._version = 0
         self.refresh()
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[CatalogTable]:
         """The tables; the temporary ones first, as they hide the others."""
         return itertools.chain(list(self._temporary.values()), self._lasting)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
-        return bool(self._temporary or self._lasting.entries)
+        return bool(self._temporary or self._lasting.tables)
 
     @property
-    def plain(self) -> Callable[[str], DataFrame]:
+    def spark_sql(self) -> Callable[[str], DataFrame]:
         """Spark's own ``sql()``, for a statement of ours."""
-        return self._spark_side.plain
+        return self._spark_side.spark_sql
 
-    def is_hidden(self, name: str) -> bool:
+    def is_hidden_by_view(self, name: str) -> bool:
         """Whether a temporary view of Spark's hides the lasting tables of a name."""
         return self._spark_side.has_temporary_view(name)
 
-    def attach(self, folder: Folder) -> None:
+    def attach(self, folder: FileCatalogStore) -> None:
         """Keep the lasting tables in a folder, and have those that it holds.
 
         Raises:
@@ -93,21 +93,21 @@ class Tables:
                     self._spark_side.register(entry)
                 self._version = self._lasting.version
 
-    def find(self, name: tuple[str, ...]) -> Entry | None:
+    def find(self, name: tuple[str, ...]) -> CatalogTable | None:
         """The table that ``name`` means here; a temporary one comes first, as in Spark."""
         parts = tuple(p.lower() for p in name)
         if len(parts) == 1 and ("", parts[0]) in self._temporary:
             return self._temporary["", parts[0]]
-        named = [n for n in self._lasting.entries if n[1] == parts[-1]]
+        named = [n for n in self._lasting.tables if n[1] == parts[-1]]
         if not named:  # Spark need not be asked where it stands
             return None
         if len(parts) == 3:
-            return self._lasting.entries.get(parts[1:]) if parts[0] == "spark_catalog" else None
+            return self._lasting.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
         if len(parts) > 3 or self._spark_side.catalog() != "spark_catalog":
             return None
-        return self._lasting.entries.get(parts if len(parts) == 2 else (self._spark_side.database(), parts[0]))
+        return self._lasting.tables.get(parts if len(parts) == 2 else (self._spark_side.database(), parts[0]))
 
-    def create(self, table: Table, replace: bool = False) -> Entry | None:
+    def create(self, table: Table, replace: bool = False) -> CatalogTable | None:
         """Check a declaration and make it a table of Spark's catalog.
 
         Returns:
@@ -119,7 +119,7 @@ class Tables:
         """
         name = self._name(table)
         with self._writing(name):
-            old = (self._lasting.entries if name[0] else self._temporary).get(name)
+            old = (self._lasting.tables if name[0] else self._temporary).get(name)
             try:
                 if old is not None and not replace:
                     raise TableExistsError(
@@ -133,7 +133,7 @@ class Tables:
                     raise
                 return None
 
-    def alter(self, entry: Entry, table: Table) -> None:
+    def alter(self, entry: CatalogTable, table: Table) -> None:
         """Give a table another declaration; its name stays.
 
         Raises:
@@ -142,7 +142,7 @@ class Tables:
         with self._writing(entry.name):
             self._put(self._entry(entry.name, table), entry)
 
-    def rename(self, entry: Entry, name: tuple[str, ...]) -> None:
+    def rename(self, entry: CatalogTable, name: tuple[str, ...]) -> None:
         """Give a table another name.
 
         Raises:
@@ -172,10 +172,10 @@ class Tables:
         self.remove(entry)
         return True
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: CatalogTable) -> None:
         """Drop a table."""
         with self._writing(entry.name):
-            if (self._lasting.entries if entry.name[0] else self._temporary).get(entry.name) is None:
+            if (self._lasting.tables if entry.name[0] else self._temporary).get(entry.name) is None:
                 return  # another session was faster
             self._spark_side.remove(entry)
             for key in [k for k in self._hinted if k[0] == entry.name]:
@@ -186,7 +186,7 @@ class Tables:
                 self._kept.remove(entry.name)
                 self._lasting.remove(entry.name)
 
-    def hinted(self, entry: Entry, options: Mapping[str, str]) -> Entry:
+    def with_options(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
         """The same table with other options laid over its own, as ``/*+ OPTIONS(...) */`` asks for.
 
         Raises:
@@ -200,18 +200,18 @@ class Tables:
                     return found
                 self._spark_side.drop_source(found)  # the table has been altered since
             table = with_fields(entry.table, options={**entry.table.options, **options})
-            place = self._lasting.free_place((entry.place[0], entry.name[1] + _HINTED))
-            hinted = make_entry(entry.name, self._define(table), place, known_as=place)
+            place = self._lasting.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED))
+            hinted = make_catalog_table(entry.name, self._define(table), place, known_as=place)
             self._spark_side.register(hinted)
             self._spark_side.create_source(hinted)
             self._hinted[key] = entry, hinted
             return hinted
 
-    def hidden(self) -> set[str]:
+    def hidden_names(self) -> set[str]:
         """Names that stand in Spark's catalog but are no user's tables."""
-        return self._lasting.hidden()
+        return self._lasting.hidden_names()
 
-    def _put(self, entry: Entry, old: Entry | None) -> Entry:
+    def _put(self, entry: CatalogTable, old: CatalogTable | None) -> CatalogTable:
         """Put an entry in the place of the old one, in Spark and in the folder; all or nothing."""
         self._spark_side.put(entry, old)
         try:
@@ -228,15 +228,15 @@ class Tables:
         return entry
 
     @contextlib.contextmanager
-    def _writing(self, name: Name) -> Iterator[None]:
+    def _writing(self, name: TableName) -> Iterator[None]:
         """One writer at a time, in this process and among the folder's, who knows what others wrote before."""
-        folder = self._lasting.folder if name[0] else None
+        folder = self._lasting.store if name[0] else None
         with self._lasting.lock, folder.lock() if folder is not None else contextlib.nullcontext():
             if folder is not None:
                 self.refresh()
             yield
 
-    def _name(self, table: Table) -> Name:
+    def _name(self, table: Table) -> TableName:
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
             if database:
@@ -257,13 +257,13 @@ class Tables:
     def _define(self, table: Table) -> Definition:
         return with_fields(validate_table(table), accumulator_id=self._listener)
 
-    def _entry(self, name: Name, table: Table) -> Entry:
+    def _entry(self, name: TableName, table: Table) -> CatalogTable:
         definition = self._define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, short = name
         if not database:  # beside a lasting table of the same name
             plain_name = re.sub(r"\W", "_", short, flags=re.ASCII)
-            place = self._lasting.free_place((self._spark_side.database(), plain_name + _TEMPORARY))
-            return make_entry(name, definition, place, known_as=place)
-        return make_entry(
+            place = self._lasting.free_storage_name((self._spark_side.database(), plain_name + _TEMPORARY))
+            return make_catalog_table(name, definition, place, known_as=place)
+        return make_catalog_table(
             name, definition, (database, short + (HIDDEN if table.computed_columns else "")), known_as=name
         )

@@ -13,14 +13,14 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable
-from kafka_sql.catalog.spark_catalog import active, register
+from kafka_sql.catalog.spark_catalog import active_session, register_data_source
 from kafka_sql.runtime.spark_context import spark_context
 
 _LOG = logging.getLogger(__name__)
 _warmed: set[str] = set()  # applications, which share their planners
 
 
-class Nothing(KafkaTable):
+class WarmupSource(KafkaTable):
     """A table without columns and rows: planning it starts the processes that plan the others."""
 
     @classmethod
@@ -42,7 +42,7 @@ class _NothingReader(DataSourceReader):
         return iter(())
 
 
-def warm(spark: SparkSession) -> None:
+def start_planners(spark: SparkSession) -> None:
     """Let a classic session's planners start in the background. What fails here fails again, and is told, where it is
     needed.
     """
@@ -54,8 +54,8 @@ def warm(spark: SparkSession) -> None:
 
 def _warm(spark: SparkSession) -> None:
     try:
-        register(spark, Nothing)
-        with active(spark):
-            spark.read.format(Nothing.name()).load()._jdf.queryExecution().executedPlan()
+        register_data_source(spark, WarmupSource)
+        with active_session(spark):
+            spark.read.format(WarmupSource.name()).load()._jdf.queryExecution().executedPlan()
     except Exception:  # noqa: BLE001  # of the JVM or of the way to it, where the session ends meanwhile
         _LOG.debug("Spark's planners were not started ahead", exc_info=True)

@@ -32,14 +32,14 @@ def main() -> int:
 def _run(arguments: Arguments) -> int:
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
-    from kafka_sql.cli.spark_session import launch
-    from kafka_sql.sql.spark_errors import message
+    from kafka_sql.cli.spark_session import create_session
+    from kafka_sql.sql.spark_errors import error_message
 
     screen = Screen(arguments.silent)
     try:
-        spark = launch(arguments)
+        spark = create_session(arguments)
     except Exception as e:  # noqa: BLE001  whatever it is, one line says it
-        screen.error(message(e))
+        screen.error(error_message(e))
         return 1
     try:
         return _work(arguments, Runner(spark, screen, arguments.verbose))
@@ -49,7 +49,7 @@ def _run(arguments: Arguments) -> int:
 
 def _work(arguments: Arguments, runner: Runner) -> int:
     from kafka_sql.cli import script
-    from kafka_sql.cli.wait_for_jobs import follow
+    from kafka_sql.cli.wait_for_jobs import wait_for_jobs
 
     try:
         for path in arguments.init:
@@ -64,7 +64,7 @@ def _work(arguments: Arguments, runner: Runner) -> int:
         pass
     except script.Failed as e:
         return e.code
-    return follow(runner.spark, runner.screen)
+    return wait_for_jobs(runner.spark, runner.screen)
 
 
 if __name__ == "__main__":

@@ -27,24 +27,24 @@ def run(argv: Sequence[str]) -> int:
     from kafka_sql.cli import script
     from kafka_sql.cli.runner import Runner
     from kafka_sql.cli.screen import Screen
-    from kafka_sql.cli.spark_session import launch
-    from kafka_sql.sql.check import findings
-    from kafka_sql.sql.spark_errors import message
+    from kafka_sql.cli.spark_session import create_session
+    from kafka_sql.sql.check import iter_findings
+    from kafka_sql.sql.spark_errors import error_message
 
     screen = Screen(arguments.silent)
-    spark = launch(arguments)
+    spark = create_session(arguments)
     failed = False
     try:
         runner = Runner(spark, Screen(silent=True), arguments.verbose)
         for kind, value in [*(("file", path) for path in arguments.init), *arguments.sources]:
             (script.run_file if kind == "file" else script.run_text)(runner, value)
-        for finding in findings(spark, *argv[:count]):
+        for finding in iter_findings(spark, *argv[:count]):
             screen.rows([str(finding)])
             failed = failed or finding.ok is False
     except script.Failed as e:
         return e.code
     except Exception as e:  # noqa: BLE001  whatever it is, one line says it
-        print(message(e), file=sys.stderr)
+        print(error_message(e), file=sys.stderr)
         return 1
     finally:
         spark.stop()

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.results import Lines, start
+from kafka_sql.cli.results import Lines, start_query
 
 _PART = 10_000  # rows that cross from the JVM at once
 
@@ -53,7 +53,7 @@ def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
         for part in lines(rows):
             emit(part)
 
-    return start(frame, lambda mode: frame.writeStream.foreachBatch(batch).outputMode(mode).start())
+    return start_query(frame, lambda mode: frame.writeStream.foreachBatch(batch).outputMode(mode).start())
 
 
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:

@@ -14,7 +14,7 @@ from pyspark.util import InheritableThread
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.cli.keywords import KEYWORDS
-from kafka_sql.cli.options import Place, offers, place
+from kafka_sql.cli.options import OptionContext, option_context, suggestions
 from kafka_sql.cli.splitter import split
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.recognize import lexer
@@ -34,7 +34,7 @@ class SqlCompleter(Completer):
         # not at the first Tab, which would have to wait for it
         InheritableThread(target=self._load, session=spark, daemon=True).start()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Ask for tables and columns again: a statement may have changed them."""
         self._tables, self._columns = None, {}
 
@@ -42,7 +42,7 @@ class SqlCompleter(Completer):
         """What fits at the cursor."""
         before = document.text_before_cursor
         before = before[split(before)[1] :]
-        at = place(before)
+        at = option_context(before)
         if at is not None and (at.typed is not None or _is_next(at, before)):
             return _options(at)
         return self._names(before, document.text)
@@ -93,14 +93,14 @@ class SqlCompleter(Completer):
         self._functions = sorted(name for name in names if name.isidentifier())
 
 
-def _is_next(at: Place, before: str) -> bool:
+def _is_next(at: OptionContext, before: str) -> bool:
     """Whether a literal without its first quote can be offered: a table's options stand in brackets."""
     return not at.settings and before[-1:] in "(,= \n"
 
 
-def _options(at: Place) -> Iterator[Completion]:
+def _options(at: OptionContext) -> Iterator[Completion]:
     typed = at.typed or ""
-    for text, about in offers(at):
+    for text, about in suggestions(at):
         if text.lower().startswith(typed.lower()):
             opening, closing = ("'" if at.typed is None else ""), ("'" if at.key is not None else "' = '")
             yield Completion(opening + text + closing, -len(typed), display=text, display_meta=about)

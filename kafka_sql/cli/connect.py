@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from kafka_sql.cli.results import Lines, start
+from kafka_sql.cli.results import Lines, start_query
 
 _PART = 10_000  # rows that are printed at once
 _LOOK = 0.5  # seconds between two looks for new rows of a continuous query
@@ -63,7 +63,7 @@ def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
     A function for each batch would run on the server, and print there.
     """
     name = f"kafka_sql_select_{uuid4().hex}"
-    return start(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
+    return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
 
 
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:

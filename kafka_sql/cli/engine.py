@@ -37,6 +37,6 @@ class Engine(Protocol):
         """Wait for the end of such a query."""
 
 
-def engine(spark: SparkSession) -> Engine:
+def engine_for(spark: SparkSession) -> Engine:
     """The one for this session."""
     return classic if hasattr(spark, "_jsparkSession") else connect

@@ -23,7 +23,7 @@ STYLE = Style.from_dict(
 )
 
 
-class Colours(Lexer):
+class SqlHighlighter(Lexer):
     """A style for each lexeme; what lies between them is white space and comments."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:

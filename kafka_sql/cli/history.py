@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory
 
-from kafka_sql.cli.masking import masked
+from kafka_sql.cli.masking import mask_secrets
 
 
 class MaskedHistory(FileHistory):
@@ -24,4 +24,4 @@ class MaskedHistory(FileHistory):
 
     def store_string(self, string: str) -> None:
         """Keep a statement."""
-        super().store_string(masked(string))
+        super().store_string(mask_secrets(string))

@@ -17,7 +17,7 @@ T = TypeVar("T")
 _TICK = 0.2  # seconds between two looks at the progress
 
 
-class Stopped(Exception):
+class Interrupted(Exception):
     """The user stopped it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Stopped(Exception):
 
 
 @contextmanager
-def signals(receive: Callable[[int], None]) -> Iterator[None]:
+def handle_signals(receive: Callable[[int], None]) -> Iterator[None]:
     """Give SIGINT and SIGTERM to ``receive`` for a while, in place of what they do else."""
     kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
     for number, _ in kept:
@@ -42,7 +42,7 @@ def signals(receive: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def attend(
+def run_interruptible(
     spark: SparkSession,
     work: Callable[[], T],
     cancel: Callable[[], None],
@@ -74,7 +74,7 @@ def attend(
 
     thread: Any = InheritableThread(target=run, session=spark, daemon=True)
     stopped = 0
-    with signals(events.put):
+    with handle_signals(events.put):
         thread.start()
         while (event := _next(events)) != 0:
             if event is None and not stopped:
@@ -88,7 +88,7 @@ def attend(
             cancel()
     thread.join()
     if stopped:
-        raise Stopped(stopped) from (errors[0] if errors else None)
+        raise Interrupted(stopped) from (errors[0] if errors else None)
     if errors:
         raise errors[0]
     return results[0]

@@ -24,7 +24,7 @@ _SET = re.compile(
 )
 
 
-def masked(sql: str) -> str:
+def mask_secrets(sql: str) -> str:
     """The text with ``******`` for the values of options whose keys are secret ones."""
     for pattern in (_OPTION, _SET):
         parts, at, kept = [], 0, 0

@@ -15,7 +15,7 @@ from kafka_sql.sql.recognize.lexer import Token
 _FORMAT_KEYS = ("format", "value.format", "key.format")
 
 
-class Place(NamedTuple):
+class OptionContext(NamedTuple):
     """Where the cursor is among options.
 
     Attributes:
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     settings: bool
 
 
-def place(before: str) -> Place | None:
+def option_context(before: str) -> OptionContext | None:
     """The place at the end of ``before``, a statement as far as it is typed; None where no option can be."""
     lexemes = list(lexer.tokenize_flink(before))
     typed = None
@@ -46,9 +46,9 @@ def place(before: str) -> Place | None:
     given = {k.text[1:-1]: v.text[1:-1] for k, equals, v in _triples(inside) if k.type == lexer.STRING == v.type}
     settings = lexemes[0].upper in ("SET", "RESET")
     if not inside or inside[-1].text == ",":
-        return Place(None, typed, given, settings)
+        return OptionContext(None, typed, given, settings)
     if inside[-1].text == "=" and len(inside) > 1 and inside[-2].type == lexer.STRING:
-        return Place(inside[-2].text[1:-1], typed, given, settings)
+        return OptionContext(inside[-2].text[1:-1], typed, given, settings)
     return None
 
 
@@ -70,7 +70,7 @@ def _options_start(lexemes: list[Token]) -> int | None:
     return starts[-1]
 
 
-def offers(at: Place) -> list[tuple[str, str]]:
+def suggestions(at: OptionContext) -> list[tuple[str, str]]:
     """The keys or values that fit, each with a few words about it."""
     known = SETTINGS if at.settings else table_options(at.given)
     if at.key is None:

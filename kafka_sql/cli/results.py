@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 Lines = list[str]
 
 
-def start(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
+def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
     """Start a query in the output mode that it can have.
 
     Args:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.cli.engine import engine
-from kafka_sql.cli.interruptible import Stopped, attend
-from kafka_sql.cli.masking import masked
+from kafka_sql.cli.engine import engine_for
+from kafka_sql.cli.interruptible import Interrupted, run_interruptible
+from kafka_sql.cli.masking import mask_secrets
 from kafka_sql.cli.results import Lines
-from kafka_sql.cli.screen import Screen, bar
+from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.sql.recognize import classify as st
 
@@ -34,7 +34,7 @@ class Runner:
         self.spark = spark
         self.screen = screen
         self._verbose = verbose
-        self._engine = engine(spark)
+        self._engine = engine_for(spark)
 
     def run(self, statement: str) -> None:
         """Carry out a statement and print its rows.
@@ -46,18 +46,18 @@ class Runner:
             Exception: whatever it failed of.
         """
         if self._verbose:
-            self.screen.rows([masked(statement)])
+            self.screen.rows([mask_secrets(statement)])
         running = _Running(self, statement)
         started = time.monotonic()
 
         def tick() -> None:
-            line = bar(*self._engine.tasks(self.spark, running.tag), started) if not running.printing else None
+            line = progress_bar(*self._engine.tasks(self.spark, running.tag), started) if not running.printing else None
             if line is not None:
                 self.screen.status(line, lambda: not running.printing)
 
         try:
-            attend(self.spark, running.work, running.cancel, tick, self.screen.error)
-        except Stopped:
+            run_interruptible(self.spark, running.work, running.cancel, tick, self.screen.error)
+        except Interrupted:
             if running.query is None or running.query.exception() is not None:
                 raise
         finally:

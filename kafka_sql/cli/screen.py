@@ -66,7 +66,7 @@ class Screen:
             self._drawn = False
 
 
-def bar(done: int, total: int, since: float) -> str | None:
+def progress_bar(done: int, total: int, since: float) -> str | None:
     """A line about a statement that has been at work since ``since`` (of ``time.monotonic``); None if it is early."""
     seconds = time.monotonic() - since
     if seconds < _PATIENCE:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from kafka_sql.cli.interruptible import Stopped
+from kafka_sql.cli.interruptible import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.splitter import split, statements
-from kafka_sql.sql.spark_errors import message
+from kafka_sql.sql.spark_errors import error_message
 
 
 class Quit(Exception):
@@ -41,7 +41,7 @@ def run_text(runner: Runner, text: str, origin: str | None = None) -> None:
         Quit: at ``quit``.
     """
     for piece in statements(text):
-        run_one(runner, piece.text, origin and f"{origin}:{text.count(chr(10), 0, piece.start) + 1}")
+        run_statement(runner, piece.text, origin and f"{origin}:{text.count(chr(10), 0, piece.start) + 1}")
 
 
 def run_lines(runner: Runner, lines: Iterable[str]) -> None:
@@ -52,7 +52,7 @@ def run_lines(runner: Runner, lines: Iterable[str]) -> None:
         if ";" in line:
             pieces, rest = split(waiting)
             for piece in pieces:
-                run_one(runner, piece.text, f"stdin:{number + waiting.count(chr(10), 0, piece.start)}")
+                run_statement(runner, piece.text, f"stdin:{number + waiting.count(chr(10), 0, piece.start)}")
             number += waiting.count("\n", 0, rest)
             waiting = waiting[rest:]
     run_text(runner, waiting)
@@ -71,7 +71,7 @@ def run_file(runner: Runner, path: str) -> None:
     run_text(runner, text, path)
 
 
-def run_one(runner: Runner, statement: str, place: str | None = None) -> None:
+def run_statement(runner: Runner, statement: str, place: str | None = None) -> None:
     """Run one statement, or one of spark-sql's own commands; raises as ``run_text``."""
     command, _, rest = statement.partition(" ")
     try:
@@ -86,13 +86,13 @@ def run_one(runner: Runner, statement: str, place: str | None = None) -> None:
             runner.run(statement)
             return
         runner.screen.info(f"Time taken: {time.monotonic() - started:.3f} seconds")
-    except Stopped as e:
+    except Interrupted as e:
         runner.screen.error("The statement was stopped.")
         raise Failed(128 + e.signal) from e
     except (Quit, Failed):
         raise
     except Exception as e:
-        runner.screen.error(message(e))
+        runner.screen.error(error_message(e))
         if place is not None:
             runner.screen.info(f"at {place}")
         raise Failed from e

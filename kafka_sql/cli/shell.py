@@ -13,9 +13,9 @@ from kafka_sql.cli import script
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 from kafka_sql.cli.splitter import split
-from kafka_sql.cli.wait_for_jobs import stop
-from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, jobs
-from kafka_sql.sql.spark_errors import message
+from kafka_sql.cli.wait_for_jobs import stop_jobs
+from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, session_jobs
+from kafka_sql.sql.spark_errors import error_message
 
 HISTORY = Path("~/.kafka_sql_history")
 
@@ -48,7 +48,7 @@ def shell(runner: Runner) -> int:
     return 0
 
 
-def complete(text: str) -> bool:
+def is_complete(text: str) -> bool:
     """Whether Enter carries the text out: nothing waits for a semicolon, or it is a command that needs none."""
     if text.strip().lower() in ("", "quit", "exit") or text.lstrip().startswith("!"):
         return True
@@ -62,7 +62,7 @@ def _dumb() -> bool:
 def _plain(prompt: str) -> str:
     """Lines as the terminal gives them."""
     text, asked = "", prompt
-    while not text or not complete(text):
+    while not text or not is_complete(text):
         print(asked, end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
@@ -78,7 +78,7 @@ def _editor(runner: Runner) -> Read:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     from kafka_sql.cli.completion import SqlCompleter
-    from kafka_sql.cli.highlighting import STYLE, Colours
+    from kafka_sql.cli.highlighting import STYLE, SqlHighlighter
     from kafka_sql.cli.history import MaskedHistory
 
     try:
@@ -91,7 +91,7 @@ def _editor(runner: Runner) -> Read:
     @keys.add("enter", filter=~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if complete(buffer.text):
+        if is_complete(buffer.text):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")
@@ -103,14 +103,14 @@ def _editor(runner: Runner) -> Read:
         complete_in_thread=True,
         complete_while_typing=False,
         key_bindings=keys,
-        lexer=Colours(),
+        lexer=SqlHighlighter(),
         style=STYLE,
         multiline=True,
         prompt_continuation=lambda width, line, wrap: _continued(" " * width),
     )
 
     def read(prompt: str) -> str:
-        completer.forget()
+        completer.invalidate()
         return session.prompt(prompt)
 
     return read
@@ -126,18 +126,18 @@ def _greeting(spark: SparkSession) -> str:
 
 def _tell_ends(runner: Runner, reported: set[str]) -> None:
     """Say of the jobs that have ended since the last prompt: nothing else would."""
-    for job in jobs(runner.spark):
+    for job in session_jobs(runner.spark):
         run = str(job.query.runId)
         if run not in reported and job.status != RUNNING:
             reported.add(run)
             if job.status == FAILED:
-                runner.screen.error(f"Job {job.name} ({job.id}) failed: {message(job.failure or Exception())}")
+                runner.screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
             elif not job.stopped:
                 runner.screen.info(f"Job {job.name} ({job.id}) has finished.")
 
 
 def _leave(spark: SparkSession, screen: Screen) -> None:
-    running = [job for job in jobs(spark) if job.status == RUNNING]
+    running = [job for job in session_jobs(spark) if job.status == RUNNING]
     if running:
         screen.info(f"Stopping {len(running)} running job(s); started again, they continue from their checkpoints.")
-        stop(running)
+        stop_jobs(running)

@@ -9,7 +9,7 @@ import shlex
 from pyspark.sql import SparkSession
 
 import kafka_sql
-from kafka_sql.catalog.sql_literals import path
+from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments
 
 # A statement's error is printed by the shell, in one line; Spark's log would print the traces of its tasks, too.
@@ -22,7 +22,7 @@ _DEFAULTS = {
 }
 
 
-def launch(arguments: Arguments) -> SparkSession:
+def create_session(arguments: Arguments) -> SparkSession:
     """Start Spark, or connect to a server, and teach it Flink's statements."""
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
@@ -35,7 +35,7 @@ def launch(arguments: Arguments) -> SparkSession:
     for key, value in {**arguments.hiveconf, **arguments.variables}.items():
         spark.conf.set(key, value)
     if arguments.database is not None:
-        spark.sql(f"USE {path(arguments.database.split('.'))}")
+        spark.sql(f"USE {qualified_name(arguments.database.split('.'))}")
     return spark
 
 

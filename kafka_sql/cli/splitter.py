@@ -14,14 +14,14 @@ _BEFORE_A_STATEMENT = {"BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT"}
 _OTHER_ENDS = {"IF", "WHILE", "LOOP", "REPEAT", "FOR"}  # END IF and so on close what is not counted
 
 
-class Piece(NamedTuple):
+class SplitStatement(NamedTuple):
     """A statement without its semicolon, and where it starts in the text."""
 
     text: str
     start: int
 
 
-def split(text: str) -> tuple[list[Piece], int]:
+def split(text: str) -> tuple[list[SplitStatement], int]:
     """The statements of ``text`` that end in a semicolon, and where the rest starts.
 
     Strings, quoted names, comments and blocks (``BEGIN ... END`` of SQL scripts and statement sets) are read over.
@@ -34,21 +34,21 @@ def split(text: str) -> tuple[list[Piece], int]:
     return pieces, start
 
 
-def statements(text: str) -> Iterator[Piece]:
+def statements(text: str) -> Iterator[SplitStatement]:
     """All statements of ``text``; the last one needs no semicolon. A comment that is not closed is one, too."""
     pieces, rest = split(text)
     yield from pieces
     yield from _piece(text, rest, len(text))
 
 
-def _piece(text: str, start: int, end: int) -> list[Piece]:
+def _piece(text: str, start: int, end: int) -> list[SplitStatement]:
     first = next(
         lexer.tokenize_spark(text[start:end]), None
     )  # comments before it would shift the lines in error messages
     if first is not None:
-        return [Piece(text[start + first.start : end].rstrip(), start + first.start)]
+        return [SplitStatement(text[start + first.start : end].rstrip(), start + first.start)]
     body = text[start:end].strip()
-    return [Piece(body, text.index(body, start))] if _in_comment(body) else []
+    return [SplitStatement(body, text.index(body, start))] if _in_comment(body) else []
 
 
 def _in_comment(body: str) -> bool:

@@ -9,38 +9,38 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
-from kafka_sql.cli.interruptible import signals
+from kafka_sql.cli.interruptible import handle_signals
 from kafka_sql.cli.screen import Screen
-from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, jobs
-from kafka_sql.sql.spark_errors import message
+from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, session_jobs
+from kafka_sql.sql.spark_errors import error_message
 
 _TICK = 1.0  # seconds between two looks at the progress
 
 
-def follow(spark: SparkSession, screen: Screen) -> int:
+def wait_for_jobs(spark: SparkSession, screen: Screen) -> int:
     """Stay until all jobs have ended; the process's exit code.
 
     SIGINT and SIGTERM stop the jobs, and that is no error. Where a job fails the others are stopped, too: who
     supervises the process is to see it, and all of them go on from their checkpoints when it is started again.
     """
-    running = [job for job in jobs(spark) if job.status == RUNNING]
+    running = [job for job in session_jobs(spark) if job.status == RUNNING]
     if not running:
-        return 1 if _report([job for job in jobs(spark) if job.status == FAILED], screen) else 0
+        return 1 if _report([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
     names = ", ".join(f"{job.name} ({job.id})" for job in running)
     screen.info(f"Running until they end or are stopped by Ctrl-C: {names}")
     events: SimpleQueue[int] = SimpleQueue()
-    with signals(events.put):
+    with handle_signals(events.put):
         for job in running:
             thread: Any = InheritableThread(target=_wait, args=(job, events), session=spark, daemon=True)
             thread.start()
         while any(job.status == RUNNING for job in running):
-            if _next(events, running, screen) or any(job.status == FAILED for job in jobs(spark)):
-                stop(running)
+            if _next(events, running, screen) or any(job.status == FAILED for job in session_jobs(spark)):
+                stop_jobs(running)
     screen.clear()
-    return 1 if _report([job for job in jobs(spark) if job.status == FAILED], screen) else 0
+    return 1 if _report([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
 
 
-def stop(running: list[Job]) -> None:
+def stop_jobs(running: list[Job]) -> None:
     """Stop jobs and wait for their ends."""
     for job in running:
         if job.status == RUNNING:
@@ -61,11 +61,11 @@ def _next(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
     try:
         return events.get(timeout=_TICK)
     except Empty:
-        screen.status(" | ".join(progress(job) for job in running if job.status == RUNNING))
+        screen.status(" | ".join(job_progress(job) for job in running if job.status == RUNNING))
         return 0
 
 
-def progress(job: Job) -> str:
+def job_progress(job: Job) -> str:
     """A few words about a running job."""
     last = job.query.lastProgress
     if last is None:
@@ -75,5 +75,5 @@ def progress(job: Job) -> str:
 
 def _report(failed: list[Job], screen: Screen) -> bool:
     for job in failed:
-        screen.error(f"Job {job.name} ({job.id}) failed: {message(job.failure or Exception())}")
+        screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
     return bool(failed)

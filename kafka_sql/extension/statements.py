@@ -16,8 +16,8 @@ from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.recognize import classify as st
-from kafka_sql.sql.session import tables_of
-from kafka_sql.sql.spark_errors import unwrapped
+from kafka_sql.sql.session import session_tables
+from kafka_sql.sql.spark_errors import unwrap_errors
 
 # Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others
 # has lost its temporary tables only.
@@ -58,7 +58,7 @@ class Statements:
         with self._lock:
             if key not in self._sessions:
                 spark = kafka_sql.enable(SparkSession(self._context, java_session))
-                tables = tables_of(spark)
+                tables = session_tables(spark)
                 if tables is None:
                     raise AssertionError("an enabled session has tables")
                 self._sessions[key] = spark, tables
@@ -76,8 +76,8 @@ def _carry_out(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
         if statement == text and not isinstance(st.classify(text), st.ShowTables):  # of a listing, rows are left out
             raise _SparksOwn
-        return tables.plain(statement)
+        return tables.spark_sql(statement)
 
-    with unwrapped():
+    with unwrap_errors():
         tables.refresh()
         return dispatch(spark, tables, text, run)

@@ -10,7 +10,7 @@ from kafka_sql.catalog.data_source import arrow_schema
 from kafka_sql.checks.finding import Finding
 from kafka_sql.checks.table import check_table
 from kafka_sql.errors import StatementError, TableNotFoundError, did_you_mean
-from kafka_sql.sql.session import tables_of
+from kafka_sql.sql.session import session_tables
 
 
 class Report(tuple[Finding, ...]):
@@ -39,12 +39,12 @@ def check(spark: SparkSession, *tables: str) -> Report:
         TableNotFoundError: there is no such Kafka table.
         StatementError: the session has not been enabled.
     """
-    return Report(findings(spark, *tables))
+    return Report(iter_findings(spark, *tables))
 
 
-def findings(spark: SparkSession, *tables: str) -> Iterator[Finding]:
+def iter_findings(spark: SparkSession, *tables: str) -> Iterator[Finding]:
     """The same, one after the other, as they are found."""
-    known = tables_of(spark)
+    known = session_tables(spark)
     if known is None:
         raise StatementError("The session does not know Kafka tables: call kafka_sql.enable(spark) first.")
     known.refresh()
@@ -55,4 +55,4 @@ def findings(spark: SparkSession, *tables: str) -> Iterator[Finding]:
             raise TableNotFoundError(f"There is no Kafka table '{name}' in this session.{did_you_mean(name, names)}")
     for entry in entries:
         assert entry is not None
-        yield from check_table(entry.definition, arrow_schema(entry.kind.stored))
+        yield from check_table(entry.definition, arrow_schema(entry.data_source.spark_schema))

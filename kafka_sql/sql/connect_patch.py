@@ -15,7 +15,7 @@ _COMMAND = "execute_command_as_iterator"
 _MARK = "_kafka_sql"
 
 
-def without_accumulators(spark: SparkSession) -> None:
+def ignore_accumulators(spark: SparkSession) -> None:
     """Let Connect clients leave out the accumulators of Python workers where they wait for the events of a command.
 
     Python data sources send empty ones, and a client that follows a pipeline or a query listener takes them for an

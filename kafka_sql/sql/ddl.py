@@ -7,10 +7,10 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.sql_literals import path
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import KafkaSqlError, TableExistsError, TableNotFoundError, UnsupportedSqlError
-from kafka_sql.sql.dataframes import nothing
+from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.create import parse_statement, to_declaration, to_table
 from kafka_sql.sql.declarations.inferred_columns import add_inferred_columns
@@ -19,13 +19,13 @@ from kafka_sql.sql.declarations.query_columns import add_query_columns, columns_
 from kafka_sql.sql.grammar.declaration import Declaration, RenameTable
 from kafka_sql.sql.grammar.dialect import parse_alteration, parse_declaration
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.inserts import Run, insert
+from kafka_sql.sql.jobs.inserts import RunSql, insert
 from kafka_sql.sql.recognize.classify_insert import Insert
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.rewrite.query import rewrite_query
 
 
-def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
+def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
     """Carry out CREATE TABLE.
 
     Returns:
@@ -39,7 +39,7 @@ def create(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFram
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
     tables.create(to_table(add_inferred_columns(declaration)))
-    return nothing(spark)
+    return empty_dataframe(spark)
 
 
 def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
@@ -53,13 +53,13 @@ def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
         return to_declaration(entry.table)
     shown = ".".join(name)
     try:
-        schema = tables.plain(f"SELECT * FROM {path(strip_catalog(name))} LIMIT 0").schema
+        schema = tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").schema
     except AnalysisException as e:
         raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.") from e
     return Declaration(name, columns=columns_from_schema(schema, f"Table '{shown}'"))
 
 
-def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: Run) -> DataFrame:
+def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: RunSql) -> DataFrame:
     """Create the table of a query and fill it; a new table that cannot be filled is dropped again."""
     query, name = declaration.query or "", declaration.name
     if not query:
@@ -70,7 +70,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
     old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
-            return nothing(spark)
+            return empty_dataframe(spark)
         raise TableExistsError(
             f"Table '{old.definition.name}' exists already. DROP TABLE it first, or say CREATE OR REPLACE TABLE or "
             "CREATE TABLE IF NOT EXISTS."
@@ -90,7 +90,7 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
         raise
 
 
-def alter(tables: Tables, entry: Entry, text: str) -> None:
+def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
     """Carry out ALTER TABLE of a Kafka table; what results is checked whole before anything changes."""
     alteration = parse_statement(text, parse_alteration)
     if isinstance(alteration.change, RenameTable):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.sql_literals import path
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import TableNotFoundError, UnsupportedSqlError
 from kafka_sql.sql import ddl, explain, show, spark_ddl
-from kafka_sql.sql.dataframes import frame, nothing
+from kafka_sql.sql.dataframes import dataframe, empty_dataframe
 from kafka_sql.sql.jobs import job_registry as jobs
 from kafka_sql.sql.jobs import settings, statement_sets
-from kafka_sql.sql.jobs.inserts import Run, foreign_insert, insert
+from kafka_sql.sql.jobs.inserts import RunSql, insert, rewrite_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
 from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
-def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFrame:
+def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
     """Carry out a statement.
 
     Args:
@@ -31,7 +31,7 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             streaming = settings.is_streaming(spark)
             return run(rewrite_query(tables, text, streaming).text if streaming or may_use_tables(text) else text)
         case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
-            return run(spark_ddl.created(tables, text))
+            return run(spark_ddl.rewrite_ctas(tables, text))
         case None:
             return run(text)
         case st.CreateView():
@@ -41,10 +41,10 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
             return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
-            return frame(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
+            return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
         case st.ResetOption(str(key)):  # without a key it is Spark's own, and resets Flink's keys, too
             spark.conf.unset(key)
-            return nothing(spark)
+            return empty_dataframe(spark)
         case st.ShowJobs():
             return jobs.show_jobs(spark)
         case st.StopJob():
@@ -62,20 +62,20 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: Run) -> DataFr
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
         case st.AlterTable(name, True) if resolve_table(tables, name) is None and not _exists(spark, name):
-            return nothing(spark)
+            return empty_dataframe(spark)
         case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
             raise _not_found(name)
         case st.AlterTable(name, True, rest) if resolve_table(tables, name) is None:  # Spark has no IF EXISTS here
-            return run(f"ALTER TABLE {path(name)}{text[rest:]}")
+            return run(f"ALTER TABLE {qualified_name(name)}{text[rest:]}")
         case st.Insert(name) if resolve_table(tables, name) is None:
-            return run(foreign_insert(spark, tables, statement, text))
+            return run(rewrite_spark_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
     entry = resolve_table(tables, table) if table else None
     return run(text) if entry is None else _of_table(spark, tables, entry, statement, text, run)
 
 
 def _of_table(
-    spark: SparkSession, tables: Tables, entry: Entry, statement: st.Statement | None, text: str, run: Run
+    spark: SparkSession, tables: Tables, entry: CatalogTable, statement: st.Statement | None, text: str, run: RunSql
 ) -> DataFrame:
     """A statement that names one Kafka table."""
     match statement:
@@ -83,7 +83,7 @@ def _of_table(
             return insert(spark, tables, entry, statement, run)
         case st.AlterTable():
             ddl.alter(tables, entry, text)
-            return nothing(spark)
+            return empty_dataframe(spark)
         case st.Describe():
             return show.describe(spark, entry)
         case st.ShowColumns():
@@ -91,18 +91,18 @@ def _of_table(
         case st.ShowCreate():
             return show.show_create_table(spark, entry)
         case st.UnsupportedStatement():
-            raise refusal(entry, statement)
+            raise unsupported_statement(entry, statement)
     return run(text)
 
 
-def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: str, run: Run) -> DataFrame:
+def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: str, run: RunSql) -> DataFrame:
     entry = resolve_table(tables, statement.name)
     if entry is not None and tables.drop(strip_catalog(statement.name), statement.temporary):
-        return nothing(spark)
+        return empty_dataframe(spark)
     if not statement.temporary:
         return run(text)
     if statement.if_exists:  # Spark has no such statement
-        return nothing(spark)
+        return empty_dataframe(spark)
     raise TableNotFoundError(f"There is no temporary table '{'.'.join(statement.name)}' in this session.")
 
 
@@ -114,8 +114,8 @@ def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
         else None
     )
     if entry is not None:
-        raise refusal(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
-    return spark_ddl.view(tables, text)
+        raise unsupported_statement(entry, st.UnsupportedStatement("CREATE VIEW", statement.name))
+    return spark_ddl.rewrite_create_view(tables, text)
 
 
 def _empty(tables: Tables, database: tuple[str, ...]) -> None:
@@ -136,7 +136,7 @@ def _not_found(name: tuple[str, ...]) -> TableNotFoundError:
 
 
 def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
-    return spark.catalog.tableExists(path(strip_catalog(name)))
+    return spark.catalog.tableExists(qualified_name(strip_catalog(name)))
 
 
 _INSTEAD = {
@@ -152,7 +152,7 @@ _INSTEAD = {
 }
 
 
-def refusal(entry: Entry, statement: st.UnsupportedStatement) -> UnsupportedSqlError:
+def unsupported_statement(entry: CatalogTable, statement: st.UnsupportedStatement) -> UnsupportedSqlError:
     """What to say of a statement that a Kafka table does not have."""
     return UnsupportedSqlError(
         f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {_INSTEAD[statement.verb]}."

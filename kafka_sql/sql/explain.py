@@ -8,17 +8,17 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
 from kafka_sql.sql import spark_ddl
-from kafka_sql.sql.dataframes import frame
+from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.create import parse_statement
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.inserts import Run, foreign_insert, prepare
+from kafka_sql.sql.jobs.inserts import RunSql, prepare, rewrite_spark_insert
 from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
-def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: Run) -> DataFrame:
+def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: RunSql) -> DataFrame:
     """The plan of a statement.
 
     Raises:
@@ -27,10 +27,10 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
     plan = _plan(spark, tables, statement.mode, statement.statement, run)
     if plan is None:
         return run(text if statement.is_spark_syntax else f"EXPLAIN {statement.mode} {statement.statement}")
-    return frame(spark, {"plan": pa.string()}, [(plan,)])
+    return dataframe(spark, {"plan": pa.string()}, [(plan,)])
 
 
-def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -> str | None:
+def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
     """The plan's text; None where the statement is Spark's own."""
     inner = st.classify(text)
     match inner:
@@ -41,7 +41,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
         case st.Insert(name):
             entry = resolve_table(tables, name)
             if entry is None:
-                changed = foreign_insert(spark, tables, inner, text)
+                changed = rewrite_spark_insert(spark, tables, inner, text)
                 return _sparks(mode, changed, run) if changed != text else None
             ready = prepare(spark, tables, entry, inner, run)
             if ready.stream is None:
@@ -59,7 +59,7 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
                 return _sparks(mode, rewrite_query(tables, text, streaming).text, run)
             return None
         case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
-            changed = spark_ddl.created(tables, text)
+            changed = spark_ddl.rewrite_ctas(tables, text)
             return _sparks(mode, changed, run) if changed != text else None
         case None:
             return None
@@ -70,5 +70,5 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: Run) -
     return None
 
 
-def _sparks(mode: str, statement: str, run: Run) -> str:
+def _sparks(mode: str, statement: str, run: RunSql) -> str:
     return str(run(f"EXPLAIN {mode} {statement}").collect()[0][0])

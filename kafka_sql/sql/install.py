@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.sql.session import PLAIN, enable
+from kafka_sql.sql.session import SPARK_SQL, enable
 
 _FIRST = threading.Lock()
 
@@ -20,7 +20,7 @@ def install() -> None:
     again changes nothing. Sessions of Spark Connect are left as they are.
     """
     plain = SparkSession.sql
-    if hasattr(plain, PLAIN):
+    if hasattr(plain, SPARK_SQL):
         return
 
     @functools.wraps(plain)
@@ -29,5 +29,5 @@ def install() -> None:
             enable(self)
         return self.sql(sqlQuery, args, **kwargs)  # the session's own from here on, which stands before this one
 
-    setattr(sql, PLAIN, plain)
+    setattr(sql, SPARK_SQL, plain)
     SparkSession.sql = sql  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ from kafka_sql.sql.rewrite.query import stream_query
 _MARK = "_kafka_sql"
 
 
-def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
+def patch_read_stream(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
     """Teach the reader of the session's kind, once; sessions that are not enabled see no difference.
 
     A Kafka table's options are those of its declaration: the reader's own, ``readStream.option(k, v)``, have no effect.
@@ -42,7 +42,7 @@ def teach(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None
             return plain(self, tableName)
         if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
             stop_queries_at_end(self._spark)
-        return tables.plain(stream_query(entry))
+        return tables.spark_sql(stream_query(entry))
 
     setattr(table, _MARK, True)
     kind.table = table  # type: ignore[method-assign]

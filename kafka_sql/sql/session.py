@@ -13,21 +13,21 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_sql.catalog.application_tables import lasting_of
-from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.application_tables import tables_of_application
+from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
-from kafka_sql.catalog.warmup import warm
+from kafka_sql.catalog.warmup import start_planners
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql import worker_python
-from kafka_sql.sql.connect_patch import without_accumulators
+from kafka_sql.sql.connect_patch import ignore_accumulators
 from kafka_sql.sql.declarations.create import parse_create
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.dispatch import dispatch
-from kafka_sql.sql.read_stream import teach
-from kafka_sql.sql.spark_errors import unwrapped
+from kafka_sql.sql.read_stream import patch_read_stream
+from kafka_sql.sql.spark_errors import unwrap_errors
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
-PLAIN = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
+SPARK_SQL = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
 _ATTRIBUTE = "_kafka_sql_tables"
 
 
@@ -46,20 +46,20 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     Raises:
         CatalogFolderError: the folder cannot be used.
     """
-    tables = tables_of(spark)
+    tables = session_tables(spark)
     if tables is None:
-        worker_python.share(spark)
+        worker_python.configure_worker_python(spark)
         plain = _plain(spark)
-        tables = Tables(spark, plain, lasting_of(_application(spark)), parse_create, render_create_table)
+        tables = Tables(spark, plain, tables_of_application(_application(spark)), parse_create, render_create_table)
         spark.__dict__[_ATTRIBUTE] = tables
         spark.__dict__["sql"] = _taught(spark, tables, plain)
-        teach(spark, tables_of)
+        patch_read_stream(spark, session_tables)
         _close_in_time(spark)
-        without_accumulators(spark)
-        warm(spark)
+        ignore_accumulators(spark)
+        start_planners(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
     if folder is not None:
-        tables.attach(Folder(folder))
+        tables.attach(FileCatalogStore(folder))
     return spark
 
 
@@ -78,7 +78,7 @@ def _close_in_time(spark: SparkSession) -> None:
         atexit.register(close)
 
 
-def tables_of(spark: SparkSession) -> Tables | None:
+def session_tables(spark: SparkSession) -> Tables | None:
     """The tables of a session that has been enabled."""
     return spark.__dict__.get(_ATTRIBUTE)
 
@@ -89,11 +89,11 @@ def _taught(spark: SparkSession, tables: Tables, plain: Callable[..., DataFrame]
         def run(statement: str) -> DataFrame:
             return plain(statement, args, **kwargs) if args is not None else plain(statement, **kwargs)
 
-        with unwrapped():
+        with unwrap_errors():
             tables.refresh()
             return dispatch(spark, tables, sqlQuery, run)
 
-    setattr(sql, PLAIN, plain)
+    setattr(sql, SPARK_SQL, plain)
     return sql
 
 
@@ -102,7 +102,7 @@ def _plain(spark: SparkSession) -> Callable[..., DataFrame]:
     mine = spark.__dict__.get("sql")
     if mine is not None:
         return mine  # type: ignore[no-any-return]  # somebody else's, kept
-    method: Callable[..., DataFrame] = getattr(type(spark).sql, PLAIN, type(spark).sql).__get__(spark)
+    method: Callable[..., DataFrame] = getattr(type(spark).sql, SPARK_SQL, type(spark).sql).__get__(spark)
     return method
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_sql.catalog.sql_literals import path
-from kafka_sql.catalog.tables import Entry, Tables
-from kafka_sql.sql.dataframes import frame
+from kafka_sql.catalog.sql_literals import qualified_name
+from kafka_sql.catalog.tables import CatalogTable, Tables
+from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.declarations.render import render_masked
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
 from kafka_sql.table.declaration import Column
@@ -19,12 +19,14 @@ from kafka_sql.table.declaration import Column
 _TEXT = ("name", "type", "null", "key", "extras", "watermark", "comment")
 
 
-def describe(spark: SparkSession, entry: Entry) -> DataFrame:
+def describe(spark: SparkSession, entry: CatalogTable) -> DataFrame:
     """A row a column, as Flink describes a table: name, type, null, key, extras, watermark, comment."""
-    return frame(spark, {name: pa.bool_() if name == "null" else pa.string() for name in _TEXT}, _rows(spark, entry))
+    return dataframe(
+        spark, {name: pa.bool_() if name == "null" else pa.string() for name in _TEXT}, _rows(spark, entry)
+    )
 
 
-def show_columns(spark: SparkSession, entry: Entry, statement: ShowColumns) -> DataFrame:
+def show_columns(spark: SparkSession, entry: CatalogTable, statement: ShowColumns) -> DataFrame:
     """The same of the columns whose names match, without comments, as Flink shows columns."""
     columns = describe(spark, entry).drop("comment")
     if statement.like is None:
@@ -33,7 +35,7 @@ def show_columns(spark: SparkSession, entry: Entry, statement: ShowColumns) -> D
     return columns.where(~matches if statement.negated else matches)
 
 
-def _rows(spark: SparkSession, entry: Entry) -> list[tuple[Any, ...]]:
+def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
     table = entry.table
     mark = table.watermark
     return [
@@ -50,11 +52,11 @@ def _rows(spark: SparkSession, entry: Entry) -> list[tuple[Any, ...]]:
     ]
 
 
-def _type(spark: SparkSession, entry: Entry, column: Column) -> str:
+def _type(spark: SparkSession, entry: CatalogTable, column: Column) -> str:
     """The type as declared; of a computed column, as Spark sees it."""
     if column.expression is None:
         return column.declared
-    return spark.table(path(entry.table.name)).schema[column.name].dataType.simpleString().upper()
+    return spark.table(qualified_name(entry.table.name)).schema[column.name].dataType.simpleString().upper()
 
 
 def _extras(column: Column) -> str | None:
@@ -72,21 +74,21 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     """
     flinks = statement.like is not None and ("%" in statement.like or statement.negated)
     if flinks or statement.full:
-        database = path(statement.database or ())
+        database = qualified_name(statement.database or ())
         text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
     listing = run(text)
     if flinks:
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
-    hidden = tables.hidden()
+    hidden = tables.hidden_names()
     listing = listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
     return _with_kinds(tables, statement, listing) if statement.full else listing
 
 
 def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
     """Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
-    database = f" IN {path(statement.database)}" if statement.database else ""
-    views = {(v.namespace, v.viewName) for v in tables.plain(f"SHOW VIEWS{database}").collect()}
+    database = f" IN {qualified_name(statement.database)}" if statement.database else ""
+    views = {(v.namespace, v.viewName) for v in tables.spark_sql(f"SHOW VIEWS{database}").collect()}
     names = [name for name in views if tables.find(tuple(filter(None, name))) is None]
     is_view = F.lit(False)
     for namespace, view in names:
@@ -94,6 +96,6 @@ def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> Da
     return listing.withColumn("table type", F.when(is_view, F.lit("VIEW")).otherwise(F.lit("TABLE")))
 
 
-def show_create_table(spark: SparkSession, entry: Entry) -> DataFrame:
+def show_create_table(spark: SparkSession, entry: CatalogTable) -> DataFrame:
     """The statement that declares the table; secrets are masked."""
-    return frame(spark, {"createtab_stmt": pa.string()}, [(render_masked(entry.table),)])
+    return dataframe(spark, {"createtab_stmt": pa.string()}, [(render_masked(entry.table),)])

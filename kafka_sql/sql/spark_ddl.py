@@ -12,7 +12,7 @@ from kafka_sql.sql.rewrite.table_references import find_table_references
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
 
-def created(tables: Tables, text: str) -> str:
+def rewrite_ctas(tables: Tables, text: str) -> str:
     """A CREATE or REPLACE TABLE ... AS of Spark's with the Kafka tables of its query as Spark reads them.
 
     All other statements stay as they are.
@@ -27,7 +27,7 @@ def created(tables: Tables, text: str) -> str:
     return text[:start] + read.text if read.kafka_tables and not read.uses_stream_keyword else text
 
 
-def view(tables: Tables, text: str) -> str:
+def rewrite_create_view(tables: Tables, text: str) -> str:
     """A CREATE VIEW of Spark's with the Kafka tables of its query as Spark knows them.
 
     Raises:

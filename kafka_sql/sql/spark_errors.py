@@ -29,7 +29,7 @@ _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\
 
 
 @contextmanager
-def unwrapped() -> Iterator[None]:
+def unwrap_errors() -> Iterator[None]:
     """Raise what a statement failed of, instead of the wrapping; that stays as its cause.
 
     Spark's parser quotes the statement, whole: where a secret stands in it, the error is one with the secret masked,
@@ -41,7 +41,7 @@ def unwrapped() -> Iterator[None]:
     try:
         yield
     except ParseException as e:
-        shown = masked(str(e))
+        shown = mask_secrets(str(e))
         if shown == str(e):
             raise
         condition = e.getCondition() or ""
@@ -62,7 +62,7 @@ def unwrapped() -> Iterator[None]:
         raise kind.from_message(found[-1][1]) from e
 
 
-def masked(message: str) -> str:
+def mask_secrets(message: str) -> str:
     """A message without the values of secret options, wherever in it they stand."""
     values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message)]
     message = _SECRET.sub(lambda m: f"{m[0].partition('=')[0]}= {_MASK}", message)
@@ -72,7 +72,7 @@ def masked(message: str) -> str:
     return message
 
 
-def message(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """``[CONDITION] what happened``, without stack traces.
 
     Args:

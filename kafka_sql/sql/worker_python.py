@@ -12,7 +12,7 @@ from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.runtime.worker_main import installed
 
 
-def share(spark: SparkSession) -> None:
+def configure_worker_python(spark: SparkSession) -> None:
     """Let a local session's workers be this very Python, unless something else was chosen.
 
     Spark takes the first ``python3`` on the PATH, which has no kafka_sql where a virtual environment's Python runs that

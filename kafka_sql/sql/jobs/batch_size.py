@@ -22,7 +22,7 @@ _LOCK: Final = threading.Lock()
 
 
 @contextmanager
-def bounded_by_rows(spark: SparkSession) -> Iterator[None]:
+def limit_batches_by_rows(spark: SparkSession) -> Iterator[None]:
     """For the time of a ``with`` block; a session whose user has set the bound of bytes keeps it.
 
     A streaming query keeps the settings that its session had when it started. A number of rows that the user has set

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kafka_sql.catalog.tables import Entry
+from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.errors import CheckpointError
 from kafka_sql.observability.metrics import parse_offset
 from kafka_sql.options import connector as opt
@@ -34,7 +34,7 @@ _ANALYZED: Final = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n== ", re.DOT
 _STREAM: Final = re.compile(r"StreamingRelation\S* ([^,\s]+)")
 
 
-def all_bounded(streamed: Sequence[Entry], explain: Callable[[], str]) -> bool:
+def are_all_bounded(streamed: Sequence[CatalogTable], explain: Callable[[], str]) -> bool:
     """Whether a query's streams all have an end.
 
     Args:
@@ -117,10 +117,10 @@ def _stop(query: StreamingQuery) -> None:
 def _at_end(progress: StreamingQueryProgress | None) -> bool:
     # its JSON: PySpark 4.1 makes Python's text of the offsets in it
     sources = json.loads(progress.json)["sources"] if progress is not None else []
-    return bool(sources) and all(reached(source.get("endOffset")) for source in sources)
+    return bool(sources) and all(is_end_reached(source.get("endOffset")) for source in sources)
 
 
-def reached(end: Any) -> bool:
+def is_end_reached(end: Any) -> bool:
     """Whether an offset of a source, as Spark shows it, is the end of a bounded range of ours.
 
     Args:

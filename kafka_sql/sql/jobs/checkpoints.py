@@ -23,13 +23,13 @@ def folder_name(table: str) -> str:
     return _NOT_IN_A_NAME.sub(lambda found: "".join(f"%{ord(c):02X}" for c in found[0]), table)
 
 
-def digest(text: str) -> str:
+def query_digest(text: str) -> str:
     """What tells a query from another one: blanks, comments and the case of words do not count, hints do."""
     words = (lexeme.upper or lexeme.text for lexeme in lexer.tokenize_spark_with_hints(text))
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def check(folder: Path, sink: str, name: str, text: str) -> None:
+def check_owner(folder: Path, sink: str, name: str, text: str) -> None:
     """Refuse a query whose checkpoint holds the offsets of another one.
 
     Args:
@@ -44,7 +44,7 @@ def check(folder: Path, sink: str, name: str, text: str) -> None:
     kept, offsets = folder / _FILE, folder / "offsets"
     if not (kept.is_file() and offsets.is_dir() and any(offsets.iterdir())):
         return
-    if kept.read_text() != digest(text):
+    if kept.read_text() != query_digest(text):
         raise StatementError(
             f"INSERT INTO '{sink}': the checkpoint '{folder}' is that of another query, and this one would go on where "
             "that one stopped. Give it a name, and with it a checkpoint, of its own: SET 'pipeline.name' = '...'. If "
@@ -52,10 +52,10 @@ def check(folder: Path, sink: str, name: str, text: str) -> None:
         )
 
 
-def keep(folder: Path, text: str) -> None:
+def record_owner(folder: Path, text: str) -> None:
     """Note whose the checkpoint is."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _FILE).write_text(digest(text))
+    (folder / _FILE).write_text(query_digest(text))
 
 
 def local_folder(spark: SparkSession, location: str) -> Path | None:

@@ -23,12 +23,12 @@ from pyspark.sql.types import (
 
 from kafka_sql.catalog.catalog_table import spark_schema
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import StatementError, UnsupportedSqlError
 from kafka_sql.sql.jobs import settings, streaming
-from kafka_sql.sql.jobs.batch_size import bounded_by_rows
-from kafka_sql.sql.jobs.bounded import all_bounded
-from kafka_sql.sql.jobs.sink_parallelism import distributed, distributed_text
+from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
+from kafka_sql.sql.jobs.bounded import are_all_bounded
+from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
 from kafka_sql.sql.recognize.classify import Insert
 from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
 from kafka_sql.sql.rewrite.query import QueryRewrite, may_use_tables, rewrite_query
@@ -36,11 +36,11 @@ from kafka_sql.table.declaration import Column
 
 _TIMES = (DateType, TimestampType, TimestampNTZType)
 
-Run = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
+RunSql = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedInsert:
     """An INSERT that is ready to be carried out.
 
     Attributes:
@@ -51,14 +51,14 @@ class Prepared:
         bounded: of a continuous query that ends by itself, the tables that it reads; else empty.
     """
 
-    entry: Entry
+    entry: CatalogTable
     stream: DataFrame | None
     batch: str
     text: str = field(default="", repr=False)
-    bounded: Sequence[Entry] = ()
+    bounded: Sequence[CatalogTable] = ()
 
 
-def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> DataFrame:
+def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> DataFrame:
     """Carry out an INSERT into one of the session's tables.
 
     Returns:
@@ -70,12 +70,12 @@ def insert(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert,
     """
     ready = prepare(spark, tables, entry, statement, run)
     if ready.stream is not None:
-        return streaming.start(spark, ready.entry, ready.stream, ready.text, bounded=ready.bounded)
-    with bounded_by_rows(spark):
+        return streaming.insert_streaming(spark, ready.entry, ready.stream, ready.text, bounded=ready.bounded)
+    with limit_batches_by_rows(spark):
         return run(ready.batch)
 
 
-def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert, run: Run) -> Prepared:
+def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> PreparedInsert:
     """Check an INSERT and read its query, without writing or starting anything.
 
     Raises:
@@ -91,7 +91,7 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
         behind = statement.hint_text[: hint.end] if hint is not None else ""
         check_insert_hint(statement.prefix.replace(behind, " ", 1))
     if hint is not None and hint.options:
-        entry = tables.hinted(entry, hint.options)
+        entry = tables.with_options(entry, hint.options)
     streams = settings.is_streaming(spark)
     read = QueryRewrite(statement.body)
     if streams or may_use_tables(statement.body):
@@ -100,16 +100,20 @@ def prepare(spark: SparkSession, tables: Tables, entry: Entry, statement: Insert
         query = run(read.text)
         if query.isStreaming:
             into = f"{statement.hint_text} {statement.columns} {statement.by_name}"
-            rows = distributed(entry, fit(entry, query, statement))
-            ends = all_bounded(read.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0]))
-            return Prepared(entry, rows, "", f"{into} {statement.body}", read.streamed_tables if ends else ())
+            rows = repartition(entry, project_to_table(entry, query, statement))
+            ends = are_all_bounded(
+                read.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0])
+            )
+            return PreparedInsert(entry, rows, "", f"{into} {statement.body}", read.streamed_tables if ends else ())
         _check_batch(tables, entry, read.text, run)
-    names = None if statement.by_name else [c.name for c in targets(entry, statement)]
+    names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
-    return Prepared(entry, None, f"INSERT INTO {entry.source} {columns} {distributed_text(entry, read.text, names)}")
+    return PreparedInsert(
+        entry, None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, read.text, names)}"
+    )
 
 
-def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:
+def _check_batch(tables: Tables, entry: CatalogTable, query: str, run: RunSql) -> None:
     """Refuse a query that reads a Kafka table through a view whose text is not known: it would end, unseen.
 
     Raises:
@@ -117,7 +121,7 @@ def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:
     """
     plan = str(run(f"EXPLAIN EXTENDED {query}").collect()[0][0]).replace("`", "").lower()
     for table in tables:
-        if f"spark_catalog.{'.'.join(table.place)}" in plan:
+        if f"spark_catalog.{'.'.join(table.storage_name)}" in plan:
             raise UnsupportedSqlError(
                 f"INSERT INTO '{entry.definition.name}': the query reads '{table.definition.name}' through a view that "
                 "was made of a DataFrame, and would run as a batch although the runtime mode is streaming. Create the "
@@ -125,7 +129,7 @@ def _check_batch(tables: Tables, entry: Entry, query: str, run: Run) -> None:
             )
 
 
-def foreign_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str) -> str:
+def rewrite_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str) -> str:
     """An INSERT into a table that is none of Kafka's, as Spark is to run it.
 
     Args:
@@ -151,7 +155,7 @@ def foreign_insert(spark: SparkSession, tables: Tables, statement: Insert, text:
     )
 
 
-def targets(entry: Entry, statement: Insert) -> list[Column]:
+def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:
     """The columns that the query's columns go to, by position.
 
     Raises:
@@ -170,7 +174,7 @@ def targets(entry: Entry, statement: Insert) -> list[Column]:
     return [writable[name.lower()] for name in statement.columns]
 
 
-def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
+def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
     """The query's columns under the table's names and in its types; columns that are not given are NULL.
 
     Raises:
@@ -186,18 +190,18 @@ def fit(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
     )
 
 
-def _check_types(entry: Entry, named: DataFrame) -> None:
+def _check_types(entry: CatalogTable, named: DataFrame) -> None:
     """Refuse what a batch INSERT refuses: Spark checks the types of a batch only."""
     types = {f.name: f.dataType for f in spark_schema(entry.definition)}
     for given in named.schema:
-        if not assignable(given.dataType, types[given.name]):
+        if not can_assign(given.dataType, types[given.name]):
             raise StatementError(
                 f"INSERT INTO '{entry.definition.name}': column '{given.name}' is {types[given.name].simpleString()} "
                 f"and cannot take {given.dataType.simpleString()}. CAST it in the query."
             )
 
 
-def _by_name(entry: Entry, query: DataFrame) -> DataFrame:
+def _by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
     writable = {c.name.lower(): c.name for c in entry.table.persisted_columns}
     unknown = [c for c in query.columns if c.lower() not in writable]
     if unknown:
@@ -206,8 +210,8 @@ def _by_name(entry: Entry, query: DataFrame) -> DataFrame:
     return query.toDF(*(writable[c.lower()] for c in query.columns))
 
 
-def _by_position(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame:
-    into = targets(entry, statement)
+def _by_position(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
+    into = target_columns(entry, statement)
     if len(into) != len(query.columns):
         raise StatementError(
             f"INSERT INTO '{entry.definition.name}': the query has {len(query.columns)} columns "
@@ -216,17 +220,17 @@ def _by_position(entry: Entry, query: DataFrame, statement: Insert) -> DataFrame
     return query.toDF(*(c.name for c in into))
 
 
-def assignable(source: DataType, target: DataType) -> bool:
+def can_assign(source: DataType, target: DataType) -> bool:
     """Whether a value of ``source`` may be stored as ``target`` (``spark.sql.storeAssignmentPolicy`` = ANSI)."""
     if isinstance(source, NullType) or source.simpleString() == target.simpleString():
         return True
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return assignable(source.elementType, target.elementType)
+        return can_assign(source.elementType, target.elementType)
     if isinstance(source, MapType) and isinstance(target, MapType):
-        return assignable(source.keyType, target.keyType) and assignable(source.valueType, target.valueType)
+        return can_assign(source.keyType, target.keyType) and can_assign(source.valueType, target.valueType)
     if isinstance(source, StructType) and isinstance(target, StructType):
         pairs = zip(source, target, strict=False)
-        return len(source) == len(target) and all(assignable(a.dataType, b.dataType) for a, b in pairs)
+        return len(source) == len(target) and all(can_assign(a.dataType, b.dataType) for a, b in pairs)
     if isinstance(target, StringType):
         return isinstance(source, AtomicType)
     numbers = isinstance(source, NumericType) and isinstance(target, NumericType)

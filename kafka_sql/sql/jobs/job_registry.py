@@ -15,9 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError, did_you_mean
 from kafka_sql.observability.listener import query_bytes_in
 from kafka_sql.observability.metrics import job_metrics
-from kafka_sql.sql.dataframes import frame, nothing
+from kafka_sql.sql.dataframes import dataframe, empty_dataframe
 from kafka_sql.sql.recognize.classify import StopJob
-from kafka_sql.sql.spark_errors import masked, message
+from kafka_sql.sql.spark_errors import error_message, mask_secrets
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
 KEPT = 100  # ended jobs of a session that SHOW JOBS remembers
@@ -65,7 +65,7 @@ class Job:
         self.query.stop()
 
 
-def remember(spark: SparkSession, query: StreamingQuery) -> Job:
+def register_job(spark: SparkSession, query: StreamingQuery) -> Job:
     """Keep a query that was just started among the session's jobs: Spark forgets it when it ends."""
     jobs: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
     ended = [job for job in jobs if not job.query.isActive] if len(jobs) > KEPT else []
@@ -75,13 +75,13 @@ def remember(spark: SparkSession, query: StreamingQuery) -> Job:
     return jobs[-1]
 
 
-def jobs(spark: SparkSession) -> list[Job]:
+def session_jobs(spark: SparkSession) -> list[Job]:
     """The session's jobs by start; queries that ``writeStream`` started belong to them as long as they run."""
     known: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
     runs = {job.query.runId for job in known}
     for query in spark.streams.active:
         if query.runId not in runs:
-            remember(spark, query).started = _first_trigger(query)
+            register_job(spark, query).started = _first_trigger(query)
     return sorted(known, key=lambda job: job.started)
 
 
@@ -109,14 +109,14 @@ _COLUMNS: Final = {
 
 def show_jobs(spark: SparkSession) -> DataFrame:
     """Flink's columns, of running jobs what their last reports say of their sources, of failed ones why."""
-    return frame(spark, _COLUMNS, [_row(job) for job in jobs(spark)])
+    return dataframe(spark, _COLUMNS, [_row(job) for job in session_jobs(spark)])
 
 
 def _row(job: Job) -> tuple[Any, ...]:
     started = datetime.fromtimestamp(job.started, timezone.utc)
     reports = job.query.recentProgress if job.query.isActive else []
     if not reports:
-        error = None if job.failure is None else masked(message(job.failure)).partition("\n")[0]
+        error = None if job.failure is None else mask_secrets(error_message(job.failure)).partition("\n")[0]
         return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
     last = [report.batchId for report in reports if report.numInputRows][-1:]
     found = job_metrics(
@@ -153,11 +153,13 @@ def stop_job(spark: SparkSession, statement: StopJob) -> DataFrame:
             "STOP JOB ... WITH DRAIN: Spark cannot close the windows that are open when a query stops; they stay in "
             f"its checkpoint. Write STOP JOB '{statement.id}'."
         )
-    found = [job for job in jobs(spark) if job.id == statement.id]
+    found = [job for job in session_jobs(spark) if job.id == statement.id]
     running = [job for job in found if job.query.isActive]
     if not running:
-        ended = f" It is {found[-1].status}." if found else did_you_mean(statement.id, [j.id for j in jobs(spark)])
+        ended = (
+            f" It is {found[-1].status}." if found else did_you_mean(statement.id, [j.id for j in session_jobs(spark)])
+        )
         raise JobNotFoundError(f"There is no running job '{statement.id}' in this session.{ended} See SHOW JOBS.")
     for job in running:
         job.stop()
-    return nothing(spark)
+    return empty_dataframe(spark)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import Entry
+from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.options import connector as opt
 
 
-def distributed(entry: Entry, rows: DataFrame) -> DataFrame:
+def repartition(entry: CatalogTable, rows: DataFrame) -> DataFrame:
     """The rows, under the table's names, as the table wants them."""
     tasks = entry.definition.options.get(opt.SINK_PARALLELISM)
     if tasks is None:
@@ -19,7 +19,7 @@ def distributed(entry: Entry, rows: DataFrame) -> DataFrame:
     return rows.repartition(tasks, *(quote(name) for name in _key(entry, rows.columns)))
 
 
-def distributed_text(entry: Entry, query: str, names: Sequence[str] | None) -> str:
+def repartition_query(entry: CatalogTable, query: str, names: Sequence[str] | None) -> str:
     """The same for a query's text; it stays as it is where the table says nothing.
 
     Args:
@@ -35,6 +35,6 @@ def distributed_text(entry: Entry, query: str, names: Sequence[str] | None) -> s
     return f"SELECT /*+ REPARTITION({hint}) */ * FROM (\n{query}\n){alias}"
 
 
-def _key(entry: Entry, written: Sequence[str]) -> list[str]:
+def _key(entry: CatalogTable, written: Sequence[str]) -> list[str]:
     key = entry.definition.key
     return [name for name in (key.columns if key is not None else ()) if name in written]

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
-from kafka_sql.sql.dataframes import nothing
+from kafka_sql.sql.dataframes import empty_dataframe
 from kafka_sql.sql.jobs import checkpoints, settings, streaming
-from kafka_sql.sql.jobs.batch_size import bounded_by_rows
-from kafka_sql.sql.jobs.inserts import Prepared, Run, prepare
+from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
+from kafka_sql.sql.jobs.inserts import PreparedInsert, RunSql, prepare
 from kafka_sql.sql.jobs.job_registry import Job
 from kafka_sql.sql.recognize.classify import Insert, classify
 from kafka_sql.sql.recognize.names import resolve_table
@@ -20,7 +20,7 @@ from kafka_sql.sql.recognize.statement_types import StatementSet
 _LOG = logging.getLogger("kafka_sql.sql")
 
 
-def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: Run) -> DataFrame:
+def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: RunSql) -> DataFrame:
     """Carry out all INSERTs of a set; each is checked before the first one writes or starts.
 
     Returns:
@@ -41,15 +41,15 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
     try:
         for prepared, name in zip(ready, _names(spark, ready), strict=True):
             if prepared.stream is None:
-                with bounded_by_rows(spark):
+                with limit_batches_by_rows(spark):
                     run(prepared.batch)
             else:
                 bounded = prepared.bounded
-                jobs.append(streaming.run(spark, prepared.entry, prepared.stream, prepared.text, name, bounded))
+                jobs.append(streaming.start_job(spark, prepared.entry, prepared.stream, prepared.text, name, bounded))
     except BaseException:  # an interrupt, too
         _stop(jobs)
         raise
-    return streaming.job_ids(spark, jobs) if jobs else nothing(spark)
+    return streaming.job_ids(spark, jobs) if jobs else empty_dataframe(spark)
 
 
 def _stop(jobs: list[Job]) -> None:
@@ -61,7 +61,7 @@ def _stop(jobs: list[Job]) -> None:
             _LOG.error("Statement set: job '%s' (%s) could not be stopped: %s", job.id, job.name, e)
 
 
-def _prepared(spark: SparkSession, tables: Tables, number: int, text: str, run: Run) -> Prepared:
+def _prepared(spark: SparkSession, tables: Tables, number: int, text: str, run: RunSql) -> PreparedInsert:
     insert = classify(text)
     if not isinstance(insert, Insert):
         raise StatementError(
@@ -75,7 +75,7 @@ def _prepared(spark: SparkSession, tables: Tables, number: int, text: str, run: 
     return prepare(spark, tables, entry, insert, run)
 
 
-def _names(spark: SparkSession, ready: list[Prepared]) -> list[str]:
+def _names(spark: SparkSession, ready: list[PreparedInsert]) -> list[str]:
     """A name and checkpoint for each: of the set and the sink, numbered where a sink stands in it again."""
     pipeline = settings.read(spark, settings.PIPELINE_NAME)
     names: list[str] = []

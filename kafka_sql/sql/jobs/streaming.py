@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kafka_sql.catalog.spark_catalog import active
-from kafka_sql.catalog.tables import Entry
+from kafka_sql.catalog.spark_catalog import active_session
+from kafka_sql.catalog.tables import CatalogTable
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError, MissingOptionError
 from kafka_sql.observability import observe
@@ -19,22 +19,22 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
 from kafka_sql.sink.spark_writers import is_exactly_once
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
-from kafka_sql.sql.dataframes import frame
+from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, settings
-from kafka_sql.sql.jobs.batch_size import bounded_by_rows
+from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
-from kafka_sql.sql.jobs.job_registry import Job, jobs, remember
+from kafka_sql.sql.jobs.job_registry import Job, register_job, session_jobs
 
 _NOT_IN_THIS_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
-def start(
+def insert_streaming(
     spark: SparkSession,
-    entry: Entry,
+    entry: CatalogTable,
     query: DataFrame,
     text: str,
     name: str | None = None,
-    bounded: Sequence[Entry] = (),
+    bounded: Sequence[CatalogTable] = (),
 ) -> DataFrame:
     """Start a query that appends to a table; one row with its id in the column ``job id``.
 
@@ -50,16 +50,16 @@ def start(
         MissingOptionError: no checkpoint folder is set.
         StatementError: without 'pipeline.name', the checkpoint is that of another query.
     """
-    return job_ids(spark, [run(spark, entry, query, text, name, bounded)])
+    return job_ids(spark, [start_job(spark, entry, query, text, name, bounded)])
 
 
-def run(
+def start_job(
     spark: SparkSession,
-    entry: Entry,
+    entry: CatalogTable,
     query: DataFrame,
     text: str,
     name: str | None = None,
-    bounded: Sequence[Entry] = (),
+    bounded: Sequence[CatalogTable] = (),
 ) -> Job:
     """Start a query that appends to a table, as ``start`` does."""
     root = settings.read(spark, settings.CHECKPOINT_DIR)
@@ -73,9 +73,9 @@ def run(
     location = f"{root.rstrip('/')}/{name}"
     folder = checkpoints.local_folder(spark, location) if chosen is None else None
     if folder is not None:
-        checkpoints.check(folder, entry.definition.name, name, text)
+        checkpoints.check_owner(folder, entry.definition.name, name, text)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
-    identity = check_writer(spark, entry.definition, interval)
+    identity = check_exactly_once(spark, entry.definition, interval)
     writer = query.writeStream.queryName(name).option("checkpointLocation", location)
     at_once = bool(bounded) and all(end_exists(table.definition) for table in bounded)
     if at_once:
@@ -85,11 +85,11 @@ def run(
     port = settings.read(spark, settings.METRICS_PORT)
     if port is not None:
         observe(spark, port)
-    with active(spark), bounded_by_rows(spark):
-        job = remember(spark, begin(writer, entry))
+    with active_session(spark), limit_batches_by_rows(spark):
+        job = register_job(spark, start_query(writer, entry))
     job.writer = identity
     if folder is not None:
-        checkpoints.keep(folder, text)
+        checkpoints.record_owner(folder, text)
     if bounded and not at_once:
         stop_at_end(job.query)
     return job
@@ -97,10 +97,10 @@ def run(
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
     """A row a job."""
-    return frame(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
+    return dataframe(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
 
 
-def check_writer(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:
+def check_exactly_once(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:
     """Check a query's sink before it starts.
 
     Args:
@@ -118,7 +118,7 @@ def check_writer(spark: SparkSession, definition: Definition, interval: int | No
     if interval is not None:
         check_trigger_interval(definition, interval)
     mine = definition.client["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
-    for job in jobs(spark):
+    for job in session_jobs(spark):
         if job.writer == mine and job.query.isActive:
             raise InvalidOptionError(
                 f"INSERT INTO '{definition.name}': job '{job.id}' ({job.name}) writes with "
@@ -129,7 +129,7 @@ def check_writer(spark: SparkSession, definition: Definition, interval: int | No
     return mine
 
 
-def begin(writer: DataStreamWriter, entry: Entry) -> StreamingQuery:
+def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery:
     """Start a query whose name and checkpoint are set.
 
     A query that has new rows only appends them. Where Spark refuses that, as an aggregate's rows change, an upsert

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import kafka_sql
 from kafka_sql.catalog import warmup
-from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import CatalogFolderError, StatementError, TableExistsError
 from kafka_sql.sql import session
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 
 def tables_of(spark: SparkSession) -> Tables:
     """The session's tables."""
-    found = session.tables_of(spark)
+    found = session.session_tables(spark)
     assert found is not None
     return found
 
@@ -115,12 +115,12 @@ class Forgotten:
         self._side, self._lasting = tables_of(spark)._spark_side, tables_of(spark)._lasting
 
     def __enter__(self) -> None:
-        self._before = dict(self._lasting.entries), set(self._lasting._places)
+        self._before = dict(self._lasting.tables), set(self._lasting._places)
         self._application = self._side.application
         self._side.application = lambda: "app-gone"  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
-        self._lasting.entries, self._lasting._places = self._before
+        self._lasting.tables, self._lasting._places = self._before
         self._side.application = self._application  # type: ignore[method-assign]
 
 
@@ -170,12 +170,12 @@ def test_two_sessions_of_one_folder_see_each_other(
     spark: SparkSession, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lasting = tables_of(spark)._lasting
-    before = dict(lasting.entries)
+    before = dict(lasting.tables)
     topic = topics.create()
     kafka_sql.enable(spark, catalog=tmp_path)
     try:
         statement = f"CREATE TABLE `default`.`theirs` (a INT) {topics.with_options(topic)}"
-        other = Folder(tmp_path)
+        other = FileCatalogStore(tmp_path)
         with other.lock():
             other.write(("default", "theirs"), statement)
         spark.sql("INSERT INTO theirs VALUES (1)")
@@ -196,7 +196,7 @@ def test_two_sessions_of_one_folder_see_each_other(
         for entry in list(lasting):
             if entry.name not in before:
                 spark.sql(f"DROP TABLE {entry.definition.name}")
-        lasting.folder = None
+        lasting.store = None
 
 
 def test_what_the_user_put_in_a_tables_place_is_not_dropped(sql: Any, spark: SparkSession, topics: Topics) -> None:
@@ -205,7 +205,7 @@ def test_what_the_user_put_in_a_tables_place_is_not_dropped(sql: Any, spark: Spa
         sql(f"CREATE TABLE taken ({columns}) {topics.with_options('x')}")
         entry = tables_of(spark).find(("taken",))
         assert entry is not None
-        tables_of(spark).plain(f"DROP {'VIEW' if entry.behind_view else 'TABLE'} taken")
+        tables_of(spark).spark_sql(f"DROP {'VIEW' if entry.is_view else 'TABLE'} taken")
         plain.sql("CREATE TABLE taken (mine INT) USING parquet")
         plain.sql("INSERT INTO taken VALUES (4711)")
         sql("DROP TABLE taken")
@@ -245,21 +245,21 @@ def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> No
 def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o777)
     with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
-        Folder(tmp_path)
+        FileCatalogStore(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CatalogFolderError, match=r"file/tables' cannot be used: Not a directory"):
-        Folder(tmp_path / "file" / "tables")
+        FileCatalogStore(tmp_path / "file" / "tables")
 
 
 def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = FileCatalogStore(tmp_path)
     (tmp_path / ".123.tmp").write_text("half a stat")
 
     def write(n: int) -> None:
-        mine = Folder(tmp_path)
+        mine = FileCatalogStore(tmp_path)
         for i in range(20):
             with mine.lock():
                 mine.write(("default", "t"), f"{n} " * 10_000)
@@ -276,7 +276,7 @@ def test_planners_are_started_ahead(spark: SparkSession, caplog: pytest.LogCaptu
     with caplog.at_level(logging.DEBUG, warmup.__name__):
         warmup._warm(spark)
         assert not caplog.records
-        assert spark.read.format(warmup.Nothing.name()).load().collect() == []
+        assert spark.read.format(warmup.WarmupSource.name()).load().collect() == []
         mine = spark.__dict__.pop("_jsparkSession")
         try:
             warmup._warm(spark)  # as where the session ends meanwhile

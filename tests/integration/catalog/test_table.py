@@ -85,7 +85,9 @@ def test_group_offsets_start_where_the_group_is(sql: Any, topics: Topics) -> Non
     topics.put(topic, *(b'{"a": %d}' % i for i in range(5)))
     options = {"scan.startup.mode": "group-offsets", "properties.group.id": topic}
     sql(f"CREATE TABLE mine (a INT) {topics.with_options(topic, **options)}")
-    with pytest.raises(Exception, match=rf"group '{topic}' has committed no offset for {topic}\[0\].*earliest-offset"):
+    with pytest.raises(
+        Exception, match=rf"group '{topic}' has no valid committed offset for {topic}\[0\].*earliest-offset"
+    ):
         sql("SELECT * FROM mine").collect()
     reset = {**options, "properties.auto.offset.reset": "earliest"}
     sql(f"CREATE TABLE reset (a INT) {topics.with_options(topic, **reset)}")

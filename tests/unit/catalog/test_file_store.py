@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql.catalog.file_store import Folder
+from kafka_sql.catalog.file_store import FileCatalogStore
 from kafka_sql.errors import CatalogFolderError
 from kafka_sql.sql.jobs.checkpoints import folder_name
 
@@ -17,7 +17,7 @@ from kafka_sql.sql.jobs.checkpoints import folder_name
 def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        folder = Folder(tmp_path / "new")
+        folder = FileCatalogStore(tmp_path / "new")
         folder.write(("default", "t"), "CREATE TABLE t")
     finally:
         os.umask(before)
@@ -29,18 +29,18 @@ def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 def test_one_that_others_can_write(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
     with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
-        Folder(tmp_path)
+        FileCatalogStore(tmp_path)
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o500])
 def test_one_that_others_can_only_read(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
-    assert Folder(tmp_path).read() == {}
+    assert FileCatalogStore(tmp_path).read() == {}
     tmp_path.chmod(0o700)
 
 
 def test_one_that_others_can_write_later(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "tables")
+    folder = FileCatalogStore(tmp_path / "tables")
     folder.write(("default", "t"), "CREATE TABLE t")
     assert folder.read() == {("default", "t"): "CREATE TABLE t"}
     (tmp_path / "tables").chmod(0o777)
@@ -52,7 +52,7 @@ def test_one_that_others_can_write_later(tmp_path: Path) -> None:
 def test_one_of_another_user(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, -1)
     with pytest.raises(CatalogFolderError, match="can be written by others"):
-        Folder(tmp_path)
+        FileCatalogStore(tmp_path)
 
 
 def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "open")
     with pytest.raises(CatalogFolderError, match="can be written by others"):
-        Folder(tmp_path / "link")
+        FileCatalogStore(tmp_path / "link")
 
 
 def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tmp_path.chmod(0o755)
-    folder = Folder(tmp_path)
+    folder = FileCatalogStore(tmp_path)
     for name in ("a", "b"):
         folder.write(("default", name), f"CREATE TABLE {name}")
     (tmp_path / "default.b.sql").chmod(0o666)
@@ -79,7 +79,7 @@ def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest
 
 def test_a_folder_that_no_system_has() -> None:
     with pytest.raises(CatalogFolderError, match="cannot be used"):
-        Folder("a\0b")
+        FileCatalogStore("a\0b")
 
 
 HOSTILE = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~", "$(x)", "a\nb", "é😀", " ", "*", "a%b")
@@ -87,7 +87,7 @@ HOSTILE = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~",
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_tables_name_is_a_file_of_the_folder_and_nothing_else(tmp_path: Path, name: str) -> None:
-    folder = Folder(tmp_path / "tables")
+    folder = FileCatalogStore(tmp_path / "tables")
     for key in (("default", name), (name, "t")):
         folder.write(key, "CREATE TABLE x")
         assert folder.read() == {tuple(part.lower() for part in key): "CREATE TABLE x"}

@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 
 from kafka_sql.cli.highlighting import styled_lines
 from kafka_sql.cli.history import MaskedHistory
-from kafka_sql.cli.screen import bar
-from kafka_sql.cli.shell import complete
+from kafka_sql.cli.screen import progress_bar
+from kafka_sql.cli.shell import is_complete
 from kafka_sql.cli.variables import expand
 from kafka_sql.errors import StatementError, TopicNotFoundError
-from kafka_sql.sql.spark_errors import message
+from kafka_sql.sql.spark_errors import error_message
 
 
 def test_variables() -> None:
@@ -62,33 +62,33 @@ def test_history_is_private_and_without_secrets(tmp_path: Path) -> None:
     "text", ["", "SELECT 1;", "quit", " EXIT ", "!ls", "SELECT 1; SELECT ';';\n", "BEGIN SELECT 1; END;"]
 )
 def test_enter_carries_out(text: str) -> None:
-    assert complete(text)
+    assert is_complete(text)
 
 
 @pytest.mark.parametrize("text", ["SELECT 1", "SELECT ';", "SELECT 1; SELECT", "BEGIN SELECT 1;", "/* a;"])
 def test_enter_goes_on(text: str) -> None:
-    assert not complete(text)
+    assert not is_complete(text)
 
 
 def test_one_line_tells_an_error() -> None:
     trace = "Traceback (most recent call last):\n  File x\n"
     own = f"Aborted: {trace}kafka_sql.errors.FetchError: [FETCH] t[0]@5: gone\n\tat a.b(C)"
-    assert message(PySparkException(own)) == "[FETCH] t[0]@5: gone"
-    assert message(TopicNotFoundError("no")) == "[TOPIC_NOT_FOUND] no"
-    assert message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
+    assert error_message(PySparkException(own)) == "[FETCH] t[0]@5: gone"
+    assert error_message(TopicNotFoundError("no")) == "[TOPIC_NOT_FOUND] no"
+    assert error_message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
     python = "[UDF] failed:\nTraceback (most recent call last):\n  File x\n    y\nValueError: z\n\n\tat a.b(C)"
-    assert message(PySparkException(python)) == "[UDF] failed:\nValueError: z"
+    assert error_message(PySparkException(python)) == "[UDF] failed:\nValueError: z"
     stream = "[STREAM_FAILED] Query [id = a] terminated: b\n=== Streaming Query ===\nIdentifier: c\nThread State: d"
-    assert message(PySparkException(stream)) == "[STREAM_FAILED] Query [id = a] terminated: b"
+    assert error_message(PySparkException(stream)) == "[STREAM_FAILED] Query [id = a] terminated: b"
     call = "An error occurred while calling o1.start.\n: org.a.B: [C_D] e\n\tat f.g(H)"
     java = Py4JJavaError.__new__(Py4JJavaError)
     java.__class__ = type("Call", (Py4JJavaError,), {"__str__": lambda _: call})
-    assert message(java) == "[C_D] e"
-    assert message(RuntimeError("x")) == "RuntimeError: x"
+    assert error_message(java) == "[C_D] e"
+    assert error_message(RuntimeError("x")) == "RuntimeError: x"
 
 
 def test_bar() -> None:
     now = time.monotonic()
-    assert bar(1, 2, now) is None
-    assert bar(1, 2, now - 3) == "[============            ] 1/2 tasks, 3 s"
-    assert bar(0, 0, now - 3) == "3 s"
+    assert progress_bar(1, 2, now) is None
+    assert progress_bar(1, 2, now - 3) == "[============            ] 1/2 tasks, 3 s"
+    assert progress_bar(0, 0, now - 3) == "3 s"

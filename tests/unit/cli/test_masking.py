@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kafka_sql.cli.masking import masked
+from kafka_sql.cli.masking import mask_secrets
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from kafka_sql.cli.masking import masked
     ],
 )
 def test_masked(statement: str, shown: str) -> None:
-    assert masked(statement) == shown
+    assert mask_secrets(statement) == shown
 
 
 @given(some.text(), some.sampled_from(["'k.password'", '"K_PASSWORD"', "`a-secret`", "token"]))
@@ -47,11 +47,11 @@ def test_no_value_is_left_in_any_quoting(value: str, key: str) -> None:
         "'" + secret.replace("'", "''") + "'",
         '"' + secret.replace("\\", "\\\\").replace('"', '\\"') + '"',
     ):
-        assert "hunter2" not in masked(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
+        assert "hunter2" not in mask_secrets(f"CREATE TABLE t (a INT) WITH ({key} = {literal}, 'topic' = 't')")
 
 
 @pytest.mark.parametrize("unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"])
 def test_a_long_text_takes_no_long_time(unit: str) -> None:
     start = time.process_time()
-    masked("token" + unit * (200_000 // len(unit)))
+    mask_secrets("token" + unit * (200_000 // len(unit)))
     assert time.process_time() - start < 10  # seconds; a tenth of that in fact

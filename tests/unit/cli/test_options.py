@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_sql.cli.options import offers, place
+from kafka_sql.cli.options import option_context, suggestions
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options.connector import KAFKA_OPTIONS, STARTUP_MODE
 
@@ -12,9 +12,9 @@ HEAD = "CREATE TABLE t (a INT) WITH ("
 
 
 def offered(before: str) -> list[str]:
-    at = place(before)
+    at = option_context(before)
     assert at is not None
-    return [text for text, _ in offers(at)]
+    return [text for text, _ in suggestions(at)]
 
 
 def test_keys_of_the_connector_and_of_all_formats() -> None:
@@ -52,7 +52,7 @@ def test_values() -> None:
     ],
 )
 def test_places(before: str, key: str | None, typed: str | None) -> None:
-    at = place(before)
+    at = option_context(before)
     assert at is not None
     assert (at.key, at.typed) == (key, typed)
 
@@ -70,4 +70,4 @@ def test_places(before: str, key: str | None, typed: str | None) -> None:
     ],
 )
 def test_no_places(before: str) -> None:
-    assert place(before) is None
+    assert option_context(before) is None
