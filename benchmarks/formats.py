@@ -31,10 +31,10 @@ from kafka_sql.formats.avro.resolution import resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.wire_format import HEADER, header, ids
+from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, encode_header, schema_ids
 from kafka_sql.formats.protobuf.decoder import ProtobufReader as MessageReader
 from kafka_sql.formats.protobuf.encoder import ProtobufWriter as MessageWriter
-from kafka_sql.formats.protobuf_confluent.protoc import compiled
+from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema as derive_proto
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
@@ -216,25 +216,27 @@ def confluent_contests(batch: pa.RecordBatch) -> list[Contest]:
     payloads = encoder.encode(batch)
     own = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
     reader, writer = AvroReader(resolve_schemas(own, own, SCHEMA)), AvroWriter(SCHEMA, own)
-    framed = writer.write(batch, header(7))
+    framed = writer.write(batch, encode_header(7))
     every = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
 
     def read() -> list[pa.Array]:
         data, offsets = bytes_and_offsets(framed)
-        if not (ids(data, offsets, every) == 7).all():
+        if not (schema_ids(data, offsets, every) == 7).all():
             sys.exit("FAILED: another id")
-        return reader.read(data, offsets, every, HEADER)[0]
+        return reader.read(data, offsets, every, HEADER_SIZE)[0]
 
     check(read(), batch)
     return [
         Contest("avro-confluent read", read, "avro", lambda: decoder.decode(payloads)),
-        Contest("avro-confluent write", lambda: writer.write(batch, header(7)), "avro", lambda: encoder.encode(batch)),
+        Contest(
+            "avro-confluent write", lambda: writer.write(batch, encode_header(7)), "avro", lambda: encoder.encode(batch)
+        ),
     ]
 
 
 def protobuf_contests(batch: pa.RecordBatch) -> list[Contest]:
     """Against protobuf's own library, record by record, into columns and out of them."""
-    kind = compiled(derive_proto(SCHEMA)).message_types_by_name["Record"]
+    kind = compile_schema(derive_proto(SCHEMA)).message_types_by_name["Record"]
     message: Any = message_factory.GetMessageClass(kind)
     reader = MessageReader(SCHEMA, kind, read_defaults=False, ignore_errors=False)
     writer = MessageWriter(SCHEMA, kind)

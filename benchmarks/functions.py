@@ -26,12 +26,15 @@ from benchmarks.formats import SCHEMA, of, rows
 from benchmarks.orders import COLUMNS
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.formats.avro.schema_from_table import derive
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 
 FUNCTIONS = {
     "json": (f"from_json(CAST(payload AS STRING), '{COLUMNS}')", "to_json(struct(*))"),
     "csv": (f"from_csv(CAST(payload AS STRING), '{COLUMNS}')", "to_csv(struct(*))"),
-    "avro": (f"from_avro(payload, '{derive(SCHEMA, legacy=True)}')", f"to_avro(struct(*), '{derive(SCHEMA, True)}')"),
+    "avro": (
+        f"from_avro(payload, '{derive_schema(SCHEMA, legacy=True)}')",
+        f"to_avro(struct(*), '{derive_schema(SCHEMA, True)}')",
+    ),
 }
 
 

@@ -41,8 +41,8 @@ def _registry(table: str, part: str, payload: Payload, url: Option[Any], schema:
     yield from reachable
     if not any(finding.ok for finding in reachable):
         return
-    yield _asked(table, f"schema of the {part}, to read", payload, schema, "decoder", "readable")
-    yield _asked(table, f"schema of the {part}, to write", payload, schema, "encoder", "compatible")
+    yield _asked(table, f"schema of the {part}, to read", payload, schema, "decoder", "check_readable")
+    yield _asked(table, f"schema of the {part}, to write", payload, schema, "encoder", "check_compatible")
 
 
 def _asked(table: str, what: str, payload: Payload, schema: pa.Schema, kind: str, question: str) -> Finding:

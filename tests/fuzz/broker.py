@@ -15,39 +15,39 @@ import pyarrow as pa
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.producer_state import open_session
+from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
-from kafka_sql.kafka.protocol import connection, produce, transaction_requests
-from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
+from kafka_sql.kafka.protocol import connection, produce, transactions
+from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
-from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
-from kafka_sql.kafka.protocol.transaction_requests import Described
+from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
+from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from tests.fuzz.mutation import mutate
 
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
 _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
-    f"{transaction_requests.METADATA}.1": transaction_requests.read_leaders,
-    f"{transaction_requests.METADATA}.4": produce.read_describe,
-    f"{transaction_requests.FIND_COORDINATOR}.4": transaction_requests.read_coordinators,
-    f"{transaction_requests.INIT}.1": produce.read_initialize,
-    f"{transaction_requests.INIT}.3": transaction_requests.read_code,
-    f"{transaction_requests.END}.4": transaction_requests.read_code,
-    f"{transaction_requests.DESCRIBE_PRODUCERS}.0": transaction_requests.read_describe_producers,
-    f"{transaction_requests.DESCRIBE}.0": transaction_requests.read_describe,
-    f"{transaction_requests.LIST}.0": transaction_requests.read_list,
+    f"{transactions.METADATA}.1": transactions.read_leaders,
+    f"{transactions.METADATA}.4": produce.read_describe,
+    f"{transactions.FIND_COORDINATOR}.4": transactions.read_coordinators,
+    f"{transactions.INIT}.1": produce.read_initialize,
+    f"{transactions.INIT}.3": transactions.read_code,
+    f"{transactions.END}.4": transactions.read_code,
+    f"{transactions.DESCRIBE_PRODUCERS}.0": transactions.read_describe_producers,
+    f"{transactions.DESCRIBE}.0": transactions.read_describe,
+    f"{transactions.LIST}.0": transactions.read_list,
     f"{FETCH}.4": lambda answer: read_fetch(answer, 0),
     f"{produce.ADD_PARTITIONS}.1": produce.read_partition_codes,
     f"{produce.PRODUCE}.7": produce.read_write,
     f"{connection.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
-    "brokers": transaction_requests.read_brokers,
+    "brokers": transactions.read_brokers,
 }
 _FLEXIBLE: Final = {
-    f"{transaction_requests.FIND_COORDINATOR}.4",
-    f"{transaction_requests.INIT}.3",
-    f"{transaction_requests.END}.4",
-    f"{transaction_requests.DESCRIBE_PRODUCERS}.0",
-    f"{transaction_requests.DESCRIBE}.0",
-    f"{transaction_requests.LIST}.0",
+    f"{transactions.FIND_COORDINATOR}.4",
+    f"{transactions.INIT}.3",
+    f"{transactions.END}.4",
+    f"{transactions.DESCRIBE_PRODUCERS}.0",
+    f"{transactions.DESCRIBE}.0",
+    f"{transactions.LIST}.0",
 }
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SAID: Final = (
@@ -80,7 +80,7 @@ def real() -> dict[str, list[bytes]]:
 def make_responses() -> Callable[[random.Random], str]:
     """The decoding alone."""
     bodies = real()
-    bodies["brokers"] = bodies[f"{transaction_requests.METADATA}.1"]
+    bodies["brokers"] = bodies[f"{transactions.METADATA}.1"]
     names = sorted(bodies.keys() & _READERS.keys())
 
     def one(rng: random.Random) -> str:
@@ -88,7 +88,7 @@ def make_responses() -> Callable[[random.Random], str]:
         body = mutant(rng, bodies[name])
         try:
             found = _READERS[name](Reader(body))
-        except BrokenAnswer:
+        except MalformedResponse:
             return "broken"
         assert not isinstance(found, Sized) or len(found) <= len(body)
         return "read"
@@ -172,19 +172,19 @@ def hostile(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -
 def make_conversations() -> Callable[[random.Random], str]:
     """Whole conversations of the client."""
     bodies = real()
-    described = Described("Ongoing", 1, 0, 60_000, 0, (("t", 0),))
-    ways: list[Callable[[Transactions], Any]] = [
-        lambda client: client.ongoing("p"),
+    described = TransactionDescription("Ongoing", 1, 0, 60_000, 0, (("t", 0),))
+    ways: list[Callable[[TransactionAdmin], Any]] = [
+        lambda client: client.list_ongoing("p"),
         lambda client: client.describe(["p-1", "p-2"]),
-        lambda client: client.commit([Ending("p-1", 1, 0), Ending("p-2", 2, 0)]),
+        lambda client: client.commit([EndTxnTarget("p-1", 1, 0), EndTxnTarget("p-2", 2, 0)]),
         lambda client: client.abort({"p-1": described}),
         lambda client: client.first_offsets({"p-1": described}),
         lambda client: client.outcome(("t", 0, 0), 1),
-        lambda client: client.may_write("p-1"),
+        lambda client: client.can_write("p-1"),
     ]
 
     def one(rng: random.Random) -> str:
-        client = Transactions(_SCRAM if rng.random() < 0.2 else CONFIG)
+        client = TransactionAdmin(_SCRAM if rng.random() < 0.2 else CONFIG)
         with hostile(rng, bodies, rng.choice((0.5, 0.9))):
             try:
                 rng.choice(ways)(client)
@@ -207,7 +207,7 @@ def make_writes() -> Callable[[random.Random], str]:
             with ExitStack() as stack:
                 stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
                 if rng.random() < 0.5:
-                    producer = DirectProducer(open_session(CONFIG, stack), "t", None)
+                    producer = DirectProducer(open_producer_state(CONFIG, stack), "t", None)
                 else:
                     producer = stack.enter_context(open_direct_transaction(CONFIG, "d", "t"))
                 producer.produce(values, values if rng.random() < 0.5 else None)

@@ -36,7 +36,7 @@ def assault(
         mutants = [mutate(rng, rng.choice(good)) for _ in range(count)]
         payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
         decoded = decoder.decode(pa.array(payloads, pa.binary()))
-        rows = np.arange(len(payloads)) if decoded.rows is None else decoded.rows.to_numpy()
+        rows = np.arange(len(payloads)) if decoded.payload_indices is None else decoded.payload_indices.to_numpy()
         of_good = _good_ones(decoded.columns, rows, numbers[picks])
         survived += int((~of_good).sum())
         if exact is not None:
@@ -81,7 +81,7 @@ def siege(
         payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
         bad: list[DecodeError] = []
         decoded = decoder.decode(pa.array(payloads, pa.binary()), bad)
-        rows = np.arange(len(payloads)) if decoded.rows is None else np.asarray(decoded.rows)
+        rows = np.arange(len(payloads)) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
         told = {error.row: error for error in bad}
         assert len(told) == len(bad)
         assert not np.isin(rows, list(told)).any()

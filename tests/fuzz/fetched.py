@@ -10,20 +10,20 @@ import google_crc32c
 import pyarrow as pa
 
 from kafka_sql.kafka.direct import reader
-from kafka_sql.kafka.direct.batch import HEADER, Sender, small
+from kafka_sql.kafka.direct.batch import HEADER, ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.compression import CODECS
-from kafka_sql.kafka.direct.reader import _Content, read_plain
+from kafka_sql.kafka.direct.reader import _Content, read_columnar
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
+from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
-from kafka_sql.kafka.records import Wanted
+from kafka_sql.kafka.records import RecordFields
 from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile, mutant, real
 
 _TALKS = 0.03  # of the inputs are whole conversations, each of which takes as long as many responses
 _STOP = 20
 _MOST = 100_000
-_WANTED = Wanted(keys=True, timestamps=True, leader_epochs=True)
+_WANTED = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 
 
 def make_reads() -> Callable[[random.Random], str]:
@@ -54,18 +54,18 @@ def _response(rng: random.Random) -> str:
             assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
             assert records.values.nbytes <= 5 * _MOST
             rows += len(records.values)
-    except BrokenAnswer:
+    except MalformedResponse:
         return "broken"
     return "records" if rows else "empty"
 
 
 def _split(config: dict[str, str]) -> str:
-    reading, rows = read_plain(config, Split("t", 0, 0, _STOP), _WANTED, 5, 1_000), 0
+    reading, rows = read_columnar(config, Split("t", 0, 0, _STOP), _WANTED, 5, 1_000), 0
     while True:
         try:
             records = next(reading)
         except StopIteration as e:
-            reader._KEPT.close()
+            reader._CACHE.close()
             return "split" if e.value >= _STOP else "part of a split" if rows else "none of a split"
         rows += len(records.values)
         assert records.keys is not None
@@ -78,7 +78,7 @@ def _fetched(rng: random.Random, offset: int) -> bytes:
     records = b""
     for _ in range(rng.randint(0, 3)):
         rows = {"k" * rng.randint(0, 3): rng.choice((None, b"", b"value")) for _ in range(rng.randint(1, 4))}
-        batch = bytearray(b"".join(small(0, rows, Sender(1, 0, rng.choice((None, "t"))), 0)[1:3]))
+        batch = bytearray(b"".join(small_batch(0, rows, ProducerIdAndEpoch(1, 0, rng.choice((None, "t"))), 0)[1:3]))
         batch[:8] = offset.to_bytes(8, "big")
         offset += len(rows)
         if rng.random() < 0.3:

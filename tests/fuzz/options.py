@@ -14,11 +14,11 @@ import pyarrow as pa
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, OptionError
 from kafka_sql.formats.registry import FORMATS
-from kafka_sql.kafka.config.jaas import parse, to_librdkafka
-from kafka_sql.kafka.config.java_properties import JAVA
-from kafka_sql.kafka.config.properties import resolved
+from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES
+from kafka_sql.kafka.config.properties import resolve_config
 from kafka_sql.options import connector as opt
-from kafka_sql.options.offsets import of_topics, specific_offsets
+from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.options.secrets import is_secret
 from kafka_sql.table.declaration import Column, Table
 from tests.fuzz.harness import must
@@ -67,7 +67,7 @@ _JAAS: Final = (
 def _keys() -> tuple[list[str], list[str], dict[str, list[str]]]:
     connector = sorted({key for option in (*opt.KAFKA_OPTIONS, *opt.UPSERT_OPTIONS) for key in option.keys})
     formats = {name: [key for option in FORMATS[name].options for key in option.keys] for name in FORMATS}
-    return connector, sorted(JAVA), formats
+    return connector, sorted(JAVA_PROPERTIES), formats
 
 
 def _value(rng: random.Random) -> str:
@@ -110,10 +110,10 @@ def option(rng: random.Random) -> str:
     try:
         definition = validate_table(Table(("t",), _COLUMNS, given, primary_key=key or ()))
         if "confluent" not in name:
-            definition.value.decoder(_SCHEMA)
-            definition.value.encoder(_SCHEMA)
+            definition.value.create_decoder(_SCHEMA)
+            definition.value.create_encoder(_SCHEMA)
         with contextlib.suppress(KafkaSqlError):
-            resolved(definition.client)
+            resolve_config(definition.client)
     except OptionError as e:
         must(PLANTED not in str(e), given)
         return e.condition().lower()
@@ -128,10 +128,10 @@ def offsets(rng: random.Random) -> str:
     """Offsets alone, as almost none come through the other options."""
     text = mutate_text(rng, rng.choice(_OFFSETS), ("partition", "offset", "topic", ":", ",", ";", "0", "-2", "a.b"))
     try:
-        found = specific_offsets(text, "k")
+        found = parse_specific_offsets(text, "k")
     except InvalidOptionError:
         return "refused"
-    named = of_topics(found, ("t",))
+    named = fill_in_topic(found, ("t",))
     assert all(0 <= partition < 1 << 31 and -3 <= at < 1 << 63 for (_, partition), at in named.items())
     return "read"
 
@@ -143,10 +143,10 @@ def jaas(rng: random.Random) -> str:
     if rng.random() < 0.002:
         text = lengthened(rng, text, 20_000)
     try:
-        login = parse(text)
+        login = parse_jaas(text)
         quoted = " ".join(f'"{_escaped(k)}"="{_escaped(v)}"' for k, v in login.options.items())
-        assert parse(f'"x.{_escaped(login.module)}" required {quoted};').options == login.options
-        to_librdkafka(login)
+        assert parse_jaas(f'"x.{_escaped(login.module)}" required {quoted};').options == login.options
+        to_librdkafka_options(login)
     except OptionError as e:
         must(PLANTED not in str(e), text)
         return e.condition().lower()

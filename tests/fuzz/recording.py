@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.producer import kept_direct_producer
+from kafka_sql.kafka.direct.producer import cached_direct_producer
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
+from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from tests.certificates import STORE, authority, jks, signed, trust_store
 from tests.fuzz.broker import CORPUS
 
@@ -39,7 +39,7 @@ def responses() -> dict[str, set[str]]:
         return answer
 
     with EmbeddedKafka() as kafka, mock.patch.object(Connection, "receive", kept):
-        client = Transactions(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
+        client = TransactionAdmin(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         for made in admin.create_topics([NewTopic(name, 2, 1) for name in ("t", "u")]).values():
             made.result(60)
@@ -53,16 +53,21 @@ def responses() -> dict[str, set[str]]:
             producer.flush(60)
             producers.append(producer)
         described = {key: one for key, one in client.describe(["p-0", "p-1", "none"]).items() if one is not None}
-        client.ongoing("p")
+        client.list_ongoing("p")
         places = client.first_offsets(described)
         client.abort({"p-0": described["p-0"]})
-        client.commit([Ending("p-1", described["p-1"].producer, described["p-1"].epoch), Ending("none", 0, 0)])
+        client.commit(
+            [
+                EndTxnTarget("p-1", described["p-1"].producer_id, described["p-1"].producer_epoch),
+                EndTxnTarget("none", 0, 0),
+            ]
+        )
         for key, place in places.items():
-            client.outcome(place, described[key].producer)
+            client.outcome(place, described[key].producer_id)
         client.close()
         config = {**client._config, "transaction.timeout.ms": "60000"}
         for topic in ("t", "u"):
-            with kept_direct_producer(config, topic) as plain, open_direct_transaction(config, "d", topic) as inside:
+            with cached_direct_producer(config, topic) as plain, open_direct_transaction(config, "d", topic) as inside:
                 for direct in (plain, inside):
                     direct.produce(pa.array([b"x", b"y"], pa.binary()), partitions=np.array([0, 1], np.int32))
                     direct.flush()

@@ -15,7 +15,7 @@ from typing import Final
 
 from kafka_sql.errors import SecretReferenceError
 from kafka_sql.options.allowed_paths import VARIABLE
-from kafka_sql.options.secret_references import has_reference, only_reference, resolve
+from kafka_sql.options.secret_references import has_reference, is_reference, resolve
 from tests.fuzz.mutation import lengthened, mutate, mutate_text
 
 OUTSIDE: Final = "outside-4711"
@@ -69,7 +69,7 @@ def _reference(rng: random.Random, good: list[str], words: tuple[str, ...]) -> s
     text = mutate_text(rng, rng.choice(good), words)
     if rng.random() < 0.002:
         text = lengthened(rng, text, 20_000)
-    only_reference(text)
+    is_reference(text)
     found = _resolved(text)
     assert has_reference(text) or found == "as it was"
     return found

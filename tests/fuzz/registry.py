@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.formats.avro import schema as avro
-from kafka_sql.formats.avro.resolution import Mismatch, plan
+from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.options import Settings
-from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.options import RegistrySettings
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from tests.fuzz.mutation import mutate, mutate_text
 
 _RECORD: Final = json.dumps(
@@ -41,11 +41,11 @@ _GOOD: Final = (
     json.dumps({"is_compatible": True}),
 )
 _WORDS: Final = ("null", "true", "{}", "[]", "1e999", '"record"', '"fixed"', '"union"', "[" * 3000, "-1", '"a.R"')
-_OWN: Final = avro.parse(
+_OWN: Final = avro.parse_schema(
     '{"type": "record", "name": "R", "fields": [{"name": "n", "type": ["null", "long"], "default": null}]}'
 )
 _SCHEMA: Final = pa.schema([("n", pa.int64())])
-_SETTINGS: Final = Settings("avro-confluent", "AVRO", ("http://a", "http://b/"))
+_SETTINGS: Final = RegistrySettings("avro-confluent", "AVRO", ("http://a", "http://b/"))
 
 
 def make() -> Callable[[random.Random], str]:
@@ -55,14 +55,14 @@ def make() -> Callable[[random.Random], str]:
         registry = SchemaRegistry(_SETTINGS)
         registry._client = httpx.Client(transport=httpx.MockTransport(lambda request: _answer(rng)))
         ways: list[Callable[[], Any]] = [
-            lambda: _planned(registry.schema(1)),
-            lambda: _planned(registry.latest("s")),
+            lambda: _planned(registry.schema_by_id(1)),
+            lambda: _planned(registry.latest_schema("s")),
             lambda: registry.register("s", "x"),
-            lambda: registry.look_up("s/\ud800" if rng.random() < 0.01 else "s/..", "x"),
-            lambda: registry.compatible("s", "x"),
+            lambda: registry.look_up_id("s/\ud800" if rng.random() < 0.01 else "s/..", "x"),
+            lambda: registry.check_compatibility("s", "x"),
         ]
         try:
-            with mock.patch.object(client, "PATIENCE", 0.09):
+            with mock.patch.object(client, "RETRY_TIMEOUT", 0.09):
                 rng.choice(ways)()
         except KafkaSqlError as e:
             return e.condition().lower()
@@ -71,9 +71,9 @@ def make() -> Callable[[random.Random], str]:
     return one
 
 
-def _planned(found: Registered) -> None:
-    with contextlib.suppress(ValueError, Mismatch):  # as its decoder is told
-        plan(avro.parse(found.text, [text for _, text in found.references]), _OWN, _SCHEMA)
+def _planned(found: RegisteredSchema) -> None:
+    with contextlib.suppress(ValueError, SchemaMismatch):  # as its decoder is told
+        resolve_schemas(avro.parse_schema(found.text, [text for _, text in found.references]), _OWN, _SCHEMA)
 
 
 def _answer(rng: random.Random) -> httpx.Response:

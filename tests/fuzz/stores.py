@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_sql.stores import jks
 from kafka_sql.stores.errors import UnreadableStore
-from kafka_sql.stores.store import Identity, identity, trusted
+from kafka_sql.stores.store import Identity, read_identity, trusted_certificates
 from tests.fuzz.harness import must
 from tests.fuzz.mutation import mutate, mutate_text
 
@@ -47,9 +47,9 @@ def _ways(data: bytes, password: str | None) -> str:
     """What becomes of a store as each kind, and with the key's password right and wrong."""
     words = set()
     for read in (
-        lambda: trusted(data, password),
-        lambda: identity(data, password, None),
-        lambda: identity(data, password, "key-password"),
+        lambda: trusted_certificates(data, password),
+        lambda: read_identity(data, password, None),
+        lambda: read_identity(data, password, "key-password"),
     ):
         words.add(_word(read))
     return "read" if "read" in words else "refused"
@@ -68,7 +68,7 @@ def _word(read: Callable[[], str | Identity]) -> str:
 
 def _content(data: bytes, password: str) -> tuple[str | None, Identity | None]:
     found: list[str | Identity | None] = []
-    for read in (lambda: trusted(data, password), lambda: identity(data, password, None)):
+    for read in (lambda: trusted_certificates(data, password), lambda: read_identity(data, password, None)):
         try:
             found.append(read())
         except UnreadableStore:

@@ -13,17 +13,17 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.avro.codec_tmp import BinaryDecoder
-    from kafka_sql.formats.avro.json_encoding import TextDecoder
+    from kafka_sql.formats.avro.codec_tmp import AvroDecoder
+    from kafka_sql.formats.avro.json_encoding import AvroJsonDecoder
 
-    return (BinaryDecoder if options[ENCODING] == BINARY else TextDecoder)(schema, options)
+    return (AvroDecoder if options[ENCODING] == BINARY else AvroJsonDecoder)(schema, options)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro.codec_tmp import BinaryEncoder
-    from kafka_sql.formats.avro.json_encoding import TextEncoder
+    from kafka_sql.formats.avro.codec_tmp import AvroEncoder
+    from kafka_sql.formats.avro.json_encoding import AvroJsonEncoder
 
-    return (BinaryEncoder if options[ENCODING] == BINARY else TextEncoder)(schema, options)
+    return (AvroEncoder if options[ENCODING] == BINARY else AvroJsonEncoder)(schema, options)
 
 
 AVRO = Format("avro", AVRO_OPTIONS, _decoder, _encoder)

@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.avro import encode_kernels as w
-from kafka_sql.formats.avro.schema import Type
+from kafka_sql.formats.avro.schema import AvroType
 
 _MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}
 _NANOS: Final = {"millis": -1_000_000, "micros": -1000}
@@ -41,10 +41,10 @@ class _Program:
         return len(self.rows) - 1
 
 
-class Writer:
+class AvroWriter:
     """Writes rows of one schema as Avro's binary encoding."""
 
-    def __init__(self, schema: pa.Schema, avro: Type) -> None:
+    def __init__(self, schema: pa.Schema, avro: AvroType) -> None:
         """
         Args:
             avro: a record whose fields are the columns, in their order, or a union of null and one.
@@ -53,12 +53,14 @@ class Writer:
             SchemaError: it does not fit the columns.
         """
         self._program = _Program()
-        record = next((t for t in (avro.items if avro.kind == "union" else (avro,)) if t.kind == "record"), avro)
-        if record.kind != "record" or len(record.fields) != len(schema):
+        record = next(
+            (t for t in (avro.items if avro.type_name == "union" else (avro,)) if t.type_name == "record"), avro
+        )
+        if record.type_name != "record" or len(record.fields) != len(schema):
             raise SchemaError(
                 f"The Avro schema is {avro}, expected a record with the fields: {', '.join(schema.names)}."
             )
-        self._prefix = bytes([2 * avro.items.index(record)]) if avro.kind == "union" else b""
+        self._prefix = bytes([2 * avro.items.index(record)]) if avro.type_name == "union" else b""
         for k, (column, one) in enumerate(zip(schema, record.fields, strict=True)):
             _value(self._program, column, one.type, (k,), 0, column.name)
         self._program.emit("", w.END, 0, 0)
@@ -99,44 +101,44 @@ class Writer:
         raise EncodeError(f"Fail to serialize at field: {name}. The Avro schema has a fixed of {size} bytes there.")
 
 
-def _value(p: _Program, column: pa.Field, avro: Type, path: tuple[Any, ...], level: int, name: str) -> None:
+def _value(p: _Program, column: pa.Field, avro: AvroType, path: tuple[Any, ...], level: int, name: str) -> None:
     t = column.type
     slot = len(p.columns)
     p.columns.append(_Column(path))
     kind, null = avro, -1
-    if avro.kind == "union":
-        others = [b for b in avro.items if b.kind != "null"]
+    if avro.type_name == "union":
+        others = [b for b in avro.items if b.type_name != "null"]
         if len(others) != 1 or len(avro.items) > 2:
             raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
         kind = others[0]
-        null = next((k for k, b in enumerate(avro.items) if b.kind == "null"), -1)
-    check = p.emit(name, w.NULLABLE, slot, level, null, avro.items.index(kind) if avro.kind == "union" else 0)
-    if avro.kind == "union" and null < 0:
+        null = next((k for k, b in enumerate(avro.items) if b.type_name == "null"), -1)
+    check = p.emit(name, w.NULLABLE, slot, level, null, avro.items.index(kind) if avro.type_name == "union" else 0)
+    if avro.type_name == "union" and null < 0:
         raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
-    if pt.is_struct(t) and kind.kind == "record" and len(kind.fields) == t.num_fields:
+    if pt.is_struct(t) and kind.type_name == "record" and len(kind.fields) == t.num_fields:
         for k, (child, one) in enumerate(zip(t, kind.fields, strict=True)):
             _value(p, child, one.type, (*path, k), level, f"{name}.{child.name}")
-    elif (pt.is_list(t) and kind.kind == "array") or (pt.is_map(t) and kind.kind == "map"):
+    elif (pt.is_list(t) and kind.type_name == "array") or (pt.is_map(t) and kind.type_name == "map"):
         p.depth = max(p.depth, level + 1)
         start = p.emit(name, w.ARRAY, slot, level)
         if pt.is_map(t):
-            _value(p, t.key_field, Type("string"), (*path, "keys"), level + 1, name)
-            _value(p, t.item_field, kind.item, (*path, "items"), level + 1, f"{name}[]")
+            _value(p, t.key_field, AvroType("string"), (*path, "keys"), level + 1, name)
+            _value(p, t.item_field, kind.element, (*path, "items"), level + 1, f"{name}[]")
         else:
-            _value(p, t.value_field, kind.item, (*path, "values"), level + 1, f"{name}[]")
+            _value(p, t.value_field, kind.element, (*path, "values"), level + 1, f"{name}[]")
         p.emit(name, w.NEXT, slot, level + 1, start + 1)
         p.rows[start][w.C] = len(p.rows)
     else:
         op, a = _scalar(t, kind, name)
-        if kind.kind == "enum":
+        if kind.type_name == "enum":
             p.columns[slot] = _Column(path, kind.symbols)
         p.emit(name, op, slot, level, a)
     p.rows[check][w.C] = len(p.rows)
 
 
-def _scalar(t: pa.DataType, avro: Type, name: str) -> tuple[int, int]:
+def _scalar(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
     """The instruction that writes a value, and its argument."""
-    kind = avro.kind
+    kind = avro.type_name
     text = pt.is_string(t) or pt.is_large_string(t)
     if pt.is_boolean(t) and kind == "boolean":
         return w.BOOLEAN, 0
@@ -148,7 +150,7 @@ def _scalar(t: pa.DataType, avro: Type, name: str) -> tuple[int, int]:
         return w.LONG, write_factor(avro, t)
     if pt.is_floating(t) and kind == ("float" if t.bit_width == 32 else "double"):
         return (w.FLOAT, 0) if t.bit_width == 32 else (w.DOUBLE, 0)
-    if pt.is_decimal(t) and avro.logical == "decimal" and avro.scale == t.scale:
+    if pt.is_decimal(t) and avro.logical_type == "decimal" and avro.scale == t.scale:
         return (w.DECIMAL, 0) if kind == "bytes" else (w.DECIMAL_FIXED, avro.size)
     if text and kind == "enum":
         return w.INT, 0
@@ -159,9 +161,9 @@ def _scalar(t: pa.DataType, avro: Type, name: str) -> tuple[int, int]:
     raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.")
 
 
-def write_factor(avro: Type, t: pa.DataType) -> int:
+def write_factor(avro: AvroType, t: pa.DataType) -> int:
     """What makes Avro's unit of the column's: a factor, or a divisor below zero."""
-    unit = avro.logical.rpartition("-")[2]
+    unit = avro.logical_type.rpartition("-")[2]
     return _NANOS.get(unit, -1_000_000) if pt.is_time(t) else _MICROS.get(unit, -1000)
 
 

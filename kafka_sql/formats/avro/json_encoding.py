@@ -15,12 +15,12 @@ from kafka_sql.errors import DecodeError, EncodeError
 from kafka_sql.formats.avro.encoder import write_factor
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.resolution import read_factor
-from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.avro.schema_from_table import derive
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
+from kafka_sql.formats.avro.schema import AvroType, parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.java import jackson
 from kafka_sql.formats.java.jackson import Integral, Number
-from kafka_sql.formats.java.text import double_text, quoted
+from kafka_sql.formats.java.text import double_text, quote
 from kafka_sql.options import Options
 
 Convert: TypeAlias = Callable[[Any], Any]
@@ -29,7 +29,7 @@ _NAMED: Final = ("record", "enum", "fixed")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "INF": math.inf, "-Infinity": -math.inf, "-INF": -math.inf}
 
 
-class TextDecoder:
+class AvroJsonDecoder:
     """Decodes payloads in the JSON encoding of the table's own schema; a null payload is no row."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
@@ -38,10 +38,10 @@ class TextDecoder:
             SchemaError: a column has no form in Avro.
         """
         self._schema = schema
-        avro = parse(derive(schema, options[LEGACY_TIMESTAMPS]))
+        avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
         self._read = _reader(avro, pa.struct(list(schema)), "")
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -51,17 +51,17 @@ class TextDecoder:
         rows, origins = [], []
         for i in kept.tolist():
             try:
-                rows.append(self._read(jackson.parse(payloads[i].as_py())))
+                rows.append(self._read(jackson.parse_document(payloads[i].as_py())))
             except ValueError as e:
                 path, _, reason = str(e).rpartition("\0")
-                report_or_raise(bad, DecodeError(i, path or None, reason))
+                report_or_raise(errors, DecodeError(i, path or None, reason))
             else:
                 origins.append(i)
         columns = [pa.array([row[f.name] for row in rows], f.type) for f in self._schema]
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(origins, pa.int64()))
 
 
-class TextEncoder:
+class AvroJsonEncoder:
     """Encodes rows in the JSON encoding of the table's own schema."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
@@ -69,7 +69,7 @@ class TextEncoder:
         Raises:
             SchemaError: a column has no form in Avro.
         """
-        self._avro = parse(derive(schema, options[LEGACY_TIMESTAMPS]))
+        self._avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """One payload a row.
@@ -78,17 +78,17 @@ class TextEncoder:
             EncodeError: a value has no form in the schema.
         """
         columns = [_texts(c, f.type, f.name) for c, f in zip(batch.columns, self._avro.fields, strict=True)]
-        names = [quoted(f.name) for f in self._avro.fields]
+        names = [quote(f.name) for f in self._avro.fields]
         rows = zip(*columns, strict=True) if columns else [()] * batch.num_rows
         texts = ("{" + ",".join(f"{n}:{t}" for n, t in zip(names, row, strict=True)) + "}" for row in rows)
         return pa.array([text.encode() for text in texts], pa.binary())
 
 
-def _texts(array: pa.Array, avro: Type, path: str) -> list[str]:
+def _texts(array: pa.Array, avro: AvroType, path: str) -> list[str]:
     """The JSON text of each value."""
-    if avro.kind == "union":
+    if avro.type_name == "union":
         branch = avro.items[1]
-        name = quoted(branch.name if branch.kind in _NAMED else branch.kind)
+        name = quote(branch.name if branch.type_name in _NAMED else branch.type_name)
         inside = _texts(array.drop_null(), branch, path)
         found = iter(inside)
         return ["{" + f"{name}:{next(found)}" + "}" if there else "null" for there in array.is_valid().to_pylist()]
@@ -97,15 +97,15 @@ def _texts(array: pa.Array, avro: Type, path: str) -> list[str]:
     t = array.type
     if pt.is_struct(t):
         columns = [_texts(array.field(k), f.type, f"{path}.{f.name}") for k, f in enumerate(avro.fields)]
-        names = [quoted(f.name) for f in avro.fields]
+        names = [quote(f.name) for f in avro.fields]
         return ["{" + ",".join(map(":".join, zip(names, row, strict=True))) + "}" for row in zip(*columns, strict=True)]
     if pt.is_list(t):
-        items = _texts(array.flatten(), avro.item, f"{path}[]")
+        items = _texts(array.flatten(), avro.element, f"{path}[]")
         return ["[" + ",".join(part) + "]" for part in _cut(items, array)]
     if pt.is_map(t):
-        keys = [quoted(key) for scalar in array for key in scalar.values.field(0).to_pylist()]
+        keys = [quote(key) for scalar in array for key in scalar.values.field(0).to_pylist()]
         values = [scalar.values.field(1) for scalar in array]
-        items = _texts(pa.concat_arrays(values), avro.item, f"{path}[]") if values else []
+        items = _texts(pa.concat_arrays(values), avro.element, f"{path}[]") if values else []
         return ["{" + ",".join(part) + "}" for part in _cut(list(map(":".join, zip(keys, items, strict=True))), array)]
     return [_scalar_text(v, t, avro) for v in _plain(array)]
 
@@ -123,7 +123,7 @@ def _plain(array: pa.Array) -> list[Any]:
     return list(array.cast(pa.int64()).to_pylist() if pt.is_temporal(t) else array.to_pylist())
 
 
-def _scalar_text(value: Any, t: pa.DataType, avro: Type) -> str:
+def _scalar_text(value: Any, t: pa.DataType, avro: AvroType) -> str:
     if pt.is_timestamp(t) or pt.is_time(t):
         factor = write_factor(avro, t)
         return str(value * factor if factor > 0 else value // -factor)
@@ -131,12 +131,12 @@ def _scalar_text(value: Any, t: pa.DataType, avro: Type) -> str:
         number = _unscaled(value)
         value = number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
     if isinstance(value, bytes):
-        return quoted(value.decode("latin-1"))
+        return quote(value.decode("latin-1"))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return double_text(value if t.bit_width == 64 else float(str(np.float32(value))))
-    return quoted(value) if isinstance(value, str) else str(value)
+    return quote(value) if isinstance(value, str) else str(value)
 
 
 def _unscaled(value: Decimal) -> int:
@@ -144,11 +144,11 @@ def _unscaled(value: Decimal) -> int:
     return (-1 if sign else 1) * int("".join(map(str, digits)))
 
 
-def _reader(avro: Type, t: pa.DataType, path: str) -> Convert:
+def _reader(avro: AvroType, t: pa.DataType, path: str) -> Convert:
     """What makes a value of a parsed one; raises ValueError with path and reason."""
-    if avro.kind == "union":
+    if avro.type_name == "union":
         branch = avro.items[1]
-        name, read = branch.name if branch.kind in _NAMED else branch.kind, _reader(avro.items[1], t, path)
+        name, read = branch.name if branch.type_name in _NAMED else branch.type_name, _reader(avro.items[1], t, path)
 
         def union(value: Any) -> Any:
             if value is None:
@@ -158,7 +158,7 @@ def _reader(avro: Type, t: pa.DataType, path: str) -> Convert:
             return read(value[name])
 
         return union
-    if avro.kind == "record":
+    if avro.type_name == "record":
         fields = [
             (f.name, _reader(f.type, t.field(k).type, f"{path}.{f.name}" if path else f.name))
             for k, f in enumerate(avro.fields)
@@ -173,11 +173,11 @@ def _reader(avro: Type, t: pa.DataType, path: str) -> Convert:
             return {name: read(value[name]) for name, read in fields}
 
         return record
-    if avro.kind == "array":
-        element = _reader(avro.item, t.value_type, f"{path}[]")
+    if avro.type_name == "array":
+        element = _reader(avro.element, t.value_type, f"{path}[]")
         return lambda value: [element(v) for v in _require(value, list, path, "a JSON array")]
-    if avro.kind == "map":
-        item = _reader(avro.item, t.item_type, f"{path}[]")
+    if avro.type_name == "map":
+        item = _reader(avro.element, t.item_type, f"{path}[]")
         return lambda value: [(k, item(v)) for k, v in _require(value, dict, path, "a JSON object").items()]
     return _scalar_reader(avro, t, path)
 
@@ -188,14 +188,14 @@ def _require(value: Any, kind: type, path: str, expected: str) -> Any:
     return value
 
 
-def _scalar_reader(avro: Type, t: pa.DataType, path: str) -> Convert:
-    if avro.kind == "boolean":
+def _scalar_reader(avro: AvroType, t: pa.DataType, path: str) -> Convert:
+    if avro.type_name == "boolean":
         return lambda value: _require(value, bool, path, "true or false")
-    if avro.kind == "string":
+    if avro.type_name == "string":
         return lambda value: _require(value, str, path, "a text")
-    if avro.kind == "bytes":
+    if avro.type_name == "bytes":
         return lambda value: _octets(_require(value, str, path, "a text"), t, path)
-    if avro.kind in ("float", "double"):
+    if avro.type_name in ("float", "double"):
 
         def number(value: Any) -> float:
             if isinstance(value, Number):
@@ -205,7 +205,7 @@ def _scalar_reader(avro: Type, t: pa.DataType, path: str) -> Convert:
             raise ValueError(f"{path}\0expected a number")
 
         return number
-    bits = 31 if avro.kind == "int" else 63
+    bits = 31 if avro.type_name == "int" else 63
     factor = read_factor(avro, avro, t) if pt.is_timestamp(t) or pt.is_time(t) else 1
 
     def whole(value: Any) -> int:

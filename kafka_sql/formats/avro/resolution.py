@@ -15,20 +15,20 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.formats.avro import opcodes as i
-from kafka_sql.formats.avro.schema import MISSING, Field, Type
-from kafka_sql.formats.columnar.column_buffers import Node, nodes
+from kafka_sql.formats.avro.schema import NO_DEFAULT, AvroField, AvroType
+from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
 
 _MICROS: Final = {"millis": 1000, "micros": 1, "nanos": -1000}  # what makes microseconds of a unit
 _NANOS: Final = {"millis": 1_000_000, "micros": 1000}
 _DAY: Final = 86_400_000_000_000
 
 
-class Mismatch(Exception):
+class SchemaMismatch(Exception):
     """A writer's schema that cannot be read as the table's columns; says where and why."""
 
 
 @dataclass
-class Plan:
+class DecodePlan:
     """A program.
 
     Attributes:
@@ -39,7 +39,7 @@ class Plan:
         depth: of arrays in arrays.
     """
 
-    tree: list[Node]
+    tree: list[ColumnNode]
     slots: int
     rows: list[list[int]] = field(default_factory=list)
     jumps: list[int] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Plan:
         )
 
 
-def plan(writer: Type, reader: Type, schema: pa.Schema) -> Plan:
+def resolve_schemas(writer: AvroType, reader: AvroType, schema: pa.Schema) -> DecodePlan:
     """The program that reads payloads of ``writer`` as the schema's columns.
 
     Args:
@@ -83,12 +83,12 @@ def plan(writer: Type, reader: Type, schema: pa.Schema) -> Plan:
     Raises:
         Mismatch: it cannot be done.
     """
-    tree, slots = nodes(list(schema))
-    found = Plan(tree, slots)
-    writers = [t for t in (writer.items if writer.kind == "union" else (writer,)) if t.kind == "record"]
+    tree, slots = build_nodes(list(schema))
+    found = DecodePlan(tree, slots)
+    writers = [t for t in (writer.items if writer.type_name == "union" else (writer,)) if t.type_name == "record"]
     if len(writers) != 1:
-        raise Mismatch(f"the payload is {writer}, expected a record with the table's columns as its fields")
-    if writer.kind == "union":
+        raise SchemaMismatch(f"the payload is {writer}, expected a record with the table's columns as its fields")
+    if writer.type_name == "union":
         _union(found, writer, lambda branch: _record(found, branch, _bare(reader), tree, ""), "")
     else:
         _record(found, writer, _bare(reader), tree, "")
@@ -96,7 +96,7 @@ def plan(writer: Type, reader: Type, schema: pa.Schema) -> Plan:
     return found
 
 
-def _union(p: Plan, writer: Type, read: Any, path: str) -> None:
+def _union(p: DecodePlan, writer: AvroType, read: Any, path: str) -> None:
     """Each branch in its turn; one that cannot be read fails when it is met."""
     base = len(p.jumps)
     p.emit(path, i.UNION, -1, len(writer.items), base)
@@ -107,7 +107,7 @@ def _union(p: Plan, writer: Type, read: Any, path: str) -> None:
         mark = len(p.rows), len(p.jumps)
         try:
             read(branch)
-        except Mismatch as e:
+        except SchemaMismatch as e:
             del p.rows[mark[0] :], p.paths[mark[0] :], p.jumps[mark[1] :]
             p.reasons.append(str(e))
             p.emit(path, i.FAIL, -1, len(p.reasons) - 1)
@@ -116,26 +116,26 @@ def _union(p: Plan, writer: Type, read: Any, path: str) -> None:
         p.rows[end][i.A] = len(p.rows)
 
 
-def _bare(t: Type) -> Type:
+def _bare(t: AvroType) -> AvroType:
     """A union of null and one other as the other."""
-    others = [b for b in t.items if b.kind != "null"] if t.kind == "union" else [t]
+    others = [b for b in t.items if b.type_name != "null"] if t.type_name == "union" else [t]
     if len(others) != 1:
-        raise Mismatch(f"{t} is a union of several types, which no column has")
+        raise SchemaMismatch(f"{t} is a union of several types, which no column has")
     return others[0]
 
 
-def _value(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
-    if writer.kind == "union":
+def _value(p: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+    if writer.type_name == "union":
         _union(p, writer, lambda branch: _value(p, branch, reader, node, path), path)
-    elif writer.kind == "null":
+    elif writer.type_name == "null":
         if not node.field.nullable:
-            raise Mismatch("is null, but declared NOT NULL")
+            raise SchemaMismatch("is null, but declared NOT NULL")
         _null(p, node, path)
     else:
         inner = _bare(reader)
         t = node.field.type
         if pt.is_struct(t):
-            if writer.kind != "record":
+            if writer.type_name != "record":
                 raise _expected(writer, node)
             p.emit(path, i.PRESENT, node.slot)
             _record(p, writer, inner, node.children, path)
@@ -145,18 +145,18 @@ def _value(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
             _scalar(p, writer, inner, node, path)
 
 
-def _expected(writer: Type, node: Node) -> Mismatch:
-    return Mismatch(f"found {writer}, expected what can be read as {node.field.type}")
+def _expected(writer: AvroType, node: ColumnNode) -> SchemaMismatch:
+    return SchemaMismatch(f"found {writer}, expected what can be read as {node.field.type}")
 
 
-def _null(p: Plan, node: Node, path: str) -> None:
+def _null(p: DecodePlan, node: ColumnNode, path: str) -> None:
     p.emit(path, i.NULL, node.slot, node.children[0].slot if node.width == -2 else 0)
     if node.width == 0:
         for child in node.children:
             _null(p, child, path)
 
 
-def _record(p: Plan, writer: Type, reader: Type, columns: list[Node], path: str) -> None:
+def _record(p: DecodePlan, writer: AvroType, reader: AvroType, columns: list[ColumnNode], path: str) -> None:
     places = {name: k for k, f in enumerate(reader.fields) for name in (*f.aliases, f.name)}
     names = {f.name for f in writer.fields}
     seen = set()
@@ -171,8 +171,8 @@ def _record(p: Plan, writer: Type, reader: Type, columns: list[Node], path: str)
         inside = _join(path, reader.fields[k].name)
         try:
             _value(p, one.type, reader.fields[k].type, columns[k], inside)
-        except Mismatch as e:
-            raise e if str(e).startswith("field '") else Mismatch(f"field '{inside}': {e}") from e
+        except SchemaMismatch as e:
+            raise e if str(e).startswith("field '") else SchemaMismatch(f"field '{inside}': {e}") from e
     for k, missing in enumerate(reader.fields):
         if k not in seen:
             _missing(p, missing, columns[k], _join(path, missing.name))
@@ -182,19 +182,21 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _missing(p: Plan, reader: Field, node: Node, path: str) -> None:
-    if reader.default is MISSING:
-        raise Mismatch(f"field '{path}': missing required field {reader.name}, which has no default")
-    first = reader.type.items[0] if reader.type.kind == "union" else reader.type
+def _missing(p: DecodePlan, reader: AvroField, node: ColumnNode, path: str) -> None:
+    if reader.default is NO_DEFAULT:
+        raise SchemaMismatch(f"field '{path}': missing required field {reader.name}, which has no default")
+    first = reader.type.items[0] if reader.type.type_name == "union" else reader.type
     _default(p, reader.default, first, node, path)
 
 
-def _default(p: Plan, value: Any, t: Type, node: Node, path: str) -> None:
+def _default(p: DecodePlan, value: Any, t: AvroType, node: ColumnNode, path: str) -> None:
     kind = node.field.type
     if value is None:
         _null(p, node, path)
     elif isinstance(value, str) and node.width == -1:
-        p.emit(path, i.TEXT, node.slot, p.place(value.encode("latin-1" if t.kind in ("bytes", "fixed") else "utf-8")))
+        p.emit(
+            path, i.TEXT, node.slot, p.place(value.encode("latin-1" if t.type_name in ("bytes", "fixed") else "utf-8"))
+        )
     elif not value and node.width == -2:
         p.emit(path, i.EMPTY, node.slot, node.children[0].slot)
     elif pt.is_floating(kind) and isinstance(value, int | float | str):
@@ -208,31 +210,31 @@ def _default(p: Plan, value: Any, t: Type, node: Node, path: str) -> None:
         for f, child in zip(t.fields, node.children, strict=True):
             inside = _join(path, f.name)
             if f.name in value:
-                first = f.type.items[0] if f.type.kind == "union" else f.type
+                first = f.type.items[0] if f.type.type_name == "union" else f.type
                 _default(p, value[f.name], first, child, inside)
             else:
                 _missing(p, f, child, inside)
     else:
-        raise Mismatch(f"field '{path}': the default {value!r} is not supported")
+        raise SchemaMismatch(f"field '{path}': the default {value!r} is not supported")
 
 
-def _array(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
+def _array(p: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     is_map = pt.is_map(node.field.type)
-    if writer.kind != ("map" if is_map else "array") or reader.kind != writer.kind:
+    if writer.type_name != ("map" if is_map else "array") or reader.type_name != writer.type_name:
         raise _expected(writer, node)
-    if not is_map and least(writer.item) == 0:
-        raise Mismatch("an array whose elements have no bytes is not supported")
+    if not is_map and minimum_size(writer.element) == 0:
+        raise SchemaMismatch("an array whose elements have no bytes is not supported")
     item = node.children[-1]
 
     def body() -> None:
         if is_map:
             p.emit(path, i.BYTES, node.children[0].slot)
-        _value(p, writer.item, reader.item, item, f"{path}[]")
+        _value(p, writer.element, reader.element, item, f"{path}[]")
 
     _loop(p, node.slot, node.children[0].slot, body, path)
 
 
-def _loop(p: Plan, slot: int, child: int, body: Any, path: str) -> None:
+def _loop(p: DecodePlan, slot: int, child: int, body: Any, path: str) -> None:
     level = p.level
     p.level += 1
     p.depth = max(p.depth, p.level)
@@ -243,8 +245,8 @@ def _loop(p: Plan, slot: int, child: int, body: Any, path: str) -> None:
     p.level -= 1
 
 
-def _scalar(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
-    t, kind = node.field.type, writer.kind
+def _scalar(p: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
+    t, kind = node.field.type, writer.type_name
     short = int(kind == "int")
     number = kind in ("int", "long")
     if pt.is_boolean(t) and kind == "boolean":
@@ -277,31 +279,31 @@ def _scalar(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
         raise _expected(writer, node)
 
 
-def read_factor(writer: Type, reader: Type, t: pa.DataType) -> int:
+def read_factor(writer: AvroType, reader: AvroType, t: pa.DataType) -> int:
     """What makes the column's unit of the writer's: a factor, or a divisor below zero.
 
     Where the writer has no unit, it is the reader's.
     """
     units = _NANOS if pt.is_time(t) else _MICROS
     for one in (writer, reader):
-        unit = one.logical.rpartition("-")[2]
+        unit = one.logical_type.rpartition("-")[2]
         if unit in units:
             return units[unit]
     return units["millis"]
 
 
-def _decimal(p: Plan, writer: Type, node: Node, path: str) -> None:
+def _decimal(p: DecodePlan, writer: AvroType, node: ColumnNode, path: str) -> None:
     t = node.field.type
-    if writer.logical == "decimal" and writer.scale != t.scale:
-        raise Mismatch(f"found a decimal of scale {writer.scale}, expected DECIMAL({t.precision}, {t.scale})")
-    op = i.DECIMAL if writer.kind == "bytes" else i.DECIMAL_FIXED
+    if writer.logical_type == "decimal" and writer.scale != t.scale:
+        raise SchemaMismatch(f"found a decimal of scale {writer.scale}, expected DECIMAL({t.precision}, {t.scale})")
+    op = i.DECIMAL if writer.type_name == "bytes" else i.DECIMAL_FIXED
     p.emit(path, op, node.slot, writer.size, 0, int(node.field.nullable))
 
 
-def _enum(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
+def _enum(p: DecodePlan, writer: AvroType, reader: AvroType, node: ColumnNode, path: str) -> None:
     base = len(p.places)
     for symbol in writer.symbols:
-        known = reader.kind != "enum" or symbol in reader.symbols
+        known = reader.type_name != "enum" or symbol in reader.symbols
         text = symbol if known else reader.default
         p.place((text or "").encode())
         if text is None:
@@ -309,34 +311,34 @@ def _enum(p: Plan, writer: Type, reader: Type, node: Node, path: str) -> None:
     p.emit(path, i.ENUM, node.slot, len(writer.symbols), base)
 
 
-def _skip(p: Plan, t: Type, path: str) -> None:
-    if t.kind in ("int", "long", "enum"):
+def _skip(p: DecodePlan, t: AvroType, path: str) -> None:
+    if t.type_name in ("int", "long", "enum"):
         p.emit(path, i.SKIP_NUMBER)
-    elif t.kind in ("bytes", "string"):
+    elif t.type_name in ("bytes", "string"):
         p.emit(path, i.SKIP_BYTES)
-    elif t.kind == "record":
+    elif t.type_name == "record":
         for f in t.fields:
             _skip(p, f.type, path)
-    elif t.kind == "union":
+    elif t.type_name == "union":
         _union(p, t, lambda branch: _skip(p, branch, path), path)
-    elif t.kind == "map":
+    elif t.type_name == "map":
 
         def entry() -> None:
             p.emit(path, i.SKIP_BYTES)
-            _skip(p, t.item, path)
+            _skip(p, t.element, path)
 
         _loop(p, -1, 0, entry, path)
-    elif t.kind == "array":
-        if least(t.item) == 0:
+    elif t.type_name == "array":
+        if minimum_size(t.element) == 0:
             p.emit(path, i.SKIP_BLOCKS)
         else:
-            _loop(p, -1, 0, lambda: _skip(p, t.item, path), path)
-    elif t.kind != "null":
-        p.emit(path, i.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": t.size}[t.kind])
+            _loop(p, -1, 0, lambda: _skip(p, t.element, path), path)
+    elif t.type_name != "null":
+        p.emit(path, i.SKIP_FIXED, -1, {"boolean": 1, "float": 4, "double": 8, "fixed": t.size}[t.type_name])
 
 
-def least(t: Type) -> int:
+def minimum_size(t: AvroType) -> int:
     """The least number of bytes that a value takes."""
-    if t.kind == "record":
-        return sum(least(f.type) for f in t.fields)
-    return {"null": 0, "fixed": t.size, "float": 4, "double": 8}.get(t.kind, 1)
+    if t.type_name == "record":
+        return sum(minimum_size(f.type) for f in t.fields)
+    return {"null": 0, "fixed": t.size, "float": 4, "double": 8}.get(t.type_name, 1)

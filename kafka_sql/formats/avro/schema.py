@@ -10,11 +10,11 @@ from typing import Any, Final
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-MISSING: Final = object()  # no default
+NO_DEFAULT: Final = object()  # no default
 
 
 @dataclass(frozen=True)
-class Type:
+class AvroType:
     """A schema.
 
     Attributes:
@@ -28,39 +28,39 @@ class Type:
         items: the branches of a union; of an array or map, its element.
     """
 
-    kind: str
+    type_name: str
     name: str = ""
-    logical: str = ""
+    logical_type: str = ""
     precision: int = 0
     scale: int = 0
     size: int = 0
     symbols: tuple[str, ...] = ()
     default: str | None = None
-    fields: tuple[Field, ...] = ()
-    items: tuple[Type, ...] = ()
+    fields: tuple[AvroField, ...] = ()
+    items: tuple[AvroType, ...] = ()
 
     @property
-    def item(self) -> Type:
+    def element(self) -> AvroType:
         """The element of an array or map."""
         return self.items[0]
 
     def __str__(self) -> str:
-        if self.kind == "union":
+        if self.type_name == "union":
             return "[" + ", ".join(map(str, self.items)) + "]"
-        return f"{self.kind} {self.name}".strip() + (f" ({self.logical})" if self.logical else "")
+        return f"{self.type_name} {self.name}".strip() + (f" ({self.logical_type})" if self.logical_type else "")
 
 
 @dataclass(frozen=True)
-class Field:
+class AvroField:
     """A field of a record; ``default`` is MISSING where there is none."""
 
     name: str
-    type: Type
-    default: Any = MISSING
+    type: AvroType
+    default: Any = NO_DEFAULT
     aliases: tuple[str, ...] = field(default=())
 
 
-def parse(text: str, references: Iterable[str] = ()) -> Type:
+def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
     """A schema of its JSON text.
 
     Args:
@@ -75,7 +75,7 @@ def parse(text: str, references: Iterable[str] = ()) -> Type:
         raise ValueError(f"is no Avro schema ({type(e).__name__}: {str(e)[:60]})") from e
 
 
-def _parsed(text: str, references: Iterable[str]) -> Type:
+def _parsed(text: str, references: Iterable[str]) -> AvroType:
     parser = _Parser()
     for reference in references:
         parser.type(json.loads(reference), "")
@@ -91,13 +91,13 @@ def _parsed(text: str, references: Iterable[str]) -> Type:
 
 class _Parser:
     def __init__(self) -> None:
-        self._named: dict[str, Type | None] = {}  # None while it is being read
+        self._named: dict[str, AvroType | None] = {}  # None while it is being read
 
-    def type(self, document: Any, namespace: str) -> Type:
+    def type(self, document: Any, namespace: str) -> AvroType:
         if isinstance(document, str):
             return self._reference(document, namespace)
         if isinstance(document, list):
-            return Type("union", items=tuple(self.type(branch, namespace) for branch in document))
+            return AvroType("union", items=tuple(self.type(branch, namespace) for branch in document))
         if not isinstance(document, Mapping) or "type" not in document:
             raise ValueError(f"has no type at {json.dumps(document)[:60]}")
         kind = document["type"]
@@ -106,13 +106,13 @@ class _Parser:
         if kind in ("record", "error", "enum", "fixed"):
             return self._named_type(kind, document, namespace)
         if kind in ("array", "map"):
-            return Type(kind, items=(self.type(document["items" if kind == "array" else "values"], namespace),))
+            return AvroType(kind, items=(self.type(document["items" if kind == "array" else "values"], namespace),))
         found = self._reference(kind, namespace)
         return _logical(found, document)
 
-    def _reference(self, name: str, namespace: str) -> Type:
+    def _reference(self, name: str, namespace: str) -> AvroType:
         if name in PRIMITIVES:
-            return Type(name)
+            return AvroType(name)
         for full in (name, f"{namespace}.{name}"):
             if full in self._named:
                 found = self._named[full]
@@ -121,7 +121,7 @@ class _Parser:
                 return found
         raise ValueError(f"names the unknown type '{name}'")
 
-    def _named_type(self, kind: str, document: Mapping[str, Any], namespace: str) -> Type:
+    def _named_type(self, kind: str, document: Mapping[str, Any], namespace: str) -> AvroType:
         name = str(document.get("name", ""))
         if "." not in name:
             space = document.get("namespace", namespace)
@@ -131,27 +131,27 @@ class _Parser:
             raise ValueError(f"has the illegal name '{name}'")
         self._named[name] = None
         if kind == "enum":
-            found = Type("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
+            found = AvroType("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
         elif kind == "fixed":
             size = int(document["size"])
             if not 0 <= size < 1 << 31:
                 raise ValueError(f"has the illegal size {size} at '{name}'")
-            found = _logical(Type("fixed", name, size=size), document)
+            found = _logical(AvroType("fixed", name, size=size), document)
         else:
-            found = Type("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
+            found = AvroType("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
         self._named[name] = found
         return found
 
-    def _field(self, document: Mapping[str, Any], namespace: str) -> Field:
-        default = document.get("default", MISSING)
-        return Field(
+    def _field(self, document: Mapping[str, Any], namespace: str) -> AvroField:
+        default = document.get("default", NO_DEFAULT)
+        return AvroField(
             document["name"], self.type(document["type"], namespace), default, tuple(document.get("aliases", ()))
         )
 
 
-def _logical(found: Type, document: Mapping[str, Any]) -> Type:
+def _logical(found: AvroType, document: Mapping[str, Any]) -> AvroType:
     logical = document.get("logicalType")
     if not isinstance(logical, str):
         return found
     precision, scale = int(document.get("precision", 0)), int(document.get("scale", 0))
-    return Type(found.kind, found.name, logical, precision, scale, found.size)
+    return AvroType(found.type_name, found.name, logical, precision, scale, found.size)

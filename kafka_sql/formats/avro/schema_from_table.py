@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.declared_types import Declared, declared
+from kafka_sql.formats.declared_types import DeclaredType, declared_type
 
 NAMESPACE: Final = "org.apache.flink.avro.generated"
 RECORD: Final = "record"
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"[^\W\d]\w*")
 _MICROS: Final = 6  # the precision of a TIMESTAMP that says none
 
 
-def derive(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
+def derive_schema(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
     """The schema's JSON text, as Java prints it.
 
     Args:
@@ -30,12 +30,12 @@ def derive(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
         SchemaError: names the column that has no form in Avro.
     """
     refuse = legacy and not lenient
-    fields = [_field(f, f.name, f"{RECORD}_{f.name}", declared(f), legacy, refuse) for f in schema]
+    fields = [_field(f, f.name, f"{RECORD}_{f.name}", declared_type(f), legacy, refuse) for f in schema]
     record = {"type": "record", "name": RECORD, "namespace": NAMESPACE, "fields": fields}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _field(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, refuse: bool) -> dict[str, Any]:
+def _field(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: bool, refuse: bool) -> dict[str, Any]:
     if not _NAME.fullmatch(field.name):
         raise SchemaError(
             f"Column '{path}' has no form in Avro: Illegal character in: {field.name}. Avro's names have "
@@ -47,7 +47,7 @@ def _field(field: pa.Field, path: str, record: str, known: Declared, legacy: boo
     return found
 
 
-def _type(field: pa.Field, path: str, record: str, known: Declared, legacy: bool, refuse: bool) -> Any:
+def _type(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: bool, refuse: bool) -> Any:
     """
     Args:
         legacy: the mapping here: Flink takes the legacy one inside ARRAY and MAP, whatever the option says.
@@ -73,7 +73,7 @@ def _type(field: pa.Field, path: str, record: str, known: Declared, legacy: bool
     return ["null", found] if known.allows_null(field) else found
 
 
-def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bool) -> Any:
+def _scalar(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse: bool) -> Any:
     if pt.is_boolean(t):
         return "boolean"
     if pt.is_signed_integer(t):
@@ -100,7 +100,7 @@ def _scalar(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bo
     raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.")
 
 
-def _timestamp(t: pa.DataType, path: str, known: Declared, legacy: bool, refuse: bool) -> str:
+def _timestamp(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse: bool) -> str:
     precision = _MICROS if known.precision is None else known.precision
     unit = "millis" if precision <= 3 else "micros"
     if legacy and t.tz is None and precision <= 3:

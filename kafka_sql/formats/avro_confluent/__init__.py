@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro.schema import parse
+from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
-from kafka_sql.formats.avro_confluent.schema_inference import columns
+from kafka_sql.formats.avro_confluent.schema_inference import infer_columns
 from kafka_sql.formats.confluent.registry_schema import METADATA
-from kafka_sql.formats.confluent.schema_inference import inferring
+from kafka_sql.formats.confluent.schema_inference import infer_from_registry
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.options import Options
 
@@ -20,7 +20,7 @@ from kafka_sql.options import Options
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
     from kafka_sql.formats.avro_confluent.decoder import record_decoder
 
-    own = parse(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
+    own = parse_schema(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
     return record_decoder(schema, own, AVRO_CONFLUENT_OPTIONS, options, metadata)
 
 
@@ -39,7 +39,7 @@ AVRO_CONFLUENT = Format(
     _encoder,
     metadata=METADATA,
     metadata_decoder=_decoder,
-    infer=inferring(AVRO_CONFLUENT_OPTIONS, columns),
+    infer_schema=infer_from_registry(AVRO_CONFLUENT_OPTIONS, infer_columns),
 )
 
 __all__ = ["AVRO_CONFLUENT"]

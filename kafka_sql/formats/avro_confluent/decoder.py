@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.avro.decoder import Reader
-from kafka_sql.formats.avro.encoder import Writer
-from kafka_sql.formats.avro.resolution import Mismatch, plan
-from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.confluent.client import registry
-from kafka_sql.formats.confluent.decoder import FramedDecoder
-from kafka_sql.formats.confluent.encoder import FramedEncoder
-from kafka_sql.formats.confluent.options import RegistryOptions, settings
-from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.avro.decoder import AvroReader
+from kafka_sql.formats.avro.encoder import AvroWriter
+from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
+from kafka_sql.formats.avro.schema import AvroType, parse_schema
+from kafka_sql.formats.confluent.client import cached_registry
+from kafka_sql.formats.confluent.decoder import WireFormatDecoder
+from kafka_sql.formats.confluent.encoder import WireFormatEncoder
+from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.options import Options
 
 
 def record_decoder(
-    schema: pa.Schema, own: Type, known: RegistryOptions, options: Options, metadata: tuple[str, ...] = ()
-) -> FramedDecoder:
+    schema: pa.Schema, own: AvroType, known: RegistryOptions, options: Options, metadata: tuple[str, ...] = ()
+) -> WireFormatDecoder:
     """A decoder of records.
 
     Args:
@@ -28,17 +28,19 @@ def record_decoder(
         OptionError: the registry's settings are in error.
     """
 
-    def reader(written: Registered) -> Reader:
-        writer = parse(written.text, [text for _, text in written.references])
+    def reader(written: RegisteredSchema) -> AvroReader:
+        writer = parse_schema(written.text, [text for _, text in written.references])
         try:
-            return Reader(plan(writer, own, schema))
-        except Mismatch as e:
+            return AvroReader(resolve_schemas(writer, own, schema))
+        except SchemaMismatch as e:
             raise ValueError(f"cannot be read as the table's columns: {e}") from e
 
-    return FramedDecoder(schema, registry(settings(known, options)), reader, options.get(known.subject), metadata)
+    return WireFormatDecoder(
+        schema, cached_registry(registry_settings(known, options)), reader, options.get(known.subject), metadata
+    )
 
 
-def record_encoder(schema: pa.Schema, own: str, known: RegistryOptions, options: Options) -> FramedEncoder:
+def record_encoder(schema: pa.Schema, own: str, known: RegistryOptions, options: Options) -> WireFormatEncoder:
     """An encoder of records by the schema ``own``.
 
     Raises:
@@ -46,4 +48,4 @@ def record_encoder(schema: pa.Schema, own: str, known: RegistryOptions, options:
         SchemaError: the schema does not fit the columns.
         OptionError: the registry's settings are in error.
     """
-    return FramedEncoder(Writer(schema, parse(own)), own, known, options)
+    return WireFormatEncoder(AvroWriter(schema, parse_schema(own)), own, known, options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.avro.schema import parse
-from kafka_sql.formats.avro.schema_from_table import derive
+from kafka_sql.formats.avro.schema import parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.confluent.options import RegistryOptions
 from kafka_sql.options import Options
 
@@ -19,12 +19,14 @@ def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) ->
     """
     given = options.get(known.schema)
     if given is None:
-        return derive(schema, legacy=True, lenient=True)
+        return derive_schema(schema, legacy=True, lenient=True)
     try:
-        found = parse(given)
+        found = parse_schema(given)
     except ValueError as e:
         raise SchemaError(f"The Avro schema of option '{known.schema.key}' {e}.") from e
-    record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), None)
+    record = next(
+        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), None
+    )
     names = [field.name for field in record.fields] if record is not None else []
     if names != schema.names:
         raise SchemaError(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.confluent.registry_schema import Registered
-from kafka_sql.formats.confluent.schema_inference import Columns, quoted
+from kafka_sql.formats.avro.schema import AvroType, parse_schema
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schema_inference import ColumnTypes, quote_identifier
 
 _SIMPLE: Final = {
     "boolean": "BOOLEAN",
@@ -36,21 +36,23 @@ _LOGICAL: Final = {
 }
 
 
-def columns(registered: Registered) -> Columns:
+def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
     """Names and types.
 
     Raises:
         ValueError: it is no schema of a record.
         SchemaError: a field has no type in a table.
     """
-    found = parse(registered.text, [text for _, text in registered.references])
-    record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), None)
+    found = parse_schema(registered.text, [text for _, text in registered.references])
+    record = next(
+        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), None
+    )
     if record is None:
         raise ValueError(f"is {found}, expected a record")
-    return record_columns(record)
+    return infer_record_columns(record)
 
 
-def record_columns(record: Type) -> Columns:
+def infer_record_columns(record: AvroType) -> ColumnTypes:
     """Names and types of a record's fields.
 
     Raises:
@@ -59,10 +61,10 @@ def record_columns(record: Type) -> Columns:
     return tuple((f.name, _sql(f.type, f.name)) for f in record.fields)
 
 
-def _sql(t: Type, path: str) -> str:
-    if t.kind != "union":
+def _sql(t: AvroType, path: str) -> str:
+    if t.type_name != "union":
         return f"{_bare(t, path)} NOT NULL"
-    others = [branch for branch in t.items if branch.kind != "null"]
+    others = [branch for branch in t.items if branch.type_name != "null"]
     if len(others) != 1:
         raise SchemaError(
             f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column has. Declare the "
@@ -71,18 +73,18 @@ def _sql(t: Type, path: str) -> str:
     return _bare(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
 
 
-def _bare(t: Type, path: str) -> str:
-    if t.kind == "record":
-        fields = [f"{quoted(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
+def _bare(t: AvroType, path: str) -> str:
+    if t.type_name == "record":
+        fields = [f"{quote_identifier(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
         return f"ROW<{', '.join(fields)}>"
-    if t.kind == "array":
-        return f"ARRAY<{_sql(t.item, f'{path}[]')}>"
-    if t.kind == "map":
-        return f"MAP<STRING NOT NULL, {_sql(t.item, f'{path}[]')}>"
-    if t.logical == "decimal" and t.kind in ("bytes", "fixed"):
+    if t.type_name == "array":
+        return f"ARRAY<{_sql(t.element, f'{path}[]')}>"
+    if t.type_name == "map":
+        return f"MAP<STRING NOT NULL, {_sql(t.element, f'{path}[]')}>"
+    if t.logical_type == "decimal" and t.type_name in ("bytes", "fixed"):
         return f"DECIMAL({t.precision}, {t.scale})"
-    if t.kind not in _SIMPLE:
+    if t.type_name not in _SIMPLE:
         raise SchemaError(
             f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns."
         )
-    return _LOGICAL.get((t.kind, t.logical), _SIMPLE[t.kind])
+    return _LOGICAL.get((t.type_name, t.logical_type), _SIMPLE[t.type_name])

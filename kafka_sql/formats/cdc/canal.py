@@ -8,20 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
-from kafka_sql.formats.cdc.json_format import Keep, change_format
+from kafka_sql.formats.cdc.json_format import PayloadFilter, dialect_format
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
 from kafka_sql.options import Option, Options
-from kafka_sql.options.java_pattern import java_pattern
+from kafka_sql.options.java_pattern import compile_java_pattern
 
 DATABASE_INCLUDE: Final = Option(
     "canal-json.database.include",
-    java_pattern,
+    compile_java_pattern,
     "String",
     "Regular expression (Java's): only records whose whole `database` it matches are read.",
 )
 TABLE_INCLUDE: Final = Option(
     "canal-json.table.include",
-    java_pattern,
+    compile_java_pattern,
     "String",
     "Regular expression (Java's): only records whose whole `table` it matches are read.",
 )
@@ -31,15 +31,15 @@ _SQL_TYPES: Final = pa.map_(pa.string(), pa.int32())
 
 CANAL: Final = Dialect(
     name="Canal",
-    new="data",
-    old="old",
-    operation="type",
+    new_field="data",
+    old_field="old",
+    operation_field="type",
     inserts=("INSERT",),
     updates=("UPDATE",),
     deletes=("DELETE",),
     skipped=("CREATE",),
-    partial_old=True,
-    many=True,
+    old_is_partial=True,
+    rows_in_arrays=True,
     metadata={
         "database": Metadata(pa.string(), "database", pa.string()),
         "table": Metadata(pa.string(), "table", pa.string()),
@@ -51,7 +51,7 @@ CANAL: Final = Dialect(
 )
 
 
-def _keep(options: Options) -> Keep | None:
+def _keep(options: Options) -> PayloadFilter | None:
     """Which payloads are read: those of the databases and tables that are included, before their rows are looked at."""
     patterns = {"database": options.get(DATABASE_INCLUDE), "table": options.get(TABLE_INCLUDE)}
     wanted = {field: pattern for field, pattern in patterns.items() if pattern is not None}
@@ -63,7 +63,7 @@ def _keep(options: Options) -> Keep | None:
 
     def keep(payloads: pa.BinaryArray) -> pa.BooleanArray:
         made = decoder.decode(payloads)
-        rows = np.arange(len(payloads)) if made.rows is None else np.asarray(made.rows)
+        rows = np.arange(len(payloads)) if made.payload_indices is None else np.asarray(made.payload_indices)
         left_out = np.zeros(len(payloads), np.bool_)
         for pattern, column in zip(wanted.values(), made.columns, strict=True):
             values = column.dictionary_encode()  # few names, many records
@@ -75,4 +75,4 @@ def _keep(options: Options) -> Keep | None:
     return keep
 
 
-CANAL_JSON: Final = change_format("canal-json", CANAL, (DATABASE_INCLUDE, TABLE_INCLUDE), keep=_keep)
+CANAL_JSON: Final = dialect_format("canal-json", CANAL, (DATABASE_INCLUDE, TABLE_INCLUDE), keep=_keep)

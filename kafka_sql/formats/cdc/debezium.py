@@ -7,8 +7,8 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Dialect, Metadata, from_millis, of_source
-from kafka_sql.formats.cdc.json_format import change_format
+from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Dialect, Metadata, from_millis, source_property
+from kafka_sql.formats.cdc.json_format import dialect_format
 from kafka_sql.options import Options, boolean
 
 SCHEMA_INCLUDE: Final = boolean(
@@ -20,24 +20,24 @@ SCHEMA_INCLUDE: Final = boolean(
 
 
 def _source(key: str) -> Metadata:
-    return Metadata(pa.string(), "source", pa.struct([(key, pa.string())]), of_source(key))
+    return Metadata(pa.string(), "source", pa.struct([(key, pa.string())]), source_property(key))
 
 
 def _source_time(sources: pa.Array) -> pa.Array:
-    return from_millis(of_source("ts_ms")(sources))
+    return from_millis(source_property("ts_ms")(sources))
 
 
 DEBEZIUM: Final = Dialect(
     name="Debezium",
-    new="after",
-    old="before",
-    operation="op",
+    new_field="after",
+    old_field="before",
+    operation_field="op",
     inserts=("c", "r"),
     updates=("u",),
     deletes=("d",),
-    old_when_deleted=True,
+    deletes_use_old=True,
     metadata={
-        "schema": Metadata(pa.string(), "schema", pa.string(), outside=True),
+        "schema": Metadata(pa.string(), "schema", pa.string(), outside_payload=True),
         "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
         "source.timestamp": Metadata(MILLIS, "source", pa.struct([("ts_ms", pa.string())]), _source_time),
         "source.database": _source("db"),
@@ -60,4 +60,4 @@ def _check_writing(options: Options) -> None:
         )
 
 
-DEBEZIUM_JSON: Final = change_format("debezium-json", DEBEZIUM, (SCHEMA_INCLUDE,), _wrapped, _check_writing)
+DEBEZIUM_JSON: Final = dialect_format("debezium-json", DEBEZIUM, (SCHEMA_INCLUDE,), _wrapped, _check_writing)

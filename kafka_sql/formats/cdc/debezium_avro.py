@@ -12,23 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.avro.schema import Type, parse
-from kafka_sql.formats.avro.schema_from_table import derive
+from kafka_sql.formats.avro.schema import AvroType, parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
 from kafka_sql.formats.avro_confluent.schema_from_table import table_schema
-from kafka_sql.formats.avro_confluent.schema_inference import record_columns
+from kafka_sql.formats.avro_confluent.schema_inference import infer_record_columns
 from kafka_sql.formats.cdc.debezium import DEBEZIUM
 from kafka_sql.formats.cdc.decoder import ChangeDecoder
 from kafka_sql.formats.cdc.dialect import MILLIS, SOURCE, Metadata, from_millis
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
-from kafka_sql.formats.confluent.options import registry_options
-from kafka_sql.formats.confluent.registry_schema import Registered
-from kafka_sql.formats.confluent.schema_inference import Columns, inferring
-from kafka_sql.formats.declared_types import KEY
-from kafka_sql.formats.format import Bad, Decoded, Decoder, Encoder, Format
+from kafka_sql.formats.confluent.options import declare_registry_options
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schema_inference import ColumnTypes, infer_from_registry
+from kafka_sql.formats.declared_types import DECLARED_TYPE
+from kafka_sql.formats.format import Decoded, Decoder, Encoder, ErrorSink, Format
 from kafka_sql.options import Options
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
-OPTIONS: Final = registry_options(
+OPTIONS: Final = declare_registry_options(
     "debezium-avro-confluent",
     "AVRO",
     "An Avro schema for reading and writing: a nullable record with the fields 'before', 'after' and 'op', of which "
@@ -78,7 +78,7 @@ def _properties(sources: pa.StructArray) -> pa.MapArray:
 
 DEBEZIUM_AVRO: Final = replace(
     DEBEZIUM,
-    corrupt="Can't deserialize Debezium Avro message.",
+    error_prefix="Can't deserialize Debezium Avro message.",
     metadata={
         "ingestion-timestamp": Metadata(MILLIS, "ts_ms", pa.int64(), from_millis),
         "source.timestamp": Metadata(MILLIS, "source", _source("ts_ms"), _time),
@@ -96,9 +96,9 @@ class _Documents:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         empty = pc.equal(pc.binary_length(payloads), 0)
-        return self._decoder.decode(pc.if_else(empty, None, payloads) if pc.any(empty).as_py() else payloads, bad)
+        return self._decoder.decode(pc.if_else(empty, None, payloads) if pc.any(empty).as_py() else payloads, errors)
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
@@ -117,25 +117,31 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
     def documents(document: pa.Schema) -> Encoder:
         known = _with_types(document, schema, nullable=False)
         given = options.get(OPTIONS.schema)
-        text = f'["null",{derive(known, True, True)}]' if given is None else table_schema(document, OPTIONS, options)
+        text = (
+            f'["null",{derive_schema(known, True, True)}]'
+            if given is None
+            else table_schema(document, OPTIONS, options)
+        )
         return record_encoder(document, text, OPTIONS, options)
 
     return ChangeEncoder(DEBEZIUM_AVRO, documents, schema)
 
 
-def _reading_schema(document: pa.Schema, options: Options) -> Type:
+def _reading_schema(document: pa.Schema, options: Options) -> AvroType:
     """A record whose fields are the document's."""
     given = options.get(OPTIONS.schema)
     if given is None:
-        return parse(derive(document, True, True))
+        return parse_schema(derive_schema(document, True, True))
     try:
-        found = parse(given)
+        found = parse_schema(given)
     except ValueError as e:
         raise SchemaError(f"The Avro schema of option '{OPTIONS.schema.key}' {e}.") from e
-    record = next((t for t in (found.items if found.kind == "union" else (found,)) if t.kind == "record"), found)
+    record = next(
+        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), found
+    )
     fields = {field.name: field for field in record.fields}
-    derived = {field.name: field for field in parse(derive(document, True, True)).fields}
-    state = DEBEZIUM_AVRO.new, DEBEZIUM_AVRO.old, DEBEZIUM_AVRO.operation
+    derived = {field.name: field for field in parse_schema(derive_schema(document, True, True)).fields}
+    state = DEBEZIUM_AVRO.new_field, DEBEZIUM_AVRO.old_field, DEBEZIUM_AVRO.operation_field
     if any(name not in fields for name in state) or any(
         [f.name for f in _record(fields[name].type).fields] != [f.name for f in document.field(name).type]
         for name in state[:2]
@@ -143,34 +149,34 @@ def _reading_schema(document: pa.Schema, options: Options) -> Type:
         raise SchemaError(
             f"Schema provided for '{OPTIONS.format}' format (option '{OPTIONS.schema.key}') must be a nullable record "
             "type with fields 'before', 'after', 'op', and the fields of 'before' and 'after' must be the columns of "
-            f"the table: {', '.join(f.name for f in document.field(DEBEZIUM_AVRO.new).type)}."
+            f"the table: {', '.join(f.name for f in document.field(DEBEZIUM_AVRO.new_field).type)}."
         )
     return replace(record, fields=tuple(fields.get(name, derived[name]) for name in document.names))
 
 
-def _record(t: Type) -> Type:
-    return next((b for b in t.items if b.kind == "record"), t) if t.kind == "union" else t
+def _record(t: AvroType) -> AvroType:
+    return next((b for b in t.items if b.type_name == "record"), t) if t.type_name == "union" else t
 
 
-def _columns(registered: Registered) -> Columns:
+def _columns(registered: RegisteredSchema) -> ColumnTypes:
     """The columns of the database's row."""
-    found = _record(parse(registered.text, [text for _, text in registered.references]))
-    state = next((_record(f.type) for f in found.fields if f.name == DEBEZIUM_AVRO.new), None)
-    if state is None or state.kind != "record":
-        raise ValueError(f"is {found}, expected a record with a record in the field '{DEBEZIUM_AVRO.new}'")
-    return record_columns(state)
+    found = _record(parse_schema(registered.text, [text for _, text in registered.references]))
+    state = next((_record(f.type) for f in found.fields if f.name == DEBEZIUM_AVRO.new_field), None)
+    if state is None or state.type_name != "record":
+        raise ValueError(f"is {found}, expected a record with a record in the field '{DEBEZIUM_AVRO.new_field}'")
+    return infer_record_columns(state)
 
 
 def _with_types(document: pa.Schema, schema: pa.Schema, nullable: bool) -> pa.Schema:
     """The document's schema, with the types of the columns as they are declared."""
-    texts = [(f.metadata or {}).get(KEY, b"").decode() for f in schema]
+    texts = [(f.metadata or {}).get(DECLARED_TYPE, b"").decode() for f in schema]
     if nullable:
         texts = [text.removesuffix(" NOT NULL") for text in texts]
     if not all(texts):
         return document
     row = "ROW<" + ", ".join(f"c {text}" for text in texts) + ">"
-    states = (DEBEZIUM_AVRO.new, DEBEZIUM_AVRO.old)
-    return pa.schema([f.with_metadata({KEY: row}) if f.name in states else f for f in document])
+    states = (DEBEZIUM_AVRO.new_field, DEBEZIUM_AVRO.old_field)
+    return pa.schema([f.with_metadata({DECLARED_TYPE: row}) if f.name in states else f for f in document])
 
 
 DEBEZIUM_AVRO_CONFLUENT: Final = Format(
@@ -181,5 +187,5 @@ DEBEZIUM_AVRO_CONFLUENT: Final = Format(
     insert_only=False,
     metadata={ROW_KIND: pa.string(), **{key: known.type for key, known in DEBEZIUM_AVRO.metadata.items()}},
     metadata_decoder=_decoder,
-    infer=inferring(OPTIONS, _columns, keep=False),
+    infer_schema=infer_from_registry(OPTIONS, _columns, keep=False),
 )

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merged
-from kafka_sql.formats.cdc.partial_updates import completed
-from kafka_sql.formats.format import Bad, Decoded, Decoder, report_or_raise
-from kafka_sql.table.row_kind import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
+from kafka_sql.formats.cdc.dialect import Dialect, Metadata, merge_field_types
+from kafka_sql.formats.cdc.partial_updates import complete_old_rows
+from kafka_sql.formats.format import Decoded, Decoder, ErrorSink, report_or_raise
+from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
@@ -60,7 +60,7 @@ class ChangeDecoder:
         self._wrapped, self._ignore, self._keep = wrapped, ignore_errors, keep
         self._documents = documents(_document(dialect, schema, self._fields(), wrapped))
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer.
 
         Raises:
@@ -72,31 +72,32 @@ class ChangeDecoder:
             payloads = payloads.take(pa.array(chosen))
         unread: list[DecodeError] = []
         try:
-            made = self._documents.decode(payloads, None if bad is None else unread)
+            made = self._documents.decode(payloads, None if errors is None else unread)
         except DecodeError as e:
             raise self._corrupt(_at(chosen, e.row), e.reason, e.field) from e
         for error in unread:
-            report_or_raise(bad, self._corrupt(_at(chosen, error.row), error.reason, error.field))
-        rows = np.arange(len(payloads)) if made.rows is None else np.asarray(made.rows)
+            report_or_raise(errors, self._corrupt(_at(chosen, error.row), error.reason, error.field))
+        rows = np.arange(len(payloads)) if made.payload_indices is None else np.asarray(made.payload_indices)
         origins = rows if chosen is None else chosen[rows]
         fields = self._unwrapped(made.columns)
         wrong: list[DecodeError] = []
-        changes = self._changes(fields, rows, payloads, origins, None if bad is None else wrong)
+        changes = self._changes(fields, rows, payloads, origins, None if errors is None else wrong)
         element, second = changes.expanded()
         kinds = np.choose(
             changes.operations[element], [0, INSERT, np.where(second, UPDATE_AFTER, UPDATE_BEFORE), DELETE]
         )
-        old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.old_when_deleted)
+        old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.deletes_use_old)
         columns = changes.rows(element, old)
         document = changes.documents[element]
         origin = origins[document]
         metadata = [
-            self._metadata(key, fields, document, kinds, origin, None if bad is None else wrong) for key in self._asked
+            self._metadata(key, fields, document, kinds, origin, None if errors is None else wrong)
+            for key in self._asked
         ]
         first = {error.row: error for error in reversed(wrong)}
         for error in first.values():
-            report_or_raise(bad, error)
-        return Decoded(columns, pa.array(origin), metadata).without(first)
+            report_or_raise(errors, error)
+        return Decoded(columns, pa.array(origin), metadata).without_payloads(first)
 
     def _fields(self) -> list[Metadata]:
         return [self._dialect.metadata[key] for key in self._asked if key != ROW_KIND]
@@ -110,7 +111,7 @@ class ChangeDecoder:
         return fields
 
     def _changes(
-        self, fields: Mapping[str, pa.Array], rows: Indices, payloads: pa.BinaryArray, origins: Indices, told: Bad
+        self, fields: Mapping[str, pa.Array], rows: Indices, payloads: pa.BinaryArray, origins: Indices, told: ErrorSink
     ) -> _Changes:
         """The changes of the documents that are right; the first wrong one raises, or is left out.
 
@@ -120,22 +121,22 @@ class ChangeDecoder:
             told: takes the errors.
         """
         dialect = self._dialect
-        operations = _operations(dialect, fields[dialect.operation])
+        operations = _operations(dialect, fields[dialect.operation_field])
         documents = np.arange(len(rows))
-        new, old = fields[dialect.new], fields[dialect.old]
+        new, old = fields[dialect.new_field], fields[dialect.old_field]
         bad = operations < 0
-        if dialect.many:
+        if dialect.rows_in_arrays:
             bad |= (operations != _SKIPPED) & ~_valid(new)
             documents, new, old = _elements(np.where(bad | (operations == _SKIPPED), 0, 1), new, old)
         of_each = np.where(bad[documents], _SKIPPED, operations[documents])
-        needs_old = (of_each == _UPDATED) | ((of_each == _DELETED) & dialect.old_when_deleted)
+        needs_old = (of_each == _UPDATED) | ((of_each == _DELETED) & dialect.deletes_use_old)
         needs_new = (of_each == _INSERTED) | (of_each == _UPDATED) | ((of_each == _DELETED) & ~needs_old)
         lacks_old = needs_old & ~_valid(old)
         wrong = lacks_old | (needs_new & ~_valid(new))
         if bad.any() or wrong.any():
             if not self._ignore:
                 lacking, first = np.unique(documents[wrong], return_index=True)
-                absent = np.where(lacks_old[wrong][first], dialect.old, dialect.new)
+                absent = np.where(lacks_old[wrong][first], dialect.old_field, dialect.new_field)
                 reasons = dict.fromkeys(np.flatnonzero(bad).tolist(), "")
                 reasons |= dict(zip(lacking.tolist(), absent.tolist(), strict=True))
                 for document, name in sorted(reasons.items()):
@@ -144,25 +145,25 @@ class ChangeDecoder:
                     )
             # as in Flink, what a record held before its first wrong row stays
             of_each = np.where(_from_first_wrong(documents, wrong), _SKIPPED, of_each)
-        if dialect.partial_old:
-            old = completed(old, new, of_each == _UPDATED, payloads, rows[documents], dialect.old)
+        if dialect.old_is_partial:
+            old = complete_old_rows(old, new, of_each == _UPDATED, payloads, rows[documents], dialect.old_field)
         return _Changes(of_each, documents, new, old)
 
     def _reason(
         self, fields: Mapping[str, pa.Array], document: int, row: int, operation: int, absent: str
     ) -> DecodeError:
         dialect = self._dialect
-        said = fields[dialect.operation][document].as_py() or "null"
+        said = fields[dialect.operation_field][document].as_py() or "null"
         if operation < 0:
-            return self._corrupt(row, f'Unknown "{dialect.operation}" value "{said}".')
-        if dialect.old_when_deleted and absent == dialect.old:
+            return self._corrupt(row, f'Unknown "{dialect.operation_field}" value "{said}".')
+        if dialect.deletes_use_old and absent == dialect.old_field:
             what = "UPDATE" if operation == _UPDATED else "DELETE"
             return self._corrupt(
                 row,
-                f'The "{dialect.old}" field of {what} message is null, if you are using {dialect.name} Postgres '
+                f'The "{dialect.old_field}" field of {what} message is null, if you are using {dialect.name} Postgres '
                 "Connector, please check the Postgres table has been set REPLICA IDENTITY to FULL level.",
             )
-        return self._corrupt(row, f'"{absent}" holds no row, and "{dialect.operation}" is "{said}".')
+        return self._corrupt(row, f'"{absent}" holds no row, and "{dialect.operation_field}" is "{said}".')
 
     def _metadata(
         self,
@@ -171,7 +172,7 @@ class ChangeDecoder:
         document: Indices,
         kinds: Indices,
         origin: Indices,
-        told: Bad,
+        told: ErrorSink,
     ) -> pa.Array:
         if key == ROW_KIND:
             return pa.array(KINDS).take(pa.array(kinds))
@@ -186,7 +187,7 @@ class ChangeDecoder:
                 values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
 
     def _corrupt(self, row: int, reason: str, field: str | None = None) -> DecodeError:
-        return DecodeError(row, field, f"{self._dialect.corrupt.format(name=self._dialect.name)} {reason}")
+        return DecodeError(row, field, f"{self._dialect.error_prefix.format(name=self._dialect.name)} {reason}")
 
 
 @dataclass(frozen=True)
@@ -225,13 +226,13 @@ class _Changes:
 def _document(dialect: Dialect, schema: pa.Schema, metadata: Sequence[Metadata], wrapped: bool) -> pa.Schema:
     """The schema of the documents; a state may lack any column, as the state before a delete may be the key alone."""
     state: pa.DataType = pa.struct([field.with_nullable(True) for field in schema])
-    if dialect.many:
+    if dialect.rows_in_arrays:
         state = pa.list_(state)
-    types = {dialect.old: state, dialect.new: state, dialect.operation: pa.string()}
+    types = {dialect.old_field: state, dialect.new_field: state, dialect.operation_field: pa.string()}
     beside: dict[str, pa.DataType] = {}
     for m in metadata:
-        place = beside if wrapped and m.outside else types
-        place[m.document_field] = merged(place.get(m.document_field), m.document_type)
+        place = beside if wrapped and m.outside_payload else types
+        place[m.document_field] = merge_field_types(place.get(m.document_field), m.document_type)
     if wrapped:
         types = {**beside, _PAYLOAD: pa.struct(list(types.items()))}
     return pa.schema(list(types.items()))

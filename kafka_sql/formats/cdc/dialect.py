@@ -32,7 +32,7 @@ class Metadata:
     document_field: str
     document_type: pa.DataType
     convert: Callable[[pa.Array], pa.Array] = field(default=lambda values: values)
-    outside: bool = False
+    outside_payload: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,18 @@ class Dialect:
     """
 
     name: str
-    new: str
-    old: str
-    operation: str
+    new_field: str
+    old_field: str
+    operation_field: str
     inserts: tuple[str, ...]
     updates: tuple[str, ...]
     deletes: tuple[str, ...]
     metadata: Mapping[str, Metadata]
     skipped: tuple[str, ...] = ()
-    old_when_deleted: bool = False
-    partial_old: bool = False
-    many: bool = False
-    corrupt: str = "Corrupt {name} JSON message:"
+    deletes_use_old: bool = False
+    old_is_partial: bool = False
+    rows_in_arrays: bool = False
+    error_prefix: str = "Corrupt {name} JSON message:"
 
 
 def from_millis(values: pa.Array) -> pa.Array:
@@ -77,12 +77,12 @@ def from_seconds(values: pa.Array) -> pa.Array:
     return _cast(values.cast(pa.timestamp("s", "UTC")), MILLIS)
 
 
-def from_text(values: pa.Array) -> pa.Array:
+def from_timestamp_string(values: pa.Array) -> pa.Array:
     """``2020-05-13 15:40:06.000000`` or with a ``T``, in UTC, as a time."""
     return pc.assume_timezone(_cast(values, pa.timestamp("us")), "UTC")
 
 
-def of_source(key: str) -> Callable[[pa.Array], pa.Array]:
+def source_property(key: str) -> Callable[[pa.Array], pa.Array]:
     """One property of the source, which is read as a ROW of what is asked for, or as a MAP of all."""
 
     def convert(sources: pa.Array) -> pa.Array:
@@ -93,7 +93,7 @@ def of_source(key: str) -> Callable[[pa.Array], pa.Array]:
     return convert
 
 
-def merged(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
+def merge_field_types(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
     """The type in which a field is read that two keys are from: a MAP if one of them is all of it."""
     if one is None or one == other or pa.types.is_map(other):
         return other

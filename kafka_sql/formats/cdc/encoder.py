@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Encoder
-from kafka_sql.table.row_kind import is_retraction
+from kafka_sql.table.changelog import is_retraction
 
 
 class Documents(Protocol):
@@ -58,14 +58,14 @@ class ChangeEncoder:
     def _documents_of(self, row: pa.StructArray, deleted: pa.BooleanArray) -> pa.RecordBatch:
         dialect = self._dialect
         operation = pc.if_else(deleted, dialect.deletes[0], dialect.inserts[0])
-        if dialect.old_when_deleted:
+        if dialect.deletes_use_old:
             columns = {
-                dialect.old: _only(row, deleted),
-                dialect.new: _only(row, pc.invert(deleted)),
+                dialect.old_field: _only(row, deleted),
+                dialect.new_field: _only(row, pc.invert(deleted)),
             }
         else:
-            columns = {dialect.new: _one_each(row) if dialect.many else row}
-        columns[dialect.operation] = operation
+            columns = {dialect.new_field: _one_each(row) if dialect.rows_in_arrays else row}
+        columns[dialect.operation_field] = operation
         return pa.RecordBatch.from_pydict(columns)
 
 

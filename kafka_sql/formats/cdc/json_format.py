@@ -13,20 +13,20 @@ from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS, of_json, renamed
 from kafka_sql.options import Option, Options
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
-Keep: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
+PayloadFilter: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 
 _SHARED: Final = tuple(option for option in JSON_OPTIONS if option is not FAIL_ON_MISSING_FIELD)
 
 
-def change_format(
+def dialect_format(
     identifier: str,
     dialect: Dialect,
     options: tuple[Option[Any], ...] = (),
     wrapped: Callable[[Options], bool] = lambda _: False,
     check_writing: Callable[[Options], None] = lambda _: None,
-    keep: Callable[[Options], Keep | None] = lambda _: None,
+    keep: Callable[[Options], PayloadFilter | None] = lambda _: None,
 ) -> Format:
     """The format of a dialect.
 

@@ -7,17 +7,17 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_seconds
-from kafka_sql.formats.cdc.json_format import change_format
+from kafka_sql.formats.cdc.json_format import dialect_format
 
 MAXWELL: Final = Dialect(
     name="Maxwell",
-    new="data",
-    old="old",
-    operation="type",
+    new_field="data",
+    old_field="old",
+    operation_field="type",
     inserts=("insert",),
     updates=("update",),
     deletes=("delete",),
-    partial_old=True,
+    old_is_partial=True,
     metadata={
         "database": Metadata(pa.string(), "database", pa.string()),
         "table": Metadata(pa.string(), "table", pa.string()),
@@ -26,4 +26,4 @@ MAXWELL: Final = Dialect(
     },
 )
 
-MAXWELL_JSON: Final = change_format("maxwell-json", MAXWELL)
+MAXWELL_JSON: Final = dialect_format("maxwell-json", MAXWELL)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_sql.formats.java.jackson import parse
+from kafka_sql.formats.java.jackson import parse_document
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -22,7 +22,7 @@ _FLAT: Final = r"\{[^{}\[\]\\]*\}"  # an object without others in it, and withou
 _PLAIN: Final = re.compile(r"\w+", re.ASCII)
 
 
-def completed(
+def complete_old_rows(
     old: pa.StructArray,
     new: pa.StructArray,
     updated: Mask,
@@ -66,7 +66,7 @@ def _texts(payloads: pa.BinaryArray, name: str) -> pa.BinaryArray:
 def _names(payload: bytes, name: str) -> set[str]:
     """The names of all fields within a field of a document, at any depth."""
     found: set[str] = set()
-    left: list[Any] = [parse(payload).get(name)]
+    left: list[Any] = [parse_document(payload).get(name)]
     while left:
         value = left.pop()
         if isinstance(value, dict):

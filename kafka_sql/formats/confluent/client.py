@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from kafka_sql.errors import IncompatibleSchemaError, SchemaNotFoundError, SchemaRegistryError
-from kafka_sql.formats.confluent.options import NAMES, Settings
-from kafka_sql.formats.confluent.registry_schema import Registered
-from kafka_sql.formats.confluent.tls import context
+from kafka_sql.formats.confluent.options import SCHEMA_TYPE_NAMES, RegistrySettings
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.tls import ssl_context
 from kafka_sql.options import allowed_paths
 
 T = TypeVar("T")
 
-PATIENCE: Final = 60.0  # seconds for which a registry that does not answer is asked again
+RETRY_TIMEOUT: Final = 60.0  # seconds for which a registry that does not answer is asked again
 _PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 _TEMPORARY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -28,20 +28,20 @@ _MOST: Final = 1000  # schemas that one refers to
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
-def registry(settings: Settings) -> SchemaRegistry:
+def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
     """The registry of these settings: one in a process, so that a schema is fetched once; and another where a store's
     file has been replaced.
     """
-    return _registry(settings, tuple(map(allowed_paths.state, (settings.truststore, settings.keystore))))
+    return _registry(settings, tuple(map(allowed_paths.file_state, (settings.truststore, settings.keystore))))
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Let the next question of each go to the registry anew."""
     _registry.cache_clear()
 
 
 @functools.lru_cache(maxsize=64)
-def _registry(settings: Settings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
+def _registry(settings: RegistrySettings, _: tuple[tuple[int, int, int] | None, ...]) -> SchemaRegistry:
     return SchemaRegistry(settings)
 
 
@@ -52,7 +52,7 @@ class SchemaRegistry:
         kind: of its schemas, as errors say it.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RegistrySettings) -> None:
         """
         Raises:
             InvalidOptionError: a key store cannot be read.
@@ -62,20 +62,20 @@ class SchemaRegistry:
             headers["Authorization"] = f"Bearer {settings.token}"
         user, _, password = settings.user.partition(":")
         secure = any(url.startswith("https:") for url in settings.urls)
-        self.kind = NAMES[settings.kind]
-        self._urls, self._first, self._kind = settings.urls, 0, settings.kind
+        self.kind = SCHEMA_TYPE_NAMES[settings.schema_type]
+        self._urls, self._first, self._kind = settings.urls, 0, settings.schema_type
         self._client = httpx.Client(
             headers=headers,
             auth=(user, password) if user else None,
-            verify=context(settings) if secure else False,
+            verify=ssl_context(settings) if secure else False,
             timeout=_TIMEOUT,
             limits=httpx.Limits(max_keepalive_connections=0),  # it is asked a few times, and then long not
         )
-        self._schemas: dict[int, Registered] = {}
+        self._schemas: dict[int, RegisteredSchema] = {}
         self._ids: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
-    def schema(self, number: int) -> Registered:
+    def schema_by_id(self, number: int) -> RegisteredSchema:
         """The schema of an id.
 
         Raises:
@@ -88,7 +88,7 @@ class SchemaRegistry:
                 self._schemas[number] = self._registered(number, answer, f"schema id {number}")
             return self._schemas[number]
 
-    def latest(self, subject: str) -> Registered:
+    def latest_schema(self, subject: str) -> RegisteredSchema:
         """A subject's latest schema.
 
         Raises:
@@ -107,7 +107,7 @@ class SchemaRegistry:
         """
         return self._id(subject, text, f"/subjects/{_quoted(subject)}/versions")
 
-    def compatible(self, subject: str, text: str) -> str:
+    def check_compatibility(self, subject: str, text: str) -> str:
         """Whether a subject would take a schema, in words; nothing is registered.
 
         Raises:
@@ -116,7 +116,7 @@ class SchemaRegistry:
         """
         path = f"/compatibility/subjects/{_quoted(subject)}/versions/latest"
         try:
-            self.latest(subject)
+            self.latest_schema(subject)
         except SchemaNotFoundError:
             return f"subject '{subject}' has no schema yet; the first row registers the table's"
         answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
@@ -127,7 +127,7 @@ class SchemaRegistry:
             )
         return f"subject '{subject}' takes the table's schema beside its latest"
 
-    def look_up(self, subject: str, text: str) -> int:
+    def look_up_id(self, subject: str, text: str) -> int:
         """The id of a schema that the subject has.
 
         Raises:
@@ -142,10 +142,10 @@ class SchemaRegistry:
                 self._ids[path, text] = _field(answer, "id", int, f"subject '{subject}'")
             return self._ids[path, text]
 
-    def _registered(self, number: int, answer: dict[str, Any], what: str) -> Registered:
+    def _registered(self, number: int, answer: dict[str, Any], what: str) -> RegisteredSchema:
         references: dict[str, str] = {}
         self._collect(answer, what, references, set())
-        return Registered(number, _field(answer, "schema", str, what), tuple(references.items()))
+        return RegisteredSchema(number, _field(answer, "schema", str, what), tuple(references.items()))
 
     def _collect(self, answer: dict[str, Any], what: str, found: dict[str, str], begun: set[str]) -> None:
         """The schemas that one refers to, by name; those that they refer to come first."""
@@ -167,8 +167,8 @@ class SchemaRegistry:
             found[name] = _field(other, "schema", str, told)
 
     def _ask(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """One answer, from whichever of the registries gives it, within PATIENCE."""
-        deadline, pause, asked = time.monotonic() + PATIENCE, _PAUSE, 0
+        """One answer, from whichever of the registries gives it, within RETRY_TIMEOUT."""
+        deadline, pause, asked = time.monotonic() + RETRY_TIMEOUT, _PAUSE, 0
         while True:
             url = self._urls[self._first]
             try:
@@ -184,8 +184,8 @@ class SchemaRegistry:
             if time.monotonic() + pause > deadline:
                 urls = ", ".join(map(_shown, self._urls))
                 raise SchemaRegistryError(
-                    f"The schema registry did not answer within {PATIENCE:g} s, asked for {what}: {urls}: {reason}. "
-                    "Is it running, and is the option 'url' right?"
+                    f"The schema registry did not answer within {RETRY_TIMEOUT:g} s, asked for {what}: {urls}: "
+                    f"{reason}. Is it running, and is the option 'url' right?"
                 )
             if asked % len(self._urls) == 0:  # all have been asked: nothing to wait for but time
                 time.sleep(pause * random.uniform(0.5, 1))

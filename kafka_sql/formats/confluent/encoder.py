@@ -7,13 +7,13 @@ from typing import Protocol
 import pyarrow as pa
 
 from kafka_sql.errors import MissingOptionError
-from kafka_sql.formats.confluent.client import registry
-from kafka_sql.formats.confluent.options import RegistryOptions, settings
-from kafka_sql.formats.confluent.wire_format import header
+from kafka_sql.formats.confluent.client import cached_registry
+from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
+from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.options import Options
 
 
-class Writer(Protocol):
+class PayloadWriter(Protocol):
     """Writes payloads of one schema."""
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
@@ -25,10 +25,10 @@ class Writer(Protocol):
         ...
 
 
-class FramedEncoder:
+class WireFormatEncoder:
     """Encodes rows in Confluent's wire format. The schema is registered with the first row, not before."""
 
-    def __init__(self, writer: Writer, text: str, known: RegistryOptions, options: Options) -> None:
+    def __init__(self, writer: PayloadWriter, text: str, known: RegistryOptions, options: Options) -> None:
         """
         Args:
             text: the schema.
@@ -44,9 +44,9 @@ class FramedEncoder:
                 f"{known.subject.doc}"
             )
         self._writer, self._subject, self._text = writer, subject, text
-        found = settings(known, options)
-        self._registry = registry(found)
-        self._id = self._registry.register if found.register else self._registry.look_up
+        found = registry_settings(known, options)
+        self._registry = cached_registry(found)
+        self._id = self._registry.register if found.register else self._registry.look_up_id
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """One payload a row.
@@ -57,13 +57,13 @@ class FramedEncoder:
         """
         if not batch.num_rows:
             return pa.array([], pa.binary())
-        return self._writer.write(batch, header(self._id(self._subject, self._text)))
+        return self._writer.write(batch, encode_header(self._id(self._subject, self._text)))
 
-    def compatible(self) -> str:
+    def check_compatible(self) -> str:
         """Whether the registry would take the schema, in words; nothing is registered.
 
         Raises:
             IncompatibleSchemaError: it would not.
             SchemaRegistryError: it does not answer, or refuses the credentials.
         """
-        return self._registry.compatible(self._subject, self._text)
+        return self._registry.check_compatibility(self._subject, self._text)

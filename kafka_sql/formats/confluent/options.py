@@ -43,7 +43,7 @@ def _map(option: str) -> Callable[[str], dict[str, str]]:
     return parse
 
 
-NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
+SCHEMA_TYPE_NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
 
 
 @dataclass(frozen=True)
@@ -57,25 +57,25 @@ class RegistryOptions:
     """
 
     format: str
-    kind: str
+    schema_type: str
     url: Option[tuple[str, ...]]
     subject: Option[str]
     schema: Option[str]
-    java: Mapping[str, Option[str]]
+    client_properties: Mapping[str, Option[str]]
     properties: Option[dict[str, str]]
 
     @property
-    def name(self) -> str:
+    def schema_type_name(self) -> str:
         """The kind as errors say it."""
-        return NAMES[self.kind]
+        return SCHEMA_TYPE_NAMES[self.schema_type]
 
     @property
     def all(self) -> tuple[Option[Any], ...]:
         """Every one of them."""
-        return (self.url, self.subject, self.schema, *self.java.values(), self.properties)
+        return (self.url, self.subject, self.schema, *self.client_properties.values(), self.properties)
 
 
-def registry_options(name: str, kind: str, schema: str) -> RegistryOptions:
+def declare_registry_options(name: str, kind: str, schema: str) -> RegistryOptions:
     """The options of the format ``name``.
 
     Args:
@@ -90,15 +90,15 @@ def registry_options(name: str, kind: str, schema: str) -> RegistryOptions:
             "List<String>",
             "Where the schema registry is; several separated by ',' are asked in turn.",
             required=True,
-            deprecated=(f"{name}.schema-registry.url",),
+            deprecated_keys=(f"{name}.schema-registry.url",),
         ),
         string(
             f"{name}.subject",
             "The subject under which a table registers its schema when it is written to, and whose latest schema a "
             "table without columns takes. By default '<topic>-value' or '<topic>-key' where the table has one topic.",
-            deprecated=(f"{name}.schema-registry.subject",),
+            deprecated_keys=(f"{name}.schema-registry.subject",),
         ),
-        string(f"{name}.schema", schema, deprecated=(f"{name}.schema-registry.schema",)),
+        string(f"{name}.schema", schema, deprecated_keys=(f"{name}.schema-registry.schema",)),
         {
             "schema.registry.ssl.truststore.location": string(
                 f"{name}.ssl.truststore.location", "File of the certificates to trust: JKS, PKCS12 or PEM."
@@ -135,7 +135,7 @@ _HEADER: Final = "request.header."
 
 
 @dataclass(frozen=True)
-class Settings:
+class RegistrySettings:
     """How to speak to a registry. Secrets are references or texts, and are never printed.
 
     Attributes:
@@ -147,7 +147,7 @@ class Settings:
     """
 
     format: str
-    kind: str
+    schema_type: str
     urls: tuple[str, ...]
     user: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
@@ -159,7 +159,7 @@ class Settings:
     register: bool = True
 
 
-def settings(known: RegistryOptions, options: Options) -> Settings:
+def registry_settings(known: RegistryOptions, options: Options) -> RegistrySettings:
     """The settings of a table's options, references to secrets resolved.
 
     Raises:
@@ -167,23 +167,23 @@ def settings(known: RegistryOptions, options: Options) -> Settings:
     """
     prefix = known.properties.key
     properties = options.get(known.properties) or {}
-    names = (*known.java, AUTO_REGISTER)
+    names = (*known.client_properties, AUTO_REGISTER)
     for key in properties:
         if key not in names and not key.startswith(_HEADER):
             raise InvalidOptionError(
                 f"The property '{prefix}.{key}' is not known. Known are: {', '.join(names)}, {_HEADER}*."
                 + did_you_mean(key, names)
             )
-    java = {key: options.get(option) or properties.get(key, "") for key, option in known.java.items()}
+    java = {key: options.get(option) or properties.get(key, "") for key, option in known.client_properties.items()}
     java = {key: resolve(value, f"{prefix}.{key}") for key, value in java.items()}
     _check(known, java)
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
         key = f"{prefix}.{AUTO_REGISTER}"
         raise InvalidOptionError(f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.")
-    return Settings(
+    return RegistrySettings(
         known.format,
-        known.kind,
+        known.schema_type,
         urls=tuple(resolve(url, known.url.key) for url in options[known.url]),
         user=java["basic.auth.user.info"],
         token=java["bearer.auth.token"],
@@ -199,7 +199,7 @@ def settings(known: RegistryOptions, options: Options) -> Settings:
 def _check(known: RegistryOptions, java: Mapping[str, str]) -> None:
     basic, bearer = java["basic.auth.credentials.source"], java["bearer.auth.credentials.source"]
     user, token = java["basic.auth.user.info"], java["bearer.auth.token"]
-    keys = {name: option.key for name, option in known.java.items()}
+    keys = {name: option.key for name, option in known.client_properties.items()}
     basic_key, user_key = keys["basic.auth.credentials.source"], keys["basic.auth.user.info"]
     bearer_key, token_key = keys["bearer.auth.credentials.source"], keys["bearer.auth.token"]
     if basic not in ("", "URL", "USER_INFO"):

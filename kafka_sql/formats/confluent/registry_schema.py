@@ -13,7 +13,7 @@ METADATA: Final = {SCHEMA_ID: pa.int32(), SUBJECT_NAME: pa.string()}
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredSchema:
     """A schema in a registry.
 
     Attributes:
@@ -21,6 +21,6 @@ class Registered:
         references: names and texts of the schemas that it refers to, each behind those that it refers to itself.
     """
 
-    number: int
+    schema_id: int
     text: str
     references: tuple[tuple[str, str], ...] = ()

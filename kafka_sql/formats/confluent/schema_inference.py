@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafka_sql.errors import MissingOptionError, SchemaError
-from kafka_sql.formats.confluent.options import RegistryOptions, settings
-from kafka_sql.formats.confluent.registry_schema import Registered
-from kafka_sql.formats.format import Inferred
+from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.format import InferredSchema
 from kafka_sql.options import Options
 
-Columns: TypeAlias = tuple[tuple[str, str], ...]
+ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]
 
 
-def inferring(
-    known: RegistryOptions, columns: Callable[[Registered], Columns], keep: bool = True
-) -> Callable[[Options], Inferred]:
+def infer_from_registry(
+    known: RegistryOptions, columns: Callable[[RegisteredSchema], ColumnTypes], keep: bool = True
+) -> Callable[[Options], InferredSchema]:
     """What tells the columns of a table of this format.
 
     Args:
@@ -25,21 +25,21 @@ def inferring(
         keep: whether the schema is kept in the table's options.
     """
 
-    def infer(options: Options) -> Inferred:
+    def infer(options: Options) -> InferredSchema:
         """
         Raises:
             MissingOptionError: there is neither a schema nor a subject.
             SchemaRegistryError: the registry has none, or does not answer.
             SchemaError: a field has no type in a table.
         """
-        from kafka_sql.formats.confluent.client import registry
+        from kafka_sql.formats.confluent.client import cached_registry
 
         given, subject = options.get(known.schema), options.get(known.subject)
         if given is not None:
-            found, what = Registered(0, given), f"of option '{known.schema.key}'"
+            found, what = RegisteredSchema(0, given), f"of option '{known.schema.key}'"
         elif subject is not None:
-            client = registry(settings(known, options))
-            found, what = client.latest(subject), f"of subject '{subject}'"
+            client = cached_registry(registry_settings(known, options))
+            found, what = client.latest_schema(subject), f"of subject '{subject}'"
         else:
             raise MissingOptionError(
                 f"A table without columns takes them from the schema registry: set '{known.subject.key}', or give the "
@@ -48,12 +48,12 @@ def inferring(
         try:
             made = columns(found)
         except ValueError as e:
-            raise SchemaError(f"The {known.name} schema {what} {e}. Declare the table's columns.") from e
-        return Inferred(made, {} if found.references or not keep else {known.schema.key: found.text})
+            raise SchemaError(f"The {known.schema_type_name} schema {what} {e}. Declare the table's columns.") from e
+        return InferredSchema(made, {} if found.references or not keep else {known.schema.key: found.text})
 
     return infer
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """A field's name in a type."""
     return "`" + name.replace("`", "``") + "`"

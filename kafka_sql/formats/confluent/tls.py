@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from kafka_sql.errors import KeyStoreError
-from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.options import RegistrySettings
 from kafka_sql.options import allowed_paths
 from kafka_sql.stores.errors import UnreadableStore
-from kafka_sql.stores.store import identity, trusted
+from kafka_sql.stores.store import read_identity, trusted_certificates
 
 T = TypeVar("T")
 
 
-def context(settings: Settings) -> ssl.SSLContext:
+def ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
     """What a connection needs.
 
     Raises:
@@ -26,11 +26,13 @@ def context(settings: Settings) -> ssl.SSLContext:
     authorities = None
     if settings.truststore:
         password = settings.truststore_password or None
-        authorities = _read(settings, "truststore", settings.truststore, lambda data: trusted(data, password))
+        authorities = _read(
+            settings, "truststore", settings.truststore, lambda data: trusted_certificates(data, password)
+        )
     found = ssl.create_default_context(cadata=authorities)
     if settings.keystore:
         password = settings.keystore_password or None
-        mine = _read(settings, "keystore", settings.keystore, lambda data: identity(data, password, password))
+        mine = _read(settings, "keystore", settings.keystore, lambda data: read_identity(data, password, password))
         with tempfile.TemporaryDirectory() as folder:  # the library takes files only
             path = Path(folder, "client.pem")
             path.touch(mode=0o600)
@@ -39,10 +41,10 @@ def context(settings: Settings) -> ssl.SSLContext:
     return found
 
 
-def _read(settings: Settings, store: str, location: str, read: Callable[[bytes], T]) -> T:
+def _read(settings: RegistrySettings, store: str, location: str, read: Callable[[bytes], T]) -> T:
     where = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
     try:
-        return read(allowed_paths.read(location))
+        return read(allowed_paths.read_allowed(location))
     except OSError as e:
         raise KeyStoreError(f"{where} cannot be read on this machine: {e.strerror}.") from None
     except UnreadableStore as e:

@@ -12,27 +12,27 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.kernels import behind
 
-HEADER: Final = 5
-MAGIC: Final = 0
+HEADER_SIZE: Final = 5
+MAGIC_BYTE: Final = 0
 
 
-def header(number: int) -> bytes:
+def encode_header(number: int) -> bytes:
     """What stands before the record."""
-    return bytes([MAGIC]) + number.to_bytes(4, "big")
+    return bytes([MAGIC_BYTE]) + number.to_bytes(4, "big")
 
 
-def headless(
+def lacks_header(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
     """Which of the payloads that ``rows`` names have no header."""
     starts = offsets[rows].astype(np.int64)
-    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER
+    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER_SIZE
     long = ~wrong
-    wrong[long] = data[starts[long]] != MAGIC
+    wrong[long] = data[starts[long]] != MAGIC_BYTE
     return wrong
 
 
-def framed(
+def split_by_header(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], skips: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Those of ``rows`` that have a header, and those that have none.
@@ -40,14 +40,14 @@ def framed(
     Args:
         skips: whether the others are read nevertheless; if not, they are those before the first that has none.
     """
-    wrong = headless(data, offsets, rows)
+    wrong = lacks_header(data, offsets, rows)
     if skips or not wrong.any():
         return rows[~wrong], rows[wrong]
     first = int(np.argmax(wrong))
     return rows[:first], rows[first : first + 1]
 
 
-def no_header(
+def missing_header_errors(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> list[DecodeError]:
     """The errors of payloads that have no header."""
@@ -62,7 +62,7 @@ def no_header(
     ]
 
 
-def ids(
+def schema_ids(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint32]:
     """The schema ids of those payloads that ``rows`` names, which have headers."""
@@ -73,15 +73,15 @@ def ids(
     return found.view(">u4").reshape(-1).astype(np.uint32)
 
 
-def without_header(payloads: pa.BinaryArray) -> pa.BinaryArray:
+def strip_headers(payloads: pa.BinaryArray) -> pa.BinaryArray:
     """What stands behind the headers of payloads, none of which is null."""
     data, offsets = bytes_and_offsets(payloads)
     positions = np.empty(len(offsets), np.int32)
-    rest = np.empty(int(offsets[-1] - offsets[0]) - HEADER * len(payloads), np.uint8)
-    behind(data, offsets, HEADER, rest, positions)
+    rest = np.empty(int(offsets[-1] - offsets[0]) - HEADER_SIZE * len(payloads), np.uint8)
+    behind(data, offsets, HEADER_SIZE, rest, positions)
     return pa.Array.from_buffers(pa.binary(), len(payloads), [None, pa.py_buffer(positions), pa.py_buffer(rest)])
 
 
-def spread(parts: list[pa.Array], order: npt.NDArray[np.int64]) -> pa.Array:
+def concat_in_order(parts: list[pa.Array], order: npt.NDArray[np.int64]) -> pa.Array:
     """Parts of a column, put together in this order of the rows."""
     return pa.concat_arrays(parts).take(pa.array(order))

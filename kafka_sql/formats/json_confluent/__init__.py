@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.confluent.options import settings
+from kafka_sql.formats.confluent.options import registry_settings
 from kafka_sql.formats.confluent.registry_schema import METADATA
-from kafka_sql.formats.confluent.schema_inference import inferring
+from kafka_sql.formats.confluent.schema_inference import infer_from_registry
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
 from kafka_sql.formats.json_confluent.schema_from_table import table_schema
-from kafka_sql.formats.json_confluent.schema_inference import columns
+from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.confluent.client import registry
+    from kafka_sql.formats.confluent.client import cached_registry
     from kafka_sql.formats.json_confluent.decoder import JsonConfluentDecoder
 
-    registry(settings(REGISTRY, options))  # settings in error are told, although reading asks for nothing
+    cached_registry(
+        registry_settings(REGISTRY, options)
+    )  # settings in error are told, although reading asks for nothing
     return JsonConfluentDecoder(schema, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.confluent.encoder import FramedEncoder
+    from kafka_sql.formats.confluent.encoder import WireFormatEncoder
     from kafka_sql.formats.json_confluent.decoder import JsonWriter
 
-    return FramedEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
+    return WireFormatEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
 
 
 JSON_CONFLUENT = Format(
@@ -39,7 +41,7 @@ JSON_CONFLUENT = Format(
     _encoder,
     metadata=METADATA,
     metadata_decoder=_decoder,
-    infer=inferring(REGISTRY, columns),
+    infer_schema=infer_from_registry(REGISTRY, infer_columns),
 )
 
 __all__ = ["JSON_CONFLUENT"]

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.wire_format import framed, ids, no_header, without_header
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
+from kafka_sql.formats.confluent.decoder import metadata_columns as metadata_of
+from kafka_sql.formats.confluent.wire_format import missing_header_errors, schema_ids, split_by_header, strip_headers
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
@@ -34,7 +34,7 @@ class JsonConfluentDecoder:
         self._documents, self._ignore = JsonDecoder(schema, own), own[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -42,20 +42,20 @@ class JsonConfluentDecoder:
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        good, headless = framed(data, offsets, kept, skips=self._ignore or bad is not None)
-        documents = without_header(payloads if len(good) == len(payloads) else payloads.take(good))
+        good, headless = split_by_header(data, offsets, kept, skips=self._ignore or errors is not None)
+        documents = strip_headers(payloads if len(good) == len(payloads) else payloads.take(good))
         wrong: list[DecodeError] = []
         try:
-            made = self._documents.decode(documents, None if bad is None else wrong)
+            made = self._documents.decode(documents, None if errors is None else wrong)
         except DecodeError as e:
             raise DecodeError(int(good[e.row]), e.field, e.reason) from e
         for error in wrong:
-            report_or_raise(bad, DecodeError(int(good[error.row]), error.field, error.reason))
-        for error in [] if self._ignore else no_header(data, offsets, headless):
-            report_or_raise(bad, error)
-        origins = good if made.rows is None else good[np.asarray(made.rows)]
-        aligned = made.rows is None and len(good) == len(payloads)
-        found = ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
+            report_or_raise(errors, DecodeError(int(good[error.row]), error.field, error.reason))
+        for error in [] if self._ignore else missing_header_errors(data, offsets, headless):
+            report_or_raise(errors, error)
+        origins = good if made.payload_indices is None else good[np.asarray(made.payload_indices)]
+        aligned = made.payload_indices is None and len(good) == len(payloads)
+        found = schema_ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
         rows = None if aligned else pa.array(origins, pa.int64())
         return Decoded(made.columns, rows, metadata_of(self._metadata, found, self._subject))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kafka_sql.formats.confluent.options import registry_options
+from kafka_sql.formats.confluent.options import declare_registry_options
 from kafka_sql.formats.json.options import renamed
 from kafka_sql.options import Option
 
 NAME: Final = "json-confluent"
-REGISTRY: Final = registry_options(
+REGISTRY: Final = declare_registry_options(
     NAME,
     "JSON",
     "The JSON Schema that is registered when the table is written to; its properties are the table's columns. By "

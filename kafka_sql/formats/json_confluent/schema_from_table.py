@@ -14,7 +14,7 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
 from kafka_sql.formats.confluent.options import RegistryOptions
-from kafka_sql.formats.declared_types import Declared, declared
+from kafka_sql.formats.declared_types import DeclaredType, declared_type
 from kafka_sql.options import Options
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -31,7 +31,7 @@ def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) ->
     """
     given = options.get(known.schema)
     if given is None:
-        return derive(schema)
+        return derive_schema(schema)
     what = f"The JSON Schema of option '{known.schema.key}'"
     try:
         found = json.loads(given)
@@ -49,24 +49,24 @@ def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) ->
     return given
 
 
-def derive(schema: pa.Schema) -> str:
+def derive_schema(schema: pa.Schema) -> str:
     """The schema's JSON text."""
-    record = {"$schema": DRAFT, "title": "Record", **_object([(f, declared(f)) for f in schema])}
+    record = {"$schema": DRAFT, "title": "Record", **_object([(f, declared_type(f)) for f in schema])}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _object(fields: list[tuple[pa.Field, Declared]]) -> dict[str, Any]:
+def _object(fields: list[tuple[pa.Field, DeclaredType]]) -> dict[str, Any]:
     properties = {f.name: {"connect.index": i, **_value(f, known)} for i, (f, known) in enumerate(fields)}
     required = [f.name for f, known in fields if not known.allows_null(f)]
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
-def _value(field: pa.Field, known: Declared) -> dict[str, Any]:
+def _value(field: pa.Field, known: DeclaredType) -> dict[str, Any]:
     found = _type(field.type, known)
     return {"oneOf": [{"type": "null"}, found]} if known.allows_null(field) else found
 
 
-def _type(t: pa.DataType, known: Declared) -> dict[str, Any]:
+def _type(t: pa.DataType, known: DeclaredType) -> dict[str, Any]:
     if pt.is_struct(t):
         return _object([(f, known.child(i)) for i, f in enumerate(t)])
     if pt.is_list(t):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, TypeAlias
 
-from kafka_sql.formats.confluent.registry_schema import Registered
-from kafka_sql.formats.confluent.schema_inference import Columns, quoted
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.confluent.schema_inference import ColumnTypes, quote_identifier
 from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISION
 
 Node: TypeAlias = dict[str, Any]
@@ -15,7 +15,7 @@ _INTEGERS: Final = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT"}
 _TIMES: Final = {"time": "TIME", "timestamp": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP_LTZ"}
 
 
-def columns(registered: Registered) -> Columns:
+def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
     """Names and types.
 
     Raises:
@@ -118,7 +118,7 @@ class _Schemas:
                 return f"ARRAY<{self._sql(node['items'], document, names, f'{path}[]')}>", nullable
             case "object" if "properties" in node:
                 fields = self.fields(node, document, names, path)
-                return f"ROW<{', '.join(f'{quoted(name)} {kind}' for name, kind in fields)}>", nullable
+                return f"ROW<{', '.join(f'{quote_identifier(name)} {kind}' for name, kind in fields)}>", nullable
             case "object" if isinstance(node.get("additionalProperties"), dict):
                 values = self._sql(node["additionalProperties"], document, names, f"{path}[]")
                 return f"MAP<STRING NOT NULL, {values}>", nullable

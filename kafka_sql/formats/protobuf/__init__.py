@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_sql.formats.format import Decoder, Encoder, Format, Inferred
+from kafka_sql.formats.format import Decoder, Encoder, Format, InferredSchema
 from kafka_sql.formats.protobuf.options import PROTOBUF_OPTIONS
 from kafka_sql.options import Options
 
@@ -25,13 +25,13 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
     return ProtobufEncoder(schema, options)
 
 
-def _infer(options: Options) -> Inferred:
-    from kafka_sql.formats.protobuf.codec_tmp import message
-    from kafka_sql.formats.protobuf.schema_inference import message_columns
+def _infer(options: Options) -> InferredSchema:
+    from kafka_sql.formats.protobuf.codec_tmp import load_message
+    from kafka_sql.formats.protobuf.schema_inference import infer_columns
 
-    return Inferred(message_columns(message(options)))
+    return InferredSchema(infer_columns(load_message(options)))
 
 
-PROTOBUF = Format("protobuf", PROTOBUF_OPTIONS, _decoder, _encoder, infer=_infer)
+PROTOBUF = Format("protobuf", PROTOBUF_OPTIONS, _decoder, _encoder, infer_schema=_infer)
 
 __all__ = ["PROTOBUF"]

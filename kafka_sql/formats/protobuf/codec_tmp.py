@@ -10,10 +10,10 @@ from google.protobuf.descriptor import Descriptor
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.format import Bad, Decoded
+from kafka_sql.formats.format import Decoded, ErrorSink
 from kafka_sql.formats.protobuf import descriptors
-from kafka_sql.formats.protobuf.decoder import Reader
-from kafka_sql.formats.protobuf.encoder import Writer
+from kafka_sql.formats.protobuf.decoder import ProtobufReader
+from kafka_sql.formats.protobuf.encoder import ProtobufWriter
 from kafka_sql.formats.protobuf.options import (
     DESCRIPTOR,
     IGNORE_PARSE_ERRORS,
@@ -24,7 +24,7 @@ from kafka_sql.formats.protobuf.options import (
 from kafka_sql.options import Options, allowed_paths
 
 
-def message(options: Options) -> Descriptor:
+def load_message(options: Options) -> Descriptor:
     """The message that the options name.
 
     Raises:
@@ -32,7 +32,7 @@ def message(options: Options) -> Descriptor:
     """
     location = options[DESCRIPTOR]
     try:
-        data = allowed_paths.read(location)
+        data = allowed_paths.read_allowed(location)
     except OSError as e:
         raise InvalidOptionError(
             f"The file of option '{DESCRIPTOR.key}' cannot be read: {location}: {e.strerror}. It must be there on the "
@@ -46,7 +46,7 @@ def message(options: Options) -> Descriptor:
         ) from e
 
 
-_message = lru_cache(maxsize=64)(descriptors.message)
+_message = lru_cache(maxsize=64)(descriptors.find_message)
 
 
 class ProtobufDecoder:
@@ -58,14 +58,14 @@ class ProtobufDecoder:
             InvalidOptionError: there is no such message.
             SchemaError: a column has no field, or one of another type.
         """
-        self._reader = Reader(
+        self._reader = ProtobufReader(
             schema,
-            message(options),
+            load_message(options),
             read_defaults=options[READ_DEFAULT_VALUES],
             ignore_errors=options[IGNORE_PARSE_ERRORS],
         )
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -74,7 +74,7 @@ class ProtobufDecoder:
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
         places = offsets.astype(np.int64)
-        columns, rows = self._reader.read(data, places[kept], places[kept + 1], kept, bad)
+        columns, rows = self._reader.read(data, places[kept], places[kept + 1], kept, errors)
         return Decoded(columns, None if len(rows) == len(payloads) else pa.array(rows, pa.int64()))
 
 
@@ -87,7 +87,7 @@ class ProtobufEncoder:
             InvalidOptionError: there is no such message.
             SchemaError: a column has no field, or one of another type.
         """
-        self._writer = Writer(schema, message(options), options[WRITE_NULL_STRING_LITERAL])
+        self._writer = ProtobufWriter(schema, load_message(options), options[WRITE_NULL_STRING_LITERAL])
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """One payload a row.

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from kafka_sql.formats.columnar.column_buffers import Node, nodes
+from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.field_mapping import Column, columns
-from kafka_sql.formats.protobuf.from_wire_columns import finishers
+from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
+from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
 
 _INT64: Final = 2**63
 Table: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass
-class Plan:
+class DecodePlan:
     """A program.
 
     Attributes:
@@ -34,8 +34,8 @@ class Plan:
         depth: of messages in messages.
     """
 
-    columns: tuple[Column, ...]
-    tree: list[Node]
+    columns: tuple[FieldMapping, ...]
+    tree: list[ColumnNode]
     slots: int
     finish: Callable[[list[pa.Array], int], list[pa.Array]]
     read_defaults: bool
@@ -62,7 +62,7 @@ class Plan:
         )
 
 
-def plan(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: bool = False) -> Plan:
+def plan_decoding(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: bool = False) -> DecodePlan:
     """The program that reads messages as the schema's columns.
 
     Args:
@@ -71,16 +71,16 @@ def plan(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: 
     Raises:
         SchemaError: a column has no field, or one of another type.
     """
-    found = columns(schema, message, "", evolving)
-    tree, slots = nodes([column.held for column in found])
-    made = Plan(found, tree, slots, finishers(schema, found), read_defaults)
+    found = map_fields(schema, message, "", evolving)
+    tree, slots = build_nodes([column.wire for column in found])
+    made = DecodePlan(found, tree, slots, columns_converter(schema, found), read_defaults)
     made.messages.append([])  # the whole is the first
     made.messages[0] = _message(made, message, list(zip(found, tree, strict=True)), [], 1)
     return made
 
 
 def _message(
-    p: Plan, message: Descriptor, known: list[tuple[Column, Node]], first: list[list[int]], depth: int
+    p: DecodePlan, message: Descriptor, known: list[tuple[FieldMapping, ColumnNode]], first: list[list[int]], depth: int
 ) -> list[int]:
     """A message's entry; its fields and those of the messages in it.
 
@@ -93,7 +93,7 @@ def _message(
     inits = [*first]
     for column, node in known:
         fd = column.fd
-        rows[fd.number] = _repeated(p, column, node, depth) if column.repeated else _single(p, column, node, depth)
+        rows[fd.number] = _repeated(p, column, node, depth) if column.is_repeated else _single(p, column, node, depth)
         paths[fd.number] = column.path
         inits += _init(p, column, node)
     for fd in message.fields:  # what is no column, but counts
@@ -126,36 +126,38 @@ def _oneof(fd: FieldDescriptor) -> list[FieldDescriptor]:
     return found if len(found) > 1 else []
 
 
-def _single(p: Plan, column: Column, node: Node, depth: int) -> list[int]:
+def _single(p: DecodePlan, column: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     a, b = _arguments(p, column)
     if column.op == i.MESSAGE:
         assert column.message is not None
-        a = _add(p, column.message, list(zip(column.inner, node.children, strict=True)), [], depth + 1)
+        a = _add(p, column.message, list(zip(column.children, node.children, strict=True)), [], depth + 1)
     whole = int(column.op == i.BYTES and column.message is not None)
     return [column.fd.number, column.op, node.slot, a, b, -1, 0, 0, whole]
 
 
-def _add(p: Plan, message: Descriptor, known: list[tuple[Column, Node]], first: list[list[int]], depth: int) -> int:
+def _add(
+    p: DecodePlan, message: Descriptor, known: list[tuple[FieldMapping, ColumnNode]], first: list[list[int]], depth: int
+) -> int:
     entry = _message(p, message, known, first, depth)
     p.messages.append(entry)
     return len(p.messages) - 1
 
 
-def _repeated(p: Plan, column: Column, node: Node, depth: int) -> list[int]:
+def _repeated(p: DecodePlan, column: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     child = node.children[0]
-    a, b = _arguments(p, column.inner[0])
+    a, b = _arguments(p, column.children[0])
     if column.op == i.MESSAGE:
         assert column.message is not None
         if pt.is_map(node.field.type):
-            known, first = list(zip(column.inner, node.children, strict=True)), []
+            known, first = list(zip(column.children, node.children, strict=True)), []
         else:
-            element = column.inner[0]
-            known, first = list(zip(element.inner, child.children, strict=True)), [[i.ROW, child.slot, 0]]
+            element = column.children[0]
+            known, first = list(zip(element.children, child.children, strict=True)), [[i.ROW, child.slot, 0]]
         a = _add(p, column.message, known, first, depth + 1)
     return [column.fd.number, column.op, child.slot, a, b, node.slot, 0, 0, 0]
 
 
-def _arguments(p: Plan, column: Column) -> tuple[int, int]:
+def _arguments(p: DecodePlan, column: FieldMapping) -> tuple[int, int]:
     if column.op != i.CLOSED_ENUM:
         return 0, 0
     numbers = sorted({value.number for value in column.fd.enum_type.values})
@@ -163,21 +165,21 @@ def _arguments(p: Plan, column: Column) -> tuple[int, int]:
     return len(p.constants) - len(numbers), len(numbers)
 
 
-def _init(p: Plan, column: Column, node: Node) -> list[list[int]]:
+def _init(p: DecodePlan, column: FieldMapping, node: ColumnNode) -> list[list[int]]:
     """What a column is where its field is absent."""
     fd, slot = column.fd, node.slot
     in_entry = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
-    if column.repeated:
+    if column.is_repeated:
         return [[i.EMPTY_LIST if p.read_defaults else i.NULL_LIST, slot, node.children[0].slot]]
     if column.op == i.MESSAGE:
-        there = (p.read_defaults and not column.scalar) or in_entry
-        inner = [one for pair in zip(column.inner, node.children, strict=True) for one in _init(p, *pair)]
+        there = (p.read_defaults and not column.is_well_known) or in_entry
+        inner = [one for pair in zip(column.children, node.children, strict=True) for one in _init(p, *pair)]
         return [[i.ROW if there else i.NULL_ROW, slot, 0], *inner]
-    null = fd.has_presence and not in_entry and not (p.read_defaults and not column.scalar)
+    null = fd.has_presence and not in_entry and not (p.read_defaults and not column.is_well_known)
     if column.op >= i.BYTES:
         if null:
             return [[i.NULL_TEXT, slot, 0]]
-        default = fd.default_value if not column.scalar else b""
+        default = fd.default_value if not column.is_well_known else b""
         text = default.encode() if isinstance(default, str) else bytes(default)
         if not text:
             return [[i.TEXT, slot, 0]]
@@ -193,9 +195,9 @@ def _init(p: Plan, column: Column, node: Node) -> list[list[int]]:
     return [[i.NUMBERS, slot, len(p.constants) - 1]]
 
 
-def _bits(column: Column, value: Any) -> int:
+def _bits(column: FieldMapping, value: Any) -> int:
     """A number's bits, as a signed word."""
-    t = column.held.type
+    t = column.wire.type
     if pt.is_floating(t):
         fmt, bits = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(bits, struct.pack(fmt, value))[0])

@@ -13,11 +13,11 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError as NoMessage
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.columnar.column_buffers import Slots
-from kafka_sql.formats.format import Bad
+from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
+from kafka_sql.formats.format import ErrorSink
 from kafka_sql.formats.protobuf import decode_kernels
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.decode_plan import Plan, plan
+from kafka_sql.formats.protobuf.decode_plan import DecodePlan, plan_decoding
 from kafka_sql.formats.protobuf.wire_kernels import BYTES_ROOM
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ _REASONS: Final = {
 }
 
 
-class Reader:
+class ProtobufReader:
     """Reads messages of one type as the columns; keeps in mind how much room they took."""
 
     def __init__(
@@ -52,14 +52,14 @@ class Reader:
             SchemaError: a column has no field, or one of another type.
         """
         self._schema, self._lenient = schema, ignore_errors
-        self._plan: Plan = plan(schema, message, read_defaults, evolving)
+        self._plan: DecodePlan = plan_decoding(schema, message, read_defaults, evolving)
         self._arrays = self._plan.arrays()
         self._message = message_factory.GetMessageClass(message)
         self._room = np.full(self._plan.slots, 4.0)  # entries a message
         self._bytes = np.full(self._plan.slots, 16.0)
 
     def read(
-        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, bad: Bad = None
+        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, errors: ErrorSink = None
     ) -> tuple[list[pa.Array], Indices]:
         """The columns of messages, and which of ``rows`` each of their rows is.
 
@@ -71,14 +71,14 @@ class Reader:
         Raises:
             DecodeError: the first message in error, unless errors are ignored or taken.
         """
-        if bad is None or self._lenient:
+        if errors is None or self._lenient:
             return self._read(data, starts, ends, rows, self._lenient)
         columns, kept = self._read(data, starts, ends, rows, True)
         for k in np.flatnonzero(~np.isin(rows, kept)).tolist() if len(kept) < len(rows) else []:
             try:
                 self._read(data, starts[k : k + 1], ends[k : k + 1], rows[k : k + 1], False)
             except DecodeError as e:  # by itself, for its reason
-                bad.append(e)
+                errors.append(e)
         return columns, kept
 
     def _read(
@@ -88,7 +88,7 @@ class Reader:
         failure, reasons = np.zeros(2, np.int64), np.zeros(count, np.uint8)
         while True:
             room, room_of_bytes = ((r * count + 64).astype(np.int64) for r in (self._room, self._bytes))
-            slots = Slots(self._plan.tree, self._plan.slots, count, room, np.minimum(room_of_bytes, 2**31 - 1))
+            slots = ColumnBuffers(self._plan.tree, self._plan.slots, count, room, np.minimum(room_of_bytes, 2**31 - 1))
             reasons[:] = 0
             done = decode_kernels.run(
                 data,
@@ -97,7 +97,7 @@ class Reader:
                 *self._arrays,
                 slots.table,
                 slots.counts,
-                slots.used,
+                slots.bytes_used,
                 slots.nulls,
                 self._plan.depth,
                 lenient,
@@ -133,14 +133,14 @@ class Reader:
         columns = [pa.concat_arrays(pair) for pair in zip(*(part for part, _ in parts), strict=True)]
         return columns, np.concatenate([kept for _, kept in parts])
 
-    def _enlarge(self, reason: int, slot: int, slots: Slots, done: int, count: int) -> None:
+    def _enlarge(self, reason: int, slot: int, slots: ColumnBuffers, done: int, count: int) -> None:
         grown = 1.25 / max(done, 1)  # as the rest will be like what was read
         if reason == i.FULL:
             self._room[slot] = max(2 * self._room[slot], float(slots.counts[slot]) * grown)
         else:
             if slots.table[slot, BYTES_ROOM] == 2**31 - 1:
                 raise OverflowError("a column of more than 2 GiB in one buffer")
-            self._bytes[slot] = max(2 * self._bytes[slot], float(slots.used[slot]) * grown)
+            self._bytes[slot] = max(2 * self._bytes[slot], float(slots.bytes_used[slot]) * grown)
 
     def _as_serialized(
         self, data: Bytes, starts: Indices, ends: Indices, odd: Indices
@@ -157,8 +157,8 @@ class Reader:
             size += len(text)
         return np.concatenate(parts), starts, ends
 
-    def _columns(self, slots: Slots, rows: Indices, lenient: bool) -> tuple[list[pa.Array], Indices]:
-        made = self._plan.finish([slots.array(node) for node in self._plan.tree], len(rows))
+    def _columns(self, slots: ColumnBuffers, rows: Indices, lenient: bool) -> tuple[list[pa.Array], Indices]:
+        made = self._plan.finish([slots.to_arrow(node) for node in self._plan.tree], len(rows))
         wrong = np.zeros(len(rows), np.bool_)
         for field, array in zip(self._schema, made, strict=True):
             for path, at in _nulls(array, field, np.arange(len(rows)), field.name):

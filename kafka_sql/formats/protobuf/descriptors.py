@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 _GOOGLE: Final = "google/protobuf/"
 
 
-def files(data: bytes) -> list[FileDescriptorProto]:
+def parse_descriptor_file(data: bytes) -> list[FileDescriptorProto]:
     """The files of a descriptor file.
 
     Raises:
@@ -28,7 +28,7 @@ def files(data: bytes) -> list[FileDescriptorProto]:
     return found
 
 
-def pool(found: Iterable[FileDescriptorProto]) -> descriptor_pool.DescriptorPool:
+def build_pool(found: Iterable[FileDescriptorProto]) -> descriptor_pool.DescriptorPool:
     """All messages of files; google's own files may be absent.
 
     Raises:
@@ -70,15 +70,15 @@ def _own(name: str) -> FileDescriptorProto:
     return FileDescriptorProto.FromString(known[name].DESCRIPTOR.serialized_pb)
 
 
-def message(data: bytes, name: str) -> Descriptor:
+def find_message(data: bytes, name: str) -> Descriptor:
     """The message ``name`` of a descriptor file.
 
     Raises:
         ValueError: there is none, or the file is in error.
     """
-    found = files(data)
+    found = parse_descriptor_file(data)
     try:
-        return pool(found).FindMessageTypeByName(name)
+        return build_pool(found).FindMessageTypeByName(name)
     except KeyError:
         names = [f"{file.package}.{m.name}".lstrip(".") for file in found for m in file.message_type]
         raise ValueError(f"has no message '{name}'; it has: {', '.join(names)}") from None

@@ -13,8 +13,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.protobuf import encode_kernels as w
 from kafka_sql.formats.protobuf.decode_plan import is_required
-from kafka_sql.formats.protobuf.field_mapping import Column, columns
-from kafka_sql.formats.protobuf.to_wire_columns import rows_held
+from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
+from kafka_sql.formats.protobuf.to_wire_columns import to_wire_columns
 
 F: Final = FieldDescriptor
 _INT32: Final = 2**31
@@ -53,7 +53,7 @@ class _Program:
         return len(self.slots) - 1
 
     def emit(
-        self, column: Column | None, op: int, slot: int, level: int, tag: int = 0, kind: int = 0, mode: int = 0,
+        self, column: FieldMapping | None, op: int, slot: int, level: int, tag: int = 0, kind: int = 0, mode: int = 0,
         null_bits: int = 0, jump: int = 0,
     ) -> int:  # fmt: skip
         self.rows.append([op, slot, level, tag, kind, mode, null_bits, jump])
@@ -61,7 +61,7 @@ class _Program:
         return len(self.rows) - 1
 
 
-class Writer:
+class ProtobufWriter:
     """Writes rows as messages of one type, their fields in the order of their numbers."""
 
     def __init__(self, schema: pa.Schema, message: Descriptor, null_literal: str = "") -> None:
@@ -72,7 +72,7 @@ class Writer:
         Raises:
             SchemaError: a column has no field, or one of another type; a required field has no column.
         """
-        self._columns = columns(schema, message)
+        self._columns = map_fields(schema, message)
         self._program, self._literal = _Program(), null_literal.encode()
         _fields(self._program, message, [(c, (k,)) for k, c in enumerate(self._columns)], 0, 1)
         self._program.emit(None, w.END, 0, 0)
@@ -86,7 +86,7 @@ class Writer:
         """
         count, program = batch.num_rows, self._program
         head, literal = np.frombuffer(header, np.uint8), np.frombuffer(self._literal, np.uint8)
-        tops = rows_held(self._columns, batch.columns)
+        tops = to_wire_columns(self._columns, batch.columns)
         arrays = [_array(tops, path) for path in program.slots]
         slots = np.zeros((max(len(arrays), 1), 4), np.int64)
         room = count * (len(head) + 1)
@@ -109,7 +109,7 @@ class Writer:
 
 
 def _fields(
-    p: _Program, message: Descriptor, known: list[tuple[Column, tuple[Any, ...]]], level: int, depth: int
+    p: _Program, message: Descriptor, known: list[tuple[FieldMapping, tuple[Any, ...]]], level: int, depth: int
 ) -> None:
     """A message's fields, from the last to the first."""
     p.depth = max(p.depth, depth)
@@ -118,13 +118,13 @@ def _fields(
     if missing:
         raise SchemaError(f"The message {message.full_name} requires the field '{missing[0]}', which is no column.")
     for column, path in sorted(known, key=lambda pair: -pair[0].fd.number):
-        if column.repeated:
+        if column.is_repeated:
             _repeated(p, column, path, level, depth)
         else:
             _single(p, column, path, level, depth, _mode(column))
 
 
-def _mode(column: Column) -> int:
+def _mode(column: FieldMapping) -> int:
     fd = column.fd
     if fd.containing_type.GetOptions().map_entry:
         return w.ALWAYS
@@ -133,11 +133,11 @@ def _mode(column: Column) -> int:
     return w.ABSENT if fd.has_presence else w.NO_DEFAULT
 
 
-def _single(p: _Program, column: Column, path: tuple[Any, ...], level: int, depth: int, mode: int) -> None:
+def _single(p: _Program, column: FieldMapping, path: tuple[Any, ...], level: int, depth: int, mode: int) -> None:
     slot = p.slot(path)
-    if column.message is None or column.inner == ():
+    if column.message is None or column.children == ():
         kind = _kind(column)
-        if column.message is not None and column.held.type != pa.binary():
+        if column.message is not None and column.wire.type != pa.binary():
             _message(p, column, path, slot, level, depth, mode)  # one of which no column is read
             return
         p.emit(column, w.FIELD, slot, level, _tag(column, kind), kind, mode, _null_bits(column))
@@ -145,20 +145,22 @@ def _single(p: _Program, column: Column, path: tuple[Any, ...], level: int, dept
         _message(p, column, path, slot, level, depth, mode)
 
 
-def _message(p: _Program, column: Column, path: tuple[Any, ...], slot: int, level: int, depth: int, mode: int) -> None:
+def _message(
+    p: _Program, column: FieldMapping, path: tuple[Any, ...], slot: int, level: int, depth: int, mode: int
+) -> None:
     assert column.message is not None
     tag = column.fd.number << 3 | 2
     enter = p.emit(column, w.ENTER, slot, level, tag, 0, mode)
-    _fields(p, column.message, [(c, (*path, k)) for k, c in enumerate(column.inner)], level, depth + 1)
+    _fields(p, column.message, [(c, (*path, k)) for k, c in enumerate(column.children)], level, depth + 1)
     p.emit(column, w.LEAVE, slot, level, tag)
     p.rows[enter][w.JUMP] = len(p.rows)
 
 
-def _repeated(p: _Program, column: Column, path: tuple[Any, ...], level: int, depth: int) -> None:
+def _repeated(p: _Program, column: FieldMapping, path: tuple[Any, ...], level: int, depth: int) -> None:
     slot, inside = p.slot(path), (*path, "values")
-    is_map = len(column.inner) == 2
-    element = column.inner[0]
-    if not is_map and (element.message is None or element.held.type == pa.binary()):
+    is_map = len(column.children) == 2
+    element = column.children[0]
+    if not is_map and (element.message is None or element.wire.type == pa.binary()):
         kind = _kind(element)
         packed = column.fd.is_packed if hasattr(column.fd, "is_packed") else False
         child = p.slot(inside)
@@ -169,7 +171,7 @@ def _repeated(p: _Program, column: Column, path: tuple[Any, ...], level: int, de
     start = p.emit(column, w.LOOP, slot, level)
     assert column.message is not None
     child = p.slot(inside)
-    inner = column.inner if is_map else element.inner
+    inner = column.children if is_map else element.children
     tag = column.fd.number << 3 | 2
     enter = p.emit(column, w.ENTER, child, level + 1, tag, 0, w.ALWAYS)
     _fields(p, column.message, [(c, (*inside, k)) for k, c in enumerate(inner)], level + 1, depth + 1)
@@ -179,8 +181,8 @@ def _repeated(p: _Program, column: Column, path: tuple[Any, ...], level: int, de
     p.rows[start][w.JUMP] = len(p.rows)
 
 
-def _kind(column: Column) -> int:
-    t, kind = column.held.type, column.fd.type
+def _kind(column: FieldMapping) -> int:
+    t, kind = column.wire.type, column.fd.type
     if pt.is_decimal(t):
         return w.DECIMAL if kind == F.TYPE_UINT64 else w.DECIMAL_AS_EIGHT
     if pt.is_int64(t) and kind in (F.TYPE_UINT32, F.TYPE_FIXED32):
@@ -188,11 +190,11 @@ def _kind(column: Column) -> int:
     return _KINDS[kind]
 
 
-def _tag(column: Column, kind: int) -> int:
+def _tag(column: FieldMapping, kind: int) -> int:
     return int(column.fd.number << 3 | _WIRE.get(kind, 0))
 
 
-def _null_bits(column: Column) -> int:
+def _null_bits(column: FieldMapping) -> int:
     """What null is in an array or map: zero, an enum's first value; of texts, whether it is the literal."""
     if column.fd.type == F.TYPE_ENUM:
         return int(column.fd.enum_type.values[0].number)

@@ -22,7 +22,7 @@ WRAPPERS: Final = frozenset(
     f"google.protobuf.{kind}Value"
     for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 )
-DOCUMENTS: Final = frozenset(f"google.protobuf.{kind}" for kind in ("Struct", "Value", "ListValue"))
+JSON_TYPES: Final = frozenset(f"google.protobuf.{kind}" for kind in ("Struct", "Value", "ListValue"))
 _SECONDS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
 F: Final = FieldDescriptor
@@ -48,7 +48,7 @@ _UNSIGNED: Final = pa.decimal128(20, 0)
 
 
 @dataclass(frozen=True)
-class Column:
+class FieldMapping:
     """A field as a column.
 
     Attributes:
@@ -65,17 +65,17 @@ class Column:
     path: str
     fd: FieldDescriptor
     column: pa.Field
-    held: pa.Field
+    wire: pa.Field
     op: int
     message: Descriptor | None = None
-    inner: tuple[Column, ...] = ()
-    repeated: bool = False
-    scalar: bool = False
+    children: tuple[FieldMapping, ...] = ()
+    is_repeated: bool = False
+    is_well_known: bool = False
 
 
-def columns(
+def map_fields(
     schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "", evolving: bool = False
-) -> tuple[Column, ...]:
+) -> tuple[FieldMapping, ...]:
     """The columns of a message.
 
     Args:
@@ -100,7 +100,7 @@ def columns(
     return tuple(found)
 
 
-def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
+def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     if not is_repeated(fd):
         return _single(field, fd, path, evolving)
     t, message = field.type, fd.message_type
@@ -111,13 +111,13 @@ def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
             _single(t.key_field, message.fields_by_name["key"], path, evolving),
             _single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving),
         )
-        held = pa.map_(inner[0].held.with_nullable(False), inner[1].held)
-        return Column(path, fd, field, pa.field(field.name, held), i.MESSAGE, message, inner, True)
+        held = pa.map_(inner[0].wire.with_nullable(False), inner[1].wire)
+        return FieldMapping(path, fd, field, pa.field(field.name, held), i.MESSAGE, message, inner, True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
     element = _single(t.value_field, fd, f"{path}[]", evolving)
-    held = pa.list_(element.held)
-    return Column(path, fd, field, pa.field(field.name, held), element.op, message, (element,), True)
+    held = pa.list_(element.wire)
+    return FieldMapping(path, fd, field, pa.field(field.name, held), element.op, message, (element,), True)
 
 
 def is_repeated(fd: FieldDescriptor) -> bool:
@@ -125,11 +125,11 @@ def is_repeated(fd: FieldDescriptor) -> bool:
     return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == F.LABEL_REPEATED
 
 
-def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
+def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     t, kind = field.type, fd.type
 
-    def made(op: int, held: pa.DataType) -> Column:
-        return Column(path, fd, field, pa.field(field.name, held), op)
+    def made(op: int, held: pa.DataType) -> FieldMapping:
+        return FieldMapping(path, fd, field, pa.field(field.name, held), op)
 
     if kind == F.TYPE_GROUP:
         raise SchemaError(f"Unsupported type of column '{path}': its field is a group, which no column has.")
@@ -171,25 +171,25 @@ def is_proto2(fd: FieldDescriptor) -> bool:
     return found.syntax in ("", "proto2")
 
 
-def _message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> Column:
+def _message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     t, message = field.type, fd.message_type
     name = message.full_name
     if pt.is_struct(t):
-        inner = columns(t, message, path, evolving)
-        return Column(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner)
+        inner = map_fields(t, message, path, evolving)
+        return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner)
     if name == TIMESTAMP and pt.is_timestamp(t):
-        inner = columns(_SECONDS, message, path)
+        inner = map_fields(_SECONDS, message, path)
     elif name in WRAPPERS:
-        inner = columns(pa.struct([field.with_name("value")]), message, path, evolving)
-    elif name in DOCUMENTS and is_text(t):
-        return Column(path, fd, field, pa.field(field.name, pa.binary()), i.BYTES, message, (), False, True)
+        inner = map_fields(pa.struct([field.with_name("value")]), message, path, evolving)
+    elif name in JSON_TYPES and is_text(t):
+        return FieldMapping(path, fd, field, pa.field(field.name, pa.binary()), i.BYTES, message, (), False, True)
     else:
         raise _mismatch(fd, "ROW", t, path)
-    return Column(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner, False, True)
+    return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner, False, True)
 
 
-def _row(inner: tuple[Column, ...]) -> pa.DataType:
-    return pa.struct([column.held for column in inner])
+def _row(inner: tuple[FieldMapping, ...]) -> pa.DataType:
+    return pa.struct([column.wire for column in inner])
 
 
 def is_text(t: pa.DataType) -> bool:

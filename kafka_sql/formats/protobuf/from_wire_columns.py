@@ -13,22 +13,22 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, Column, is_text
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
 
 
-def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
+def column_converter(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
     """What makes the table's column of what the loops hold."""
     t = column.column.type
-    if column.held.type == t:
+    if column.wire.type == t:
         return lambda array: array
-    if column.repeated:
+    if column.is_repeated:
         return _elements(column)
     if column.op == i.BYTES and column.message is not None:
         return lambda array: _documents(array, column).cast(t)
     if column.fd.type == FieldDescriptor.TYPE_ENUM:
         return _symbols(column) if is_text(t) else lambda array: array.cast(t, safe=False)
-    if not column.scalar:
-        inner, fields = finishers(t, column.inner), list(t)
+    if not column.is_well_known:
+        inner, fields = columns_converter(t, column.children), list(t)
 
         def row(array: pa.StructArray) -> pa.StructArray:
             made = inner([array.field(k) for k in range(array.type.num_fields)], len(array))
@@ -38,17 +38,17 @@ def finisher(column: Column) -> Callable[[pa.Array], pa.Array]:
         return row
     if column.message is not None and column.message.full_name == TIMESTAMP:
         return lambda array: _timestamps(array, t)
-    value = finisher(column.inner[0])
+    value = column_converter(column.children[0])
     return lambda array: (
         pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(array.field(0))
     )
 
 
-def finishers(
-    schema: pa.Schema | pa.DataType, known: tuple[Column, ...]
+def columns_converter(
+    schema: pa.Schema | pa.DataType, known: tuple[FieldMapping, ...]
 ) -> Callable[[list[pa.Array], int], list[pa.Array]]:
     """What makes columns of what the loops hold, and nulls of those that they do not know; of so many rows."""
-    places = {column.column.name: (k, finisher(column)) for k, column in enumerate(known)}
+    places = {column.column.name: (k, column_converter(column)) for k, column in enumerate(known)}
 
     def made(arrays: list[pa.Array], rows: int) -> list[pa.Array]:
         found = []
@@ -63,8 +63,8 @@ def finishers(
     return made
 
 
-def _elements(column: Column) -> Callable[[pa.Array], pa.Array]:
-    inner, t = [finisher(c) for c in column.inner], column.column.type
+def _elements(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
+    inner, t = [column_converter(c) for c in column.children], column.column.type
 
     def made(array: pa.Array) -> pa.Array:
         buffers = array.buffers()[:2]
@@ -78,7 +78,7 @@ def _elements(column: Column) -> Callable[[pa.Array], pa.Array]:
     return made
 
 
-def _symbols(column: Column) -> Callable[[pa.Array], pa.Array]:
+def _symbols(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
     """Names of numbers; a number that has none is UNRECOGNIZED, as Java's classes say it."""
     enum = column.fd.enum_type
     first: dict[int, str] = {}
@@ -104,7 +104,7 @@ def _timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
     return pa.array(micros, pa.int64(), mask=mask).cast(pa.timestamp("us")).cast(pa.int64()).view(t)
 
 
-def _documents(array: pa.BinaryArray, column: Column) -> pa.StringArray:
+def _documents(array: pa.BinaryArray, column: FieldMapping) -> pa.StringArray:
     """JSON of google.protobuf's Struct, Value and ListValue; they are rare enough to be made one by one."""
     kind = message_factory.GetMessageClass(column.message)
     texts = []

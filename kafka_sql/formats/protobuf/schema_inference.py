@@ -7,7 +7,7 @@ from typing import Final
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf.field_mapping import DOCUMENTS, TIMESTAMP, WRAPPERS, is_repeated
+from kafka_sql.formats.protobuf.field_mapping import JSON_TYPES, TIMESTAMP, WRAPPERS, is_repeated
 
 F: Final = FieldDescriptor
 _SCALARS: Final = {
@@ -23,7 +23,7 @@ _SCALARS: Final = {
 }
 
 
-def message_columns(message: Descriptor) -> tuple[tuple[str, str], ...]:
+def infer_columns(message: Descriptor) -> tuple[tuple[str, str], ...]:
     """Names and types of all fields.
 
     Raises:
@@ -62,7 +62,7 @@ def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
         return _SCALARS[fd.cpp_type]
     if message.full_name == TIMESTAMP:
         return "TIMESTAMP_LTZ(6)"
-    if message.full_name in DOCUMENTS:
+    if message.full_name in JSON_TYPES:
         return "STRING"
     if message.full_name in WRAPPERS:
         return _single(message.fields_by_name["value"], outer, path)

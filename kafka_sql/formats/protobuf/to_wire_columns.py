@@ -12,19 +12,19 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, Column, is_text
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
 
 _MICRO: Final = 1_000_000
 
 
-def held(column: Column, array: pa.Array) -> pa.Array:
+def to_wire_column(column: FieldMapping, array: pa.Array) -> pa.Array:
     """What the loops write of a column.
 
     Raises:
         EncodeError: a value has no form in protobuf.
     """
     t = column.column.type
-    if column.repeated:
+    if column.is_repeated:
         return _elements(column, array)
     if column.op in (i.UNSIGNED_32, i.FIXED_4_UNSIGNED, i.UNSIGNED_64, i.FIXED_8_UNSIGNED):
         _check_unsigned(column, array)
@@ -36,17 +36,17 @@ def held(column: Column, array: pa.Array) -> pa.Array:
         return array.cast(pa.string() if pt.is_large_string(t) else pa.binary())
     if column.op != i.MESSAGE:
         return array
-    if not column.scalar:
-        children = rows_held(column.inner, [array.field(k) for k in range(array.type.num_fields)])
+    if not column.is_well_known:
+        children = to_wire_columns(column.children, [array.field(k) for k in range(array.type.num_fields)])
     elif column.message is not None and column.message.full_name == TIMESTAMP:
         children = _timestamp(array)
     else:
-        children = [held(column.inner[0], array)]
+        children = [to_wire_column(column.children[0], array)]
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(children, names=[c.fd.name for c in column.inner], mask=mask)
+    return pa.StructArray.from_arrays(children, names=[c.fd.name for c in column.children], mask=mask)
 
 
-def rows_held(columns: tuple[Column, ...], arrays: list[pa.Array]) -> list[pa.Array]:
+def to_wire_columns(columns: tuple[FieldMapping, ...], arrays: list[pa.Array]) -> list[pa.Array]:
     """The columns of a message; of those of one oneof the last that is not null, as Java's setters leave it."""
     by_oneof: dict[str, list[int]] = {}
     for k, column in enumerate(columns):
@@ -61,15 +61,15 @@ def rows_held(columns: tuple[Column, ...], arrays: list[pa.Array]) -> list[pa.Ar
             if pc.any(pc.and_(later, valid)).as_py():
                 arrays[k] = pc.if_else(later, pa.scalar(None, arrays[k].type), arrays[k])
             later = pc.or_(later, valid)
-    return [held(column, array) for column, array in zip(columns, arrays, strict=True)]
+    return [to_wire_column(column, array) for column, array in zip(columns, arrays, strict=True)]
 
 
-def _elements(column: Column, array: pa.Array) -> pa.Array:
+def _elements(column: FieldMapping, array: pa.Array) -> pa.Array:
     if pt.is_map(array.type):
-        children = [held(column.inner[0], array.keys), held(column.inner[1], array.items)]
+        children = [to_wire_column(column.children[0], array.keys), to_wire_column(column.children[1], array.items)]
         entries = pa.StructArray.from_arrays(children, names=["key", "value"])
         return _list(array, entries)
-    return _list(array, held(column.inner[0], array.values))
+    return _list(array, to_wire_column(column.children[0], array.values))
 
 
 def _list(array: pa.Array, values: pa.Array) -> pa.ListArray:
@@ -78,7 +78,7 @@ def _list(array: pa.Array, values: pa.Array) -> pa.ListArray:
     )
 
 
-def _check_unsigned(column: Column, array: pa.Array) -> None:
+def _check_unsigned(column: FieldMapping, array: pa.Array) -> None:
     limit = 2**32 if column.op in (i.UNSIGNED_32, i.FIXED_4_UNSIGNED) else 2**64
     found = pc.min_max(array).as_py()
     if found["min"] is not None and (found["min"] < 0 or found["max"] >= limit):
@@ -89,7 +89,7 @@ def _check_unsigned(column: Column, array: pa.Array) -> None:
         )
 
 
-def _numbers(column: Column, array: pa.Array) -> pa.Array:
+def _numbers(column: FieldMapping, array: pa.Array) -> pa.Array:
     """The numbers of an enum; what it has not is its first, as in Flink."""
     values = list(column.fd.enum_type.values)
     first = values[0].number
@@ -111,7 +111,7 @@ def _timestamp(array: pa.Array) -> list[pa.Array]:
     return [pa.array(seconds, pa.int64()), pa.array((whole - seconds * _MICRO) * 1000, pa.int64()).cast(pa.int32())]
 
 
-def _documents(column: Column, array: pa.Array) -> pa.BinaryArray:
+def _documents(column: FieldMapping, array: pa.Array) -> pa.BinaryArray:
     kind = message_factory.GetMessageClass(column.message)
 
     def written(text: str) -> bytes:

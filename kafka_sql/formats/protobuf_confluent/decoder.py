@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.client import registry
-from kafka_sql.formats.confluent.decoder import metadata as metadata_of
-from kafka_sql.formats.confluent.options import settings
-from kafka_sql.formats.confluent.wire_format import HEADER, framed, ids, no_header
-from kafka_sql.formats.format import Bad, Decoded, report_or_raise
-from kafka_sql.formats.protobuf.decoder import Reader
-from kafka_sql.formats.protobuf.encoder import Writer
+from kafka_sql.formats.confluent.client import cached_registry
+from kafka_sql.formats.confluent.decoder import metadata_columns as metadata_of
+from kafka_sql.formats.confluent.options import registry_settings
+from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, missing_header_errors, schema_ids, split_by_header
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+from kafka_sql.formats.protobuf.decoder import ProtobufReader
+from kafka_sql.formats.protobuf.encoder import ProtobufWriter
 from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
-from kafka_sql.formats.protobuf_confluent.protoc import compiled, indexes_of, message_at
+from kafka_sql.formats.protobuf_confluent.protoc import compile_schema, find_message_by_indexes, message_indexes
 from kafka_sql.options import Options
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -42,10 +42,13 @@ class ProtobufConfluentDecoder:
         """
         self._schema, self._metadata = schema, metadata
         self._ignore, self._defaults = options[IGNORE], options[DEFAULTS]
-        self._registry, self._subject = registry(settings(REGISTRY, options)), options.get(REGISTRY.subject)
-        self._readers: dict[Key, Reader | str] = {}  # or why there is none
+        self._registry, self._subject = (
+            cached_registry(registry_settings(REGISTRY, options)),
+            options.get(REGISTRY.subject),
+        )
+        self._readers: dict[Key, ProtobufReader | str] = {}  # or why there is none
 
-    def decode(self, payloads: pa.BinaryArray, bad: Bad = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
@@ -54,14 +57,14 @@ class ProtobufConfluentDecoder:
         """
         kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        kept, headless = framed(data, offsets, kept, skips=self._ignore or bad is not None)
-        found = ids(data, offsets, kept)
-        starts, ends = offsets[kept].astype(np.int64) + HEADER, offsets[kept + 1].astype(np.int64)
+        kept, headless = split_by_header(data, offsets, kept, skips=self._ignore or errors is not None)
+        found = schema_ids(data, offsets, kept)
+        starts, ends = offsets[kept].astype(np.int64) + HEADER_SIZE, offsets[kept + 1].astype(np.int64)
         parts: list[list[pa.Array]] = []
         origins, errors = [np.empty(0, np.int64)], []
         for key, mine, begin in self._groups(data, starts, ends, found):
             try:
-                columns, rows = self._read(key, data, begin, ends[mine], kept[mine], bad)
+                columns, rows = self._read(key, data, begin, ends[mine], kept[mine], errors)
             except DecodeError as e:
                 errors.append(e)
             else:
@@ -69,15 +72,15 @@ class ProtobufConfluentDecoder:
                 origins.append(rows)
         if errors:
             raise min(errors, key=lambda e: e.row)
-        for error in [] if self._ignore else no_header(data, offsets, headless):
-            report_or_raise(bad, error)
+        for error in [] if self._ignore else missing_header_errors(data, offsets, headless):
+            report_or_raise(errors, error)
         rows = np.concatenate(origins)
         columns = _joined(self._schema, parts)
         if len(parts) > 1:
             order = np.argsort(rows, kind="stable")
             rows, columns = rows[order], [column.take(pa.array(order)) for column in columns]
         aligned = len(rows) == len(payloads)
-        numbers = ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
+        numbers = schema_ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
         told = metadata_of(self._metadata, numbers, self._subject)
         return Decoded(columns, None if aligned else pa.array(rows, pa.int64()), told)
 
@@ -108,24 +111,24 @@ class ProtobufConfluentDecoder:
             yield (number, ()), np.array(rows), starts[rows]
 
     def _read(
-        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices, bad: Bad
+        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
         reader = self._reader(key)
         if not isinstance(reader, str):
-            return reader.read(data, starts, ends, rows, bad)
+            return reader.read(data, starts, ends, rows, errors)
         for row in [] if self._ignore else rows.tolist():
-            report_or_raise(bad, DecodeError(row, None, reader))
+            report_or_raise(errors, DecodeError(row, None, reader))
         return _joined(self._schema, []), rows[:0]
 
-    def _reader(self, key: Key) -> Reader | str:
+    def _reader(self, key: Key) -> ProtobufReader | str:
         """What reads a message, or why it cannot be read."""
         if key not in self._readers:
             number, indexes = key
             if not indexes:
                 return "Unknown data format: after the schema's id the places of the message are expected"
             try:
-                found = self._registry.schema(number)
-                message = message_at(compiled(found.text, found.references), indexes)
+                found = self._registry.schema_by_id(number)
+                message = find_message_by_indexes(compile_schema(found.text, found.references), indexes)
                 self._readers[key] = self._made(message)
             except SchemaNotFoundError as e:
                 self._readers[key] = str(e)
@@ -135,8 +138,10 @@ class ProtobufConfluentDecoder:
                 self._readers[key] = f"the Protobuf schema of id {number} cannot be read as the table's columns: {e}"
         return self._readers[key]
 
-    def _made(self, message: object) -> Reader:
-        return Reader(self._schema, message, read_defaults=self._defaults, ignore_errors=self._ignore, evolving=True)
+    def _made(self, message: object) -> ProtobufReader:
+        return ProtobufReader(
+            self._schema, message, read_defaults=self._defaults, ignore_errors=self._ignore, evolving=True
+        )
 
 
 def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> list[pa.Array]:
@@ -177,8 +182,8 @@ class MessageWriter:
         Raises:
             SchemaError: a column has no field, or one of another type.
         """
-        self._writer = Writer(schema, message, options[LITERAL])
-        indexes = indexes_of(message)
+        self._writer = ProtobufWriter(schema, message, options[LITERAL])
+        indexes = message_indexes(message)
         self._places = b"\0" if indexes == _FIRST else b"".join(map(_zigzag, (len(indexes), *indexes)))
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:

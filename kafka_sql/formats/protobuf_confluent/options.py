@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_sql.formats.confluent.options import registry_options
+from kafka_sql.formats.confluent.options import declare_registry_options
 from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, WRITE_NULL_STRING_LITERAL
 from kafka_sql.options import Option, string
 
 NAME: Final = "protobuf-confluent"
-REGISTRY: Final = registry_options(
+REGISTRY: Final = declare_registry_options(
     NAME,
     "PROTOBUF",
     "The text of a .proto file, which is registered when the table is written to. By default it is derived from the "

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 
-from kafka_sql.formats.confluent.registry_schema import Registered
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.protobuf import descriptors
 
 _MAIN: Final = "kafka_sql_schema.proto"
@@ -22,7 +22,7 @@ _SECONDS: Final = 120.0
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str, references: tuple[tuple[str, str], ...] = ()) -> FileDescriptor:
+def compile_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> FileDescriptor:
     """The file of a schema.
 
     Args:
@@ -37,7 +37,7 @@ def compiled(text: str, references: tuple[tuple[str, str], ...] = ()) -> FileDes
         files = [file for file in (*known, main) if file is not None]
     else:
         files = _compiled((*references, (_MAIN, text)))
-    return descriptors.pool(files).FindFileByName(_MAIN)
+    return descriptors.build_pool(files).FindFileByName(_MAIN)
 
 
 def _described(name: str, text: str) -> FileDescriptorProto | None:
@@ -66,7 +66,7 @@ def _compiled(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
         if done.returncode:
             said = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
             raise ValueError(f"is refused by protoc: {said.replace(_MAIN, 'line')}")
-        return descriptors.files(out.read_bytes())
+        return descriptors.parse_descriptor_file(out.read_bytes())
 
 
 def _write(folder: Path, name: str, text: str) -> None:
@@ -80,7 +80,7 @@ def _write(folder: Path, name: str, text: str) -> None:
         raise ValueError(f"refers to '{name}', which is no name of a file ({e.strerror})") from None
 
 
-def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:
+def find_message_by_indexes(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:
     """The message at these places: of the file, then of the message before.
 
     Raises:
@@ -98,23 +98,23 @@ def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:
     return found
 
 
-def indexes_of(message: Descriptor) -> tuple[int, ...]:
+def message_indexes(message: Descriptor) -> tuple[int, ...]:
     """The places of a message: the way back of ``message_at``."""
     outer = message.containing_type
     if outer is not None:
-        return (*indexes_of(outer), [m.full_name for m in outer.nested_types].index(message.full_name))
+        return (*message_indexes(outer), [m.full_name for m in outer.nested_types].index(message.full_name))
     return (list(message.file.message_types_by_name).index(message.name),)
 
 
-def chosen(registered: Registered, name: str | None) -> Descriptor:
+def select_message(registered: RegisteredSchema, name: str | None) -> Descriptor:
     """The message of a schema that has the name, or its first.
 
     Raises:
         ValueError: there is none.
     """
-    file = compiled(registered.text, registered.references)
+    file = compile_schema(registered.text, registered.references)
     if name is None:
-        return message_at(file, (0,))
+        return find_message_by_indexes(file, (0,))
     known = _all(list(file.message_types_by_name.values()))
     if name not in known:
         raise ValueError(f"has no message '{name}'; it has: {', '.join(known)}")

@@ -9,25 +9,25 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.declared_types import Declared, declared
+from kafka_sql.formats.declared_types import DeclaredType, declared_type
 
 RECORD: Final = "Record"
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TIMESTAMP: Final = "google.protobuf.Timestamp"
 
 
-def derive(schema: pa.Schema) -> str:
+def derive_schema(schema: pa.Schema) -> str:
     """The file's text: proto3, a message whose fields are the columns; what may be NULL is ``optional``.
 
     Raises:
         SchemaError: names the column that has no form in protobuf.
     """
-    body = _message(RECORD, [(f, declared(f)) for f in schema], "", "")
+    body = _message(RECORD, [(f, declared_type(f)) for f in schema], "", "")
     imports = '\nimport "google/protobuf/timestamp.proto";\n' if _TIMESTAMP in body else ""
     return f'syntax = "proto3";\n{imports}\n{body}'
 
 
-def _message(name: str, fields: list[tuple[pa.Field, Declared]], path: str, indent: str) -> str:
+def _message(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, indent: str) -> str:
     lines, inner = [], []
     for number, (field, known) in enumerate(fields, 1):
         inside = f"{path}.{field.name}" if path else field.name
@@ -54,7 +54,7 @@ def _message(name: str, fields: list[tuple[pa.Field, Declared]], path: str, inde
     return f"{indent}message {name} {{\n{''.join(inner)}{''.join(lines)}{indent}}}\n"
 
 
-def _rows(field: pa.Field, known: Declared, name: str, path: str, indent: str) -> list[str]:
+def _rows(field: pa.Field, known: DeclaredType, name: str, path: str, indent: str) -> list[str]:
     if not pt.is_struct(field.type):
         return []
     fields = [(f, known.child(k)) for k, f in enumerate(field.type)]

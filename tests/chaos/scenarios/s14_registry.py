@@ -43,7 +43,7 @@ def scenario(asked: Asked) -> Outcome:
                 asked.log(f"{i + 1} {name}")
             outcome = run.finish(asked.repeat)
         if asked.long:
-            client.forget()
+            client.clear_cache()
             with pytest.MonkeyPatch.context() as patched:
                 test_avro_confluent.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
     return outcome

@@ -16,13 +16,13 @@ import pytest
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, SchemaRegistryError
 from kafka_sql.formats.confluent import client
 from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.options import Settings
+from kafka_sql.formats.confluent.options import RegistrySettings
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka import cached_producer
-from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader, uvarint
+from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader, uvarint
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.sasl import conversation
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from tests.http_server import serving
 
 Serve = Callable[[socket.socket, threading.Event], None]
@@ -101,7 +101,7 @@ def short(connection: socket.socket, over: threading.Event) -> None:
 )
 def test_a_broker_that_gives_no_whole_answer(serve: Serve, words: str) -> None:
     with server(serve) as address, pytest.raises(BrokerUnreachableError) as caught:
-        Transactions(config(address)).ongoing("p")
+        TransactionAdmin(config(address)).list_ongoing("p")
     assert words in str(caught.value)
     assert "did not answer within" in str(caught.value)
 
@@ -137,12 +137,12 @@ def test_addresses_that_are_none(address: tuple[str, int]) -> None:
 
 @pytest.mark.parametrize("body", [b"\x80" * 5, b"\xff" * 100_000, uvarint(1 << 31)])
 def test_lengths_that_are_too_great(body: bytes) -> None:
-    with pytest.raises(BrokenAnswer):
+    with pytest.raises(MalformedResponse):
         Reader(body).compact_string()
 
 
 def test_a_text_that_is_none() -> None:
-    with pytest.raises(BrokenAnswer, match="text that is none"):
+    with pytest.raises(MalformedResponse, match="text that is none"):
         Reader(b"\0\x02\xff\xff").string()
 
 
@@ -181,7 +181,7 @@ def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Schem
             pass
 
     with serving(Handler) as address:
-        yield SchemaRegistry(Settings("avro-confluent", "AVRO", (address,)))
+        yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
 
 
 def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
@@ -196,10 +196,10 @@ def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
 
 
 def test_a_registry_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
     monkeypatch.setattr(client, "_TIMEOUT", 0.1)
     with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
-        SchemaRegistry(Settings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema(5)
+        SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema_by_id(5)
     assert "did not answer within 0.2 s, asked for schema id 5: " in str(caught.value)
     assert f"http://{host}:{port}: timed out. Is it running, and is the option 'url' right?" in str(caught.value)
 
@@ -213,15 +213,15 @@ def test_a_registry_whose_answer_does_not_end(monkeypatch: pytest.MonkeyPatch) -
             handler.wfile.flush()
             time.sleep(0.02)
 
-    monkeypatch.setattr(client, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
     with registry(answer) as one, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
-        one.schema(5)
+        one.schema_by_id(5)
 
 
 def test_a_registry_whose_answer_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_LARGEST", 10_000)
     with registry(document("x" * 20_000)) as one, pytest.raises(SchemaRegistryError, match="more than 10,000 bytes"):
-        one.schema(5)
+        one.schema_by_id(5)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_a_registry_whose_answer_is_too_large(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_a_registry_that_answers_with_something_else(content: Any, words: str) -> None:
     with registry(document(content)) as one, pytest.raises(SchemaRegistryError, match=words):
-        one.schema(5)
+        one.schema_by_id(5)
 
 
 def test_schemas_that_refer_to_each_other() -> None:
     names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
     with registry(document(names)) as one:
-        assert one.schema(5).references == (("b", '"long"'), ("a", '"long"'))
+        assert one.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
 
 
 def test_a_schema_that_refers_to_ever_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,4 +256,4 @@ def test_a_schema_that_refers_to_ever_more(monkeypatch: pytest.MonkeyPatch) -> N
         document({"schema": "x", "references": [reference]})(handler)
 
     with registry(answer) as one, pytest.raises(SchemaRegistryError, match="refers to more than 20 others"):
-        one.schema(5)
+        one.schema_by_id(5)

@@ -201,10 +201,10 @@ def test_the_registry_restarts_and_stops_in_the_middle(
     assert len(rows(decoder.decode(known))) == 1
     registry.end()
     assert len(rows(decoder.decode(known))) == 1  # what is known needs no registry
-    monkeypatch.setattr(client, "PATIENCE", 1.0)
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 1.0)
     with pytest.raises(SchemaRegistryError, match="The schema registry did not answer within 1 s, asked for schema id"):
         decoder.decode(unknown)  # no record is to blame: none may be left out for it
-    monkeypatch.setattr(client, "PATIENCE", 120.0)
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 120.0)
     starting = threading.Thread(target=registry.start)
     starting.start()
     assert rows(decoder.decode(unknown)) == [{"id": 2, "name": None}]  # asked while it starts

@@ -9,12 +9,11 @@ import pytest
 from kafka_sql.definition import validate_table
 from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.confluent.wire_format import HEADER
+from kafka_sql.formats.confluent.wire_format import HEADER_SIZE
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler
-from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.tolerant_row_decoder import TolerantRowDecoder
+from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
 from tests.fuzz.decoders import siege
 
@@ -67,7 +66,7 @@ def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> t
     value = validate_table(Table(("t",), declared, options)).value
     rows = [{"n": k, "s": "é" * k, "d": k / 2, "l": [k]} for k in range(20)]
     good = value.create_encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
-    return siege(value.create_decoder(schema), good, range(20), records, seed, headers=HEADER)
+    return siege(value.create_decoder(schema), good, range(20), records, seed, headers=HEADER_SIZE)
 
 
 @pytest.mark.parametrize("name", FRAMED)

@@ -13,7 +13,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.protobuf_confluent import PROTOBUF_CONFLUENT
-from kafka_sql.formats.protobuf_confluent.protoc import compiled
+from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.options import Options
 from tests.confluent_serializers import ProtobufDeserializer, ProtobufSerializer, client, value_of
 from tests.registry_helpers import latest, register
@@ -49,7 +49,7 @@ def head(number: int, *places: int) -> bytes:
 
 
 def kind(name: str) -> Any:
-    file = compiled(TEXT)
+    file = compile_schema(TEXT)
     return message_factory.GetMessageClass(file.message_types_by_name[name])
 
 
@@ -67,7 +67,7 @@ def test_what_is_written_is_what_confluent_reads(registry: EmbeddedRegistry) -> 
     found = latest(registry, "proto-written-value")
     assert found["schemaType"] == "PROTOBUF"
     assert [p[:6] for p in payloads] == [head(found["id"], 0)] * 2
-    made = message_factory.GetMessageClass(compiled(found["schema"]).message_types_by_name["Record"])
+    made = message_factory.GetMessageClass(compile_schema(found["schema"]).message_types_by_name["Record"])
     read = ProtobufDeserializer(made, {"use.deprecated.format": False})
     first, second = (read(p, value_of("proto-written")) for p in payloads)
     assert (first.id, first.name, first.line.sku, list(first.tags), dict(first.more)) == (

@@ -168,7 +168,7 @@ def test_what_is_written_is_flinks(format_: str) -> None:
     inserted, deleted = WRITTEN[format_]
     assert encode(format_, None) == [inserted]
     assert encode(format_, ["+I", "-U", "+U", "-D", None]) == [inserted, deleted, inserted, deleted, inserted]
-    with pytest.raises(EncodeError, match=r"'D' is no row kind"):
+    with pytest.raises(EncodeError, match=r"Invalid row kind 'D'"):
         encode(format_, ["+I", "D"])
 
 

@@ -20,9 +20,9 @@ from kafka_sql.errors import (
 from kafka_sql.formats.avro_confluent.options import AVRO_CONFLUENT_OPTIONS
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.options import RegistrySettings
-from kafka_sql.formats.confluent.options import settings as settings_of
-from kafka_sql.formats.confluent.tls import context
-from kafka_sql.formats.confluent.wire_format import framed, header, ids, no_header
+from kafka_sql.formats.confluent.options import registry_settings as settings_of
+from kafka_sql.formats.confluent.tls import ssl_context
+from kafka_sql.formats.confluent.wire_format import encode_header, missing_header_errors, schema_ids, split_by_header
 from kafka_sql.formats.payload import Payload, parse_payload
 from kafka_sql.options import Options
 
@@ -113,21 +113,21 @@ def test_key_stores_in_error(tmp_path: Path) -> None:
         (tmp_path / "none", "cannot be read"),
     ):
         with pytest.raises(KeyStoreError) as e:
-            context(RegistrySettings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
+            ssl_context(RegistrySettings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
         assert words in str(e.value)
         assert "'avro-confluent.ssl.truststore.location'" in str(e.value)
-    assert context(RegistrySettings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
+    assert ssl_context(RegistrySettings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
 
 
 def test_headers() -> None:
-    payloads = pa.array([b"x", header(1) + b"a", None, header(2**32 - 1), header(258) + b"b"])
+    payloads = pa.array([b"x", encode_header(1) + b"a", None, encode_header(2**32 - 1), encode_header(258) + b"b"])
     data, offsets = bytes_and_offsets(payloads)
-    assert ids(data, offsets, np.array([1, 3, 4])).tolist() == [1, 2**32 - 1, 258]
-    assert ids(data, offsets, np.array([], np.int64)).tolist() == []
+    assert schema_ids(data, offsets, np.array([1, 3, 4])).tolist() == [1, 2**32 - 1, 258]
+    assert schema_ids(data, offsets, np.array([], np.int64)).tolist() == []
     rows = np.array([1, 0, 3, 4])
-    assert [part.tolist() for part in framed(data, offsets, rows, skips=False)] == [[1], [0]]
-    assert [part.tolist() for part in framed(data, offsets, rows, skips=True)] == [[1, 3, 4], [0]]
-    (error,) = no_header(data, offsets, np.array([0]))
+    assert [part.tolist() for part in split_by_header(data, offsets, rows, skips=False)] == [[1], [0]]
+    assert [part.tolist() for part in split_by_header(data, offsets, rows, skips=True)] == [[1, 3, 4], [0]]
+    (error,) = missing_header_errors(data, offsets, np.array([0]))
     assert (error.row, error.field) == (0, None)
     assert error.reason.startswith("Unknown data format. Magic number does not match: expected a zero byte ")
     assert error.reason.endswith("; the payload is: 78")

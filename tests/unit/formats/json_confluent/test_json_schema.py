@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import DecodeError, SchemaError
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
-from kafka_sql.formats.confluent.wire_format import header
+from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
 from kafka_sql.formats.json_confluent.decoder import JsonWriter
@@ -34,7 +34,7 @@ def options(**more: str) -> Options:
 
 def framed(*texts: str | None) -> pa.BinaryArray:
     """Documents with a header."""
-    return pa.array([None if t is None else header(7) + t.encode() for t in texts], pa.binary())
+    return pa.array([None if t is None else encode_header(7) + t.encode() for t in texts], pa.binary())
 
 
 @given(st.data())
@@ -47,7 +47,7 @@ def test_what_is_written_fits_the_schema_and_is_read_again(data: st.DataObject) 
     except DecodeError:
         return  # a repeated name, or a number beyond its type
     batch = pa.RecordBatch.from_arrays(made.columns, schema=schema)
-    written = JsonWriter(schema, options()).write(batch, header(7))
+    written = JsonWriter(schema, options()).write(batch, encode_header(7))
     validator = jsonschema.Draft7Validator(json.loads(derive_schema(schema)))
     for payload in written.to_pylist():
         assert payload[:5] == b"\0\0\0\0\x07"
@@ -148,8 +148,8 @@ def test_payloads_in_error() -> None:
         (b"", None, "Magic number does not match"),
         (b"\0\0\0\0", None, "the payload is: 00 00 00 00"),
         (b'{"id": 1}', None, "the payload is: 7b 22"),
-        (header(1) + b"{", None, "JSON"),
-        (header(1) + b'{"id": "x"}', "id", 'found "x", expected BIGINT'),
+        (encode_header(1) + b"{", None, "JSON"),
+        (encode_header(1) + b'{"id": "x"}', "id", 'found "x", expected BIGINT'),
     ):
         for more in (good, b""):
             with pytest.raises(DecodeError) as e:
@@ -160,7 +160,7 @@ def test_payloads_in_error() -> None:
 
 def test_errors_ignored_and_metadata() -> None:
     texts = ('{"id": 1}', None, "{", '{"id": "x", "name": "y"}', '[{"id": 2}, {"id": 3}]', "")
-    payloads = pa.array([*framed(*texts).to_pylist(), b"", b"{}", header(9) + b'{"id": 4}'], pa.binary())
+    payloads = pa.array([*framed(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
     assert JSON_CONFLUENT.metadata_decoder is not None
     given = options(ignore_parse_errors="true", subject="s")
     made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
