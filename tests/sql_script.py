@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.sql.jobs.job_registry import jobs
+from kafka_sql.sql.jobs.job_registry import session_jobs
 from tests.topics import Topics
 
 NONE = "(no rows)"
@@ -84,7 +84,9 @@ def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Pat
         if frame.columns == ["job id"]:
             assert not step.rows, f"a job's id is no row to expect: {step.statement}"
             for (job,) in frame.collect():
-                known = next(j for j in reversed(jobs(spark)) if j.id == job)  # Spark forgets those that have ended
+                known = next(
+                    j for j in reversed(session_jobs(spark)) if j.id == job
+                )  # Spark forgets those that have ended
                 known.query.processAllAvailable()
                 assert known.failure is None
         elif not step.statement.startswith(("SET ", "USE ")) or step.rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafka_sql.catalog.sql_literals import path, quote
+from kafka_sql.catalog.sql_literals import qualified_name, quote
 from kafka_sql.options.secrets import is_secret
 from kafka_sql.table.declaration import Column, Table
 
@@ -32,7 +32,7 @@ def render_create_table(table: Table) -> str:
     head = f"CREATE {'TEMPORARY ' if table.temporary else ''}TABLE {'IF NOT EXISTS ' if table.if_not_exists else ''}"
     comment = f" COMMENT {_string(table.comment)}" if table.comment is not None else ""
     options = [f"{_string(k)} = {_string(v)}" for k, v in table.options.items()]
-    return f"{head}{path(table.name)} (\n  {_lines(elements)}\n){comment} WITH (\n  {_lines(options)}\n)"
+    return f"{head}{qualified_name(table.name)} (\n  {_lines(elements)}\n){comment} WITH (\n  {_lines(options)}\n)"
 
 
 def _lines(parts: list[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.typed import UntranslatableError
 
 _ATOM = r"(?:(?:`(?:[^`]|``)*`\.?)+|__\d+|-?[\d.]+[A-Z]*|'[^'\\]{0,60}'|TRUE|FALSE|NULL)"
@@ -36,5 +36,5 @@ def bind2(a: str, b: str, body: Callable[[str, str], str]) -> str:
 def failure(message: str, value: str | None = None) -> str:
     """An error with Flink's words, in ANSI mode and without; ``value`` is shown behind them."""
     if value is None:
-        return f"raise_error({string(message)})"
-    return f"raise_error(concat({string(message + ': ')}, CAST({value} AS STRING)))"
+        return f"raise_error({string_literal(message)})"
+    return f"raise_error(concat({string_literal(message + ': ')}, CAST({value} AS STRING)))"

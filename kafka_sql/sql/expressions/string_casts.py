@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions import timestamp_format
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.typed import UntranslatableError, describe, family
@@ -46,7 +46,7 @@ def from_text(sql: str, to: FlinkType, target: str, attempt: bool) -> str | None
 
 def _boolean(x: str, attempt: bool) -> str:
     tests = " ".join(
-        f"WHEN lower({x}) IN ({', '.join(map(string, words))}) THEN {value}" for value, words in _WORDS.items()
+        f"WHEN lower({x}) IN ({', '.join(map(string_literal, words))}) THEN {value}" for value, words in _WORDS.items()
     )
     other = "" if attempt else f" WHEN {x} IS NOT NULL THEN {failure('Cannot parse as BOOLEAN', x)}"
     return f"CASE {tests}{other} END"
@@ -54,12 +54,13 @@ def _boolean(x: str, attempt: bool) -> str:
 
 def _checked(sql: str, target: str, pattern: str, group: str, attempt: bool, odd: str | None = None) -> str:
     def body(x: str) -> str:
-        text = f"if({x} RLIKE {string(pattern)}, regexp_replace({x}, {string(pattern)}, {string(group)}), NULL)"
+        regex = string_literal(pattern)
+        text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(group)}), NULL)"
         value = f"try_cast({text} AS {target})"
         error = failure(f"NumberFormatException: For input string, which is no {target}", x)
         if not attempt:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
-        return value if odd is None else f"if({x} RLIKE {string(odd)}, {error}, {value})"
+        return value if odd is None else f"if({x} RLIKE {string_literal(odd)}, {error}, {value})"
 
     return bind(sql, body)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.typed import UntranslatableError
 
@@ -37,7 +37,7 @@ def formatted(sql: str, pattern: str) -> str:
     Raises:
         UntranslatableError: a letter of the pattern that is not translated.
     """
-    return f"regexp_replace({text(sql, 6)}, {string(_PARTS + '$')}, {string(_replacement(pattern))})"
+    return f"regexp_replace({text(sql, 6)}, {string_literal(_PARTS + '$')}, {string_literal(_replacement(pattern))})"
 
 
 def _fields(pattern: str) -> list[tuple[str, str]]:
@@ -92,10 +92,10 @@ def parsed(sql: str, target: str, precision: int, otherwise: str | None) -> str:
     """
 
     def body(x: str) -> str:
-        value = f"try_cast(regexp_replace({x}, {string(_CAST)}, '$1$2') AS {target})"
+        value = f"try_cast(regexp_replace({x}, {string_literal(_CAST)}, '$1$2') AS {target})"
         unusual = failure("a date or time that does not exist, which Flink moves to one that does", x)
-        wrong = failure(otherwise, x) if otherwise else f"if({x} RLIKE {string(_UNUSUAL)}, {unusual}, NULL)"
-        good = f"WHEN {x} RLIKE {string(_CAST)} THEN coalesce({value}, {wrong})"
+        wrong = failure(otherwise, x) if otherwise else f"if({x} RLIKE {string_literal(_UNUSUAL)}, {unusual}, NULL)"
+        good = f"WHEN {x} RLIKE {string_literal(_CAST)} THEN coalesce({value}, {wrong})"
         return f"CASE WHEN {x} IS NULL THEN NULL {good} ELSE {wrong} END"
 
     value = bind(sql, body)
@@ -135,8 +135,9 @@ def parsed_by(sql: str, target: str, pattern: str) -> str:
     unusual = "a text that starts like a time but is not of the pattern, which Flink reads in its own way"
 
     def body(x: str) -> str:
-        value = f"try_cast(regexp_replace({x}, {string('^' + regex + '$')}, {string(canonical)}) AS {target})"
-        good = f"if({x} RLIKE {string('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
+        text = f"regexp_replace({x}, {string_literal('^' + regex + '$')}, {string_literal(canonical)})"
+        value = f"try_cast({text} AS {target})"
+        good = f"if({x} RLIKE {string_literal('^(?!.*0000)' + regex + '$')}, {value}, NULL)"
         return f"coalesce({good}, if({x} RLIKE '[0-9]|[^ -~]', {failure(unusual, x)}, NULL))"
 
     return bind(sql, body)

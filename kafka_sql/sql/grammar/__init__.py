@@ -1,4 +1,1 @@
-"""Flink's DDL on sqlglot's tokens: types, expressions, CREATE and ALTER TABLE, as they were typed.
-
-Whether a declaration makes sense is not asked here.
-"""
+"""Parse Flink's types, expressions, CREATE TABLE and ALTER TABLE with sqlglot's tokens, without validating them."""

@@ -1,4 +1,4 @@
-"""The grammar of ALTER TABLE, into what it changes."""
+"""Parse ALTER TABLE into a description of the change."""
 
 from __future__ import annotations
 
@@ -24,111 +24,111 @@ from kafka_sql.sql.grammar.table_parser import TableParser
 
 
 class AlterParser(TableParser):
-    """CREATE TABLE and ALTER TABLE."""
+    """Grammar of CREATE TABLE and ALTER TABLE."""
 
-    def alter_table(self, tokens: list[Token], sql: str) -> Alteration:
-        """What one ALTER TABLE asks for.
+    def read_alter_table(self, tokens: list[Token], sql: str) -> Alteration:
+        """Read one ALTER TABLE statement.
 
         Raises:
             FlinkParseError: the statement does not parse.
-            UnsupportedSqlError: partitions or a distribution, which a topic does not have.
+            UnsupportedSqlError: a partition or distribution clause, which Kafka tables do not support.
         """
-        self.start(tokens, sql)
-        if not self.words("ALTER", "TABLE"):
+        self.load_tokens(tokens, sql)
+        if not self.take_words("ALTER", "TABLE"):
             self.fail("expected ALTER TABLE")
-        if_exists = self.words("IF", "EXISTS")
-        alteration = Alteration(self.table_name(), if_exists, self._change())
-        self.end()
+        if_exists = self.take_words("IF", "EXISTS")
+        alteration = Alteration(self.read_table_name(), if_exists, self._read_change())
+        self.expect_end()
         return alteration
 
-    def _change(self) -> Change:
-        if self.words("RENAME"):
-            return self._rename()
-        if self.words("SET"):
-            return SetOptions(self._pairs())
-        if self.words("RESET"):
-            return ResetOptions(self._keys())
-        if self.words("ADD"):
-            return self._components("ADD")
-        if self.words("MODIFY"):
-            return self._components("MODIFY")
-        if not self.words("DROP"):
+    def _read_change(self) -> Change:
+        if self.take_words("RENAME"):
+            return self._read_rename()
+        if self.take_words("SET"):
+            return SetOptions(self._read_set_options())
+        if self.take_words("RESET"):
+            return ResetOptions(self._read_reset_keys())
+        if self.take_words("ADD"):
+            return self._read_add_or_modify("ADD")
+        if self.take_words("MODIFY"):
+            return self._read_add_or_modify("MODIFY")
+        if not self.take_words("DROP"):
             self.fail("expected ADD, MODIFY, DROP, RENAME, SET or RESET")
-        return self._drop()
+        return self._read_drop()
 
-    def _rename(self) -> RenameTable | RenameColumn:
-        if self.words("TO"):
-            return RenameTable(self.table_name())
-        old = self.identifier("TO and the table's new name, or a column")
-        if not self.words("TO"):
-            self.fail("expected TO and the column's new name")
-        return RenameColumn(old, self.identifier("the column's new name"))
+    def _read_rename(self) -> RenameTable | RenameColumn:
+        if self.take_words("TO"):
+            return RenameTable(self.read_table_name())
+        old = self.take_identifier("TO and the new table name, or a column name")
+        if not self.take_words("TO"):
+            self.fail("expected TO and the new column name")
+        return RenameColumn(old, self.take_identifier("the new column name"))
 
-    def _pairs(self) -> tuple[tuple[str, str], ...]:
+    def _read_set_options(self) -> tuple[tuple[str, str], ...]:
         if self._next.token_type == TokenType.R_PAREN and self._match(TokenType.L_PAREN):
             self._advance()
             return ()
-        return tuple(self.options("SET"))
+        return tuple(self.read_options("SET"))
 
-    def _keys(self) -> tuple[str, ...]:
+    def _read_reset_keys(self) -> tuple[str, ...]:
         self.expect(TokenType.L_PAREN, "expected '(' after RESET")
         if self._match(TokenType.R_PAREN):
             return ()
-        keys = [self.string("an option's key")]
+        keys = [self.take_string("an option key")]
         while self._match(TokenType.COMMA):
-            keys.append(self.string("an option's key"))
-        self.expect(TokenType.R_PAREN, "expected ',' or ')' after an option's key")
+            keys.append(self.take_string("an option key"))
+        self.expect(TokenType.R_PAREN, "expected ',' or ')' after the option key")
         return tuple(keys)
 
-    def _components(self, clause: str) -> AddOrModify:
-        self._refuse_parts(clause)
-        found = Declaration(())
+    def _read_add_or_modify(self, clause: str) -> AddOrModify:
+        self._reject_unsupported_clauses(clause)
+        declaration = Declaration(())
         columns: list[tuple[ColumnDeclaration, ColumnPosition | None]] = []
-        several = self._match(TokenType.L_PAREN)
+        is_list = self._match(TokenType.L_PAREN)
         while True:
-            self.element(found)
-            columns += [(column, self._position()) for column in found.columns]
-            found.columns.clear()
-            if not several:
+            self.read_element(declaration)
+            columns += [(column, self._read_position()) for column in declaration.columns]
+            declaration.columns.clear()
+            if not is_list:
                 break
             if self._match(TokenType.R_PAREN):
                 break
             self.expect(TokenType.COMMA, f"expected ',' or ')' in the list of {clause}")
-        return AddOrModify(clause == "MODIFY", tuple(columns), tuple(found.keys), tuple(found.watermarks))
+        return AddOrModify(clause == "MODIFY", tuple(columns), tuple(declaration.keys), tuple(declaration.watermarks))
 
-    def _position(self) -> ColumnPosition | None:
-        if self.words("FIRST"):
+    def _read_position(self) -> ColumnPosition | None:
+        if self.take_words("FIRST"):
             return ColumnPosition()
-        return ColumnPosition(self.identifier("the column before it")) if self.words("AFTER") else None
+        return ColumnPosition(self.take_identifier("a column name after AFTER")) if self.take_words("AFTER") else None
 
-    def _drop(self) -> DropColumns | DropKey | DropWatermark:
-        self._refuse_parts("DROP")
-        if self.words("PRIMARY", "KEY"):
+    def _read_drop(self) -> DropColumns | DropKey | DropWatermark:
+        self._reject_unsupported_clauses("DROP")
+        if self.take_words("PRIMARY", "KEY"):
             return DropKey()
-        if self.words("CONSTRAINT"):
-            return DropKey(self.identifier("the constraint's name"))
-        if self.words("WATERMARK"):
+        if self.take_words("CONSTRAINT"):
+            return DropKey(self.take_identifier("a constraint name"))
+        if self.take_words("WATERMARK"):
             return DropWatermark()
         if not self._match(TokenType.L_PAREN):
-            return DropColumns((self.identifier("a column"),))
-        columns = [self.identifier("a column")]
+            return DropColumns((self.take_identifier("a column name"),))
+        columns = [self.take_identifier("a column name")]
         while self._match(TokenType.COMMA):
-            columns.append(self.identifier("a column"))
+            columns.append(self.take_identifier("a column name"))
         self.expect(TokenType.R_PAREN, "expected ',' or ')' in the list of DROP")
         return DropColumns(tuple(columns))
 
-    def _refuse_parts(self, clause: str) -> None:
-        """Partitions and distributions; and Spark's ``ADD COLUMNS (...)``, which would be a column of that name."""
-        bracket = self._next.token_type == TokenType.L_PAREN
+    def _reject_unsupported_clauses(self, clause: str) -> None:
+        """Reject partitions, distributions, and Spark's ``ADD COLUMNS (...)`` (a column named COLUMNS in Flink)."""
+        is_list_next = self._next.token_type == TokenType.L_PAREN
         for word in ("PARTITION", "IF", "DISTRIBUTION"):
-            named = bracket if word == "PARTITION" else True
-            if named and self._match_text_seq(word, advance=False):
+            is_clause = is_list_next if word == "PARTITION" else True
+            if is_clause and self._match_text_seq(word, advance=False):
                 what = "DISTRIBUTION" if word == "DISTRIBUTION" else "PARTITION"
                 raise UnsupportedSqlError(
-                    f"ALTER TABLE ... {clause} {what}: the partitions of a topic are Kafka's own, and a table over it "
-                    "has none. Remove the clause."
+                    f"ALTER TABLE ... {clause} {what} is not supported: Kafka partitions the topic, not the table. "
+                    "Remove the clause."
                 )
         for word in ("COLUMN", "COLUMNS"):
-            follows = bracket or self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-            if follows and self._match_text_seq(word, advance=False) and (bracket or clause == "DROP"):
-                self.fail(f"expected the column itself: Flink's form is {clause} name or {clause} (name, ...)")
+            follows = is_list_next or self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            if follows and self._match_text_seq(word, advance=False) and (is_list_next or clause == "DROP"):
+                self.fail(f"{word} is not allowed here: Flink's syntax is {clause} name or {clause} (name, ...)")

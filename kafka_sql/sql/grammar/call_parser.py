@@ -1,4 +1,4 @@
-"""The grammar of function calls, into sqlglot's nodes: arguments with commas, and those with words between them."""
+"""Parse function calls into sqlglot nodes, including functions with keywords between their arguments."""
 
 from __future__ import annotations
 
@@ -9,122 +9,122 @@ from sqlglot.tokens import TokenType
 
 from kafka_sql.sql.grammar.type_parser import TypeParser
 
-# Functions whose arguments have a grammar of their own. They are refused by name, so their arguments are passed over.
-_OWN_GRAMMAR = set(
+# Functions with a special argument syntax. They are rejected by name later, so their arguments are skipped.
+_SPECIAL_SYNTAX = set(
     """CONVERT JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_VALUE""".split()  # noqa: SIM905
 )
 
 
 class CallParser(TypeParser):
-    """Types, and calls; what an argument is, the grammar of expressions says."""
+    """Grammar of types and calls; subclasses define the grammar of arguments."""
 
     @abstractmethod
-    def value(self) -> exp.Expr:
-        """Take an expression."""
+    def read_expression(self) -> exp.Expr:
+        """Read an expression."""
 
     @abstractmethod
-    def operand(self) -> exp.Expr:
-        """Take what a comparison compares."""
+    def read_operand(self) -> exp.Expr:
+        """Read one side of a comparison."""
 
-    def call(self, name: str) -> exp.Expr:
-        """Take the arguments of the function ``name``, whose opening bracket is next."""
-        if name in _OWN_GRAMMAR:
+    def read_call(self, name: str) -> exp.Expr:
+        """Read the arguments of the function ``name``; its opening parenthesis comes next."""
+        if name in _SPECIAL_SYNTAX:
             self.skip_group(TokenType.L_PAREN, TokenType.R_PAREN)
             return exp.Anonymous(this=name, expressions=[])
         if name in ("CAST", "TRY_CAST"):
-            return self._cast(exp.Cast if name == "CAST" else exp.TryCast)
+            return self._read_cast(exp.Cast if name == "CAST" else exp.TryCast)
         if name in ("SUBSTRING", "OVERLAY", "POSITION"):
             separators = {"SUBSTRING": ("FROM", "FOR"), "OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",)}
-            return exp.Anonymous(this=name, expressions=self._separated(name, separators[name]))
+            return exp.Anonymous(this=name, expressions=self._read_separated(name, separators[name]))
         if name == "TRIM":
-            return self._trim()
+            return self._read_trim()
         if name == "EXTRACT":
-            return self._extract()
+            return self._read_extract()
         if name in ("FLOOR", "CEIL", "CEILING"):
-            return self._floor("CEIL" if name == "CEILING" else name)
+            return self._read_floor("CEIL" if name == "CEILING" else name)
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
-            return self._timestamp_function(name)
-        return exp.Anonymous(this=name, expressions=self.arguments("arguments in parentheses"))
+            return self._read_timestamp_function(name)
+        return exp.Anonymous(this=name, expressions=self.read_arguments("arguments in parentheses"))
 
-    def _extract(self) -> exp.Expr:
+    def _read_extract(self) -> exp.Expr:
         self._advance()
-        unit = exp.Var(this=self.identifier("a unit such as YEAR").upper())
-        if not self.words("FROM"):
+        unit = exp.Var(this=self.take_identifier("a unit such as YEAR").upper())
+        if not self.take_words("FROM"):
             self.fail("expected FROM in EXTRACT")
-        value = self.value()
+        value = self.read_expression()
         self.expect(TokenType.R_PAREN, "expected ')' after the arguments of EXTRACT")
         return exp.Anonymous(this="EXTRACT", expressions=[unit, value])
 
-    def _floor(self, name: str) -> exp.Expr:
+    def _read_floor(self, name: str) -> exp.Expr:
         self._advance()
-        values = [self.value()]
-        if self.words("TO"):
+        values = [self.read_expression()]
+        if self.take_words("TO"):
             name += " TO"
-            values.append(exp.Var(this=self.identifier("a unit such as HOUR").upper()))
+            values.append(exp.Var(this=self.take_identifier("a unit such as HOUR").upper()))
         self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
         return exp.Anonymous(this=name, expressions=values)
 
-    def _timestamp_function(self, name: str) -> exp.Expr:
+    def _read_timestamp_function(self, name: str) -> exp.Expr:
         self._advance()
-        unit = self.identifier("a unit such as DAY").upper().removeprefix("SQL_TSI_")
+        unit = self.take_identifier("a unit such as DAY").upper().removeprefix("SQL_TSI_")
         values: list[exp.Expr] = [exp.Var(this=unit)]
         while self._match(TokenType.COMMA):
-            values.append(self.value())
+            values.append(self.read_expression())
         self.expect(TokenType.R_PAREN, f"expected ',' or ')' in {name}")
         return exp.Anonymous(this=name, expressions=values)
 
-    def arguments(self, what: str) -> list[exp.Expr]:
-        """Take a list in parentheses; ``what`` it is, for the error if there is none."""
+    def read_arguments(self, what: str) -> list[exp.Expr]:
+        """Read a list in parentheses; ``what`` describes it in the error if it is missing."""
         self.expect(TokenType.L_PAREN, f"expected {what}")
         if self._match(TokenType.R_PAREN):
             return []
-        values = [self.value()]
+        values = [self.read_expression()]
         while self._match(TokenType.COMMA):
-            values.append(self.value())
+            values.append(self.read_expression())
         self.expect(TokenType.R_PAREN, "expected ',' or ')'")
         return values
 
-    def items(self) -> list[exp.Expr]:
-        """Take what stands in ARRAY[...] and MAP[...], behind the opening bracket."""
+    def read_items(self) -> list[exp.Expr]:
+        """Read the items of ARRAY[...] or MAP[...] after the opening bracket."""
         if self._match(TokenType.R_BRACKET):
             return []
-        values = [self.value()]
+        values = [self.read_expression()]
         while self._match(TokenType.COMMA):
-            values.append(self.value())
+            values.append(self.read_expression())
         self.expect(TokenType.R_BRACKET, "expected ',' or ']'")
         return values
 
-    def _cast(self, node: type[exp.Cast]) -> exp.Expr:
+    def _read_cast(self, node: type[exp.Cast]) -> exp.Expr:
         self._advance()
-        this = self.value()
-        if not self.words("AS"):
+        this = self.read_expression()
+        if not self.take_words("AS"):
             self.fail("expected AS and a type")
-        to = self.data_type("CAST")
+        to = self.read_type("CAST")
         self.expect(TokenType.R_PAREN, "expected ')' after the type of CAST")
         return node(this=this, to=to)
 
-    def _separated(self, name: str, words: tuple[str, ...]) -> list[exp.Expr]:
-        """Arguments with words or commas between them; behind each may follow no more."""
+    def _read_separated(self, name: str, words: tuple[str, ...]) -> list[exp.Expr]:
+        """Read arguments separated by keywords or commas; trailing arguments are optional."""
         self._advance()
-        values = [self.operand() if name == "POSITION" else self.value()]
+        values = [self.read_operand() if name == "POSITION" else self.read_expression()]
         for word in words:
-            if not (self.words(word) or self._match(TokenType.COMMA)):
+            if not (self.take_words(word) or self._match(TokenType.COMMA)):
                 break
-            values.append(self.value())
+            values.append(self.read_expression())
         self.expect(TokenType.R_PAREN, f"expected ')' after the arguments of {name}")
         return values
 
-    def _trim(self) -> exp.Expr:
-        """``TRIM(s)`` and ``TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)``."""
+    def _read_trim(self) -> exp.Expr:
+        """Read ``TRIM(s)`` or ``TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)``."""
         self._advance()
-        side = next((word for word in ("BOTH", "LEADING", "TRAILING") if self.words(word)), None)
+        side = next((word for word in ("BOTH", "LEADING", "TRAILING") if self.take_words(word)), None)
         characters: exp.Expr = exp.Literal.string(" ")
-        if not self.words("FROM"):
-            characters = self.value()
+        if not self.take_words("FROM"):
+            characters = self.read_expression()
             if side is None and self._match(TokenType.R_PAREN):
                 return exp.Anonymous(this="TRIM", expressions=[characters])
-            if not self.words("FROM"):
+            if not self.take_words("FROM"):
                 self.fail("expected FROM or ')' in TRIM")
-        value = self.value()
+        value = self.read_expression()
         self.expect(TokenType.R_PAREN, "expected ')' after the arguments of TRIM")
         return exp.Anonymous(this="TRIM", expressions=[exp.Var(this=side or "BOTH"), characters, value])

@@ -1,4 +1,4 @@
-"""What a CREATE TABLE or an ALTER TABLE says, as it was typed: not yet whether it makes sense."""
+"""Parsed CREATE TABLE and ALTER TABLE statements, as typed and not validated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_sql.sql.grammar.types import FlinkType
 
 @dataclass(frozen=True)
 class ColumnDeclaration:
-    """One column: physical or metadata with a type, or computed with an expression."""
+    """A column: physical or metadata with a type, or computed with an expression."""
 
     name: str
     text: str  # the type or the expression as typed
@@ -23,16 +23,16 @@ class ColumnDeclaration:
 
     @property
     def is_physical(self) -> bool:
-        """Whether the column is a field of the payload."""
+        """Whether the column is a field of the record key or value."""
         return self.type is not None and self.metadata is None
 
 
 @dataclass(frozen=True)
 class KeyDeclaration:
-    """One PRIMARY KEY, of a column or of the table."""
+    """A PRIMARY KEY constraint on a column or table."""
 
     columns: tuple[str, ...]
-    is_enforced: bool  # NOT ENFORCED is absent
+    is_enforced: bool  # False after NOT ENFORCED
     name: str | None = None  # CONSTRAINT name
 
 
@@ -47,7 +47,7 @@ class WatermarkDeclaration:
 
 @dataclass(frozen=True)
 class LikeDeclaration:
-    """``LIKE base (INCLUDING ALL ...)``: the base, and pairs such as ``("INCLUDING", "ALL")`` as typed."""
+    """``LIKE base (INCLUDING ALL ...)``; the options are pairs such as ``("INCLUDING", "ALL")``, as typed."""
 
     base: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
@@ -55,26 +55,26 @@ class LikeDeclaration:
 
 @dataclass
 class Declaration:
-    """One CREATE TABLE as it was typed, in its order."""
+    """A CREATE TABLE statement as typed, in order."""
 
     name: tuple[str, ...]
     temporary: bool = False
     if_not_exists: bool = False
     replace: bool = False
     columns: list[ColumnDeclaration] = field(default_factory=list)
-    identifiers: list[str] = field(default_factory=list)  # columns without a type, of CREATE TABLE ... AS
+    identifiers: list[str] = field(default_factory=list)  # column names without a type, of CREATE TABLE ... AS
     keys: list[KeyDeclaration] = field(default_factory=list)
     watermarks: list[WatermarkDeclaration] = field(default_factory=list)
     options: list[tuple[str, str]] | None = field(default=None, repr=False)  # may hold secrets; None without WITH
     comment: str | None = None
     like: LikeDeclaration | None = None
-    query: str | None = None  # behind AS, unchanged, without the semicolon at its end
-    unsupported: str | None = None  # the clause at which reading stopped
+    query: str | None = None  # after AS, unchanged, without the trailing semicolon
+    unsupported: str | None = None  # the clause at which parsing stopped
 
 
 @dataclass(frozen=True)
 class ColumnPosition:
-    """Where ALTER TABLE puts a column: ``FIRST`` (``after`` is None) or ``AFTER column``."""
+    """The position of a column in ALTER TABLE: ``FIRST`` (``after`` is None) or ``AFTER column``."""
 
     after: str | None = None
 
@@ -129,7 +129,7 @@ class DropWatermark:
 
 @dataclass(frozen=True)
 class AddOrModify:
-    """``ADD`` or ``MODIFY`` of columns with their places, keys and watermarks."""
+    """``ADD`` or ``MODIFY`` of columns with their positions, primary keys and watermarks."""
 
     is_modify: bool
     columns: tuple[tuple[ColumnDeclaration, ColumnPosition | None], ...]
@@ -142,7 +142,7 @@ Change = RenameTable | RenameColumn | SetOptions | ResetOptions | DropColumns | 
 
 @dataclass(frozen=True)
 class Alteration:
-    """One ALTER TABLE as it was typed."""
+    """An ALTER TABLE statement as typed."""
 
     name: tuple[str, ...]
     if_exists: bool

@@ -1,4 +1,4 @@
-"""Flink's dialect for sqlglot: Spark's, with the literals of Flink and the grammar of its DDL."""
+"""sqlglot dialect for Flink: Spark's dialect with Flink's literals and DDL grammar."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kafka_sql.sql.recognize.lexer import strip_semicolon
 
 
 class Flink(Spark):
-    """Only what DDL needs; queries are Spark's and stay as they were typed."""
+    """Only what DDL needs; queries are written in Spark SQL and stay as typed."""
 
     IDENTIFIERS_CAN_START_WITH_DIGIT = False
 
     class Tokenizer(Spark.Tokenizer):
-        """Words are words: which of them are keywords is up to the grammar, so ``timestamp`` can name a column."""
+        """Tokenizer without keywords. The grammar decides what a keyword is, so ``timestamp`` can name a column."""
 
-        QUOTES = ["'"]  # noqa: RUF012  sqlglot's way of settings
-        STRING_ESCAPES = ["'"]  # noqa: RUF012  a backslash is a character like any other
+        QUOTES = ["'"]  # noqa: RUF012  sqlglot configures tokenizers this way
+        STRING_ESCAPES = ["'"]  # noqa: RUF012  a backslash is an ordinary character
         RAW_STRINGS = []  # noqa: RUF012
         HEX_STRINGS = []  # noqa: RUF012
         NUMERIC_LITERALS = {}  # noqa: RUF012
@@ -39,34 +39,34 @@ class Flink(Spark):
 
 
 def parse_declaration(sql: str) -> Declaration:
-    """One CREATE TABLE as it was typed.
+    """Parse one CREATE TABLE, as typed.
 
     Raises:
-        TokenError: a quote is not closed. sqlglot's message quotes the statement: do not show it.
+        TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
         FlinkParseError: the statement does not parse.
     """
-    head, query = _without_query(sql)
-    tokens: list[Token] = Flink().tokenize(head)
-    return AlterParser(dialect=Flink).create_table(tokens, sql, query)
+    ddl, query = _without_query(sql)
+    tokens: list[Token] = Flink().tokenize(ddl)
+    return AlterParser(dialect=Flink).read_create_table(tokens, sql, query)
 
 
 def parse_alteration(sql: str) -> Alteration:
-    """One ALTER TABLE as it was typed.
+    """Parse one ALTER TABLE, as typed.
 
     Raises:
-        TokenError: a quote is not closed. sqlglot's message quotes the statement: do not show it.
+        TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
         FlinkParseError: the statement does not parse.
     """
     tokens: list[Token] = Flink().tokenize(sql)
-    return AlterParser(dialect=Flink).alter_table(tokens, sql)
+    return AlterParser(dialect=Flink).read_alter_table(tokens, sql)
 
 
 def _without_query(sql: str) -> tuple[str, str | None]:
-    """The statement up to AS, and the query behind it, which is Spark's and not read here."""
+    """Split the statement into the text up to AS and the query after it, which is Spark SQL and not parsed here."""
     depth, last = 0, ""
-    for lexeme in lexer.tokenize_flink(sql):
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
-        if depth == 0 and lexeme.upper == "AS" and last not in (".", "TABLE", "EXISTS"):
-            return sql[: lexeme.start], strip_semicolon(sql, lexeme.end).strip()
-        last = lexeme.upper or lexeme.text
+    for token in lexer.tokenize_flink(sql):
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth == 0 and token.upper == "AS" and last not in (".", "TABLE", "EXISTS"):
+            return sql[: token.start], strip_semicolon(sql, token.end).strip()
+        last = token.upper or token.text
     return sql, None

@@ -1,8 +1,8 @@
-"""The grammar of expressions, with Flink's precedence, into sqlglot's nodes.
+"""Parse expressions into sqlglot nodes with Flink's operator precedence.
 
-sqlglot's own expression grammar takes many dialects at once: it lets THEN and the AND of BETWEEN go missing, rewrites
-functions as it reads them, and binds ``||`` and IS otherwise than Flink. Here every operator stands once, at Flink's
-level.
+sqlglot's own expression grammar accepts many dialects at once: it tolerates a missing THEN or BETWEEN ... AND, rewrites
+functions while parsing, and gives ``||`` and IS a different precedence. Here, each operator appears once, at Flink's
+precedence level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PRODUCTS: dict[TokenType, type[exp.Binary]] = {
     TokenType.MOD: exp.Mod,
     TokenType.DPIPE: exp.DPipe,
 }
-_NO_PARENTHESES = {
+_WITHOUT_PARENTHESES = {
     "CURRENT_TIMESTAMP",
     "CURRENT_ROW_TIMESTAMP",
     "CURRENT_DATE",
@@ -42,116 +42,116 @@ _RESERVED = set(
 
 
 class ExpressionParser(CallParser):
-    """Types, and expressions; from the loosest binding operator to the tightest."""
+    """Grammar of types and expressions, from the lowest operator precedence to the highest."""
 
-    def value(self) -> exp.Expr:
-        """Take an expression."""
-        with self.level("the expression"):
-            return self._disjunction()
+    def read_expression(self) -> exp.Expr:
+        """Read an expression."""
+        with self.nested("the expression"):
+            return self._read_or()
 
-    def _disjunction(self) -> exp.Expr:
-        this = self._conjunction()
-        while self.words("OR"):
-            this = exp.Or(this=this, expression=self._conjunction())
+    def _read_or(self) -> exp.Expr:
+        this = self._read_and()
+        while self.take_words("OR"):
+            this = exp.Or(this=this, expression=self._read_and())
         return this
 
-    def _conjunction(self) -> exp.Expr:
-        this = self._negation()
-        while self.words("AND"):
-            this = exp.And(this=this, expression=self._negation())
+    def _read_and(self) -> exp.Expr:
+        this = self._read_not()
+        while self.take_words("AND"):
+            this = exp.And(this=this, expression=self._read_not())
         return this
 
-    def _negation(self) -> exp.Expr:
-        if not self.words("NOT"):
-            return self._postfix_test()
-        with self.level("the expression"):
-            return exp.Not(this=self._negation())
+    def _read_not(self) -> exp.Expr:
+        if not self.take_words("NOT"):
+            return self._read_is_test()
+        with self.nested("the expression"):
+            return exp.Not(this=self._read_not())
 
-    def _postfix_test(self) -> exp.Expr:
-        this = self._comparison()
-        while self.words("IS"):
-            negated = self.words("NOT")
-            if self.words("DISTINCT", "FROM"):
+    def _read_is_test(self) -> exp.Expr:
+        this = self._read_comparison()
+        while self.take_words("IS"):
+            negated = self.take_words("NOT")
+            if self.take_words("DISTINCT", "FROM"):
                 node: type[exp.Binary] = exp.NullSafeEQ if negated else exp.NullSafeNEQ
-                this = node(this=this, expression=self._range())
+                this = node(this=this, expression=self._read_predicate())
                 continue
-            if not any(self.words(word) for word in ("NULL", "TRUE", "FALSE", "UNKNOWN")):
+            if not any(self.take_words(word) for word in ("NULL", "TRUE", "FALSE", "UNKNOWN")):
                 self.fail("expected NULL after IS [NOT]")
             this = exp.Is(this=this, expression=exp.Var(this=self._prev.text.upper()))
             this = exp.Not(this=this) if negated else this
         return this
 
-    def _comparison(self) -> exp.Expr:
-        this = self._range()
+    def _read_comparison(self) -> exp.Expr:
+        this = self._read_predicate()
         if self._curr.token_type not in _COMPARISONS:
             return this
         node = _COMPARISONS[self._curr.token_type]
         self._advance()
-        this = node(this=this, expression=self._range())
+        this = node(this=this, expression=self._read_predicate())
         if self._curr.token_type in _COMPARISONS:
-            self.fail("a comparison of a comparison needs parentheses")
+            self.fail("chained comparisons need parentheses")
         return this
 
-    def _range(self) -> exp.Expr:
-        this = self.operand()
-        negated = self.words("NOT")
-        if self.words("BETWEEN"):
-            symmetric = self.words("SYMMETRIC")
+    def _read_predicate(self) -> exp.Expr:
+        this = self.read_operand()
+        negated = self.take_words("NOT")
+        if self.take_words("BETWEEN"):
+            symmetric = self.take_words("SYMMETRIC")
             if not symmetric:
-                self.words("ASYMMETRIC")
-            low = self.operand()
-            if not self.words("AND"):
+                self.take_words("ASYMMETRIC")
+            low = self.read_operand()
+            if not self.take_words("AND"):
                 self.fail("expected AND in BETWEEN")
-            this = exp.Between(this=this, low=low, high=self.operand(), symmetric=symmetric)
-        elif self.words("IN"):
-            this = exp.In(this=this, expressions=self.arguments("a list in parentheses after IN"))
-        elif self.words("LIKE"):
-            this = exp.Like(this=this, expression=self.operand())
-            if self.words("ESCAPE"):
-                this = exp.Escape(this=this, expression=self.operand())
-        elif self.words("SIMILAR", "TO"):
-            this = exp.SimilarTo(this=this, expression=self.operand())
+            this = exp.Between(this=this, low=low, high=self.read_operand(), symmetric=symmetric)
+        elif self.take_words("IN"):
+            this = exp.In(this=this, expressions=self.read_arguments("a list in parentheses after IN"))
+        elif self.take_words("LIKE"):
+            this = exp.Like(this=this, expression=self.read_operand())
+            if self.take_words("ESCAPE"):
+                this = exp.Escape(this=this, expression=self.read_operand())
+        elif self.take_words("SIMILAR", "TO"):
+            this = exp.SimilarTo(this=this, expression=self.read_operand())
         elif negated:
             self.fail("expected BETWEEN, IN or LIKE after NOT")
         else:
             return this
         return exp.Not(this=this) if negated else this
 
-    def operand(self) -> exp.Expr:
-        """Take what a comparison compares."""
-        this = self._product()
+    def read_operand(self) -> exp.Expr:
+        """Read one side of a comparison."""
+        this = self._read_product()
         while node := _SUMS.get(self._curr.token_type):
             self._advance()
-            this = node(this=this, expression=self._product())
+            this = node(this=this, expression=self._read_product())
         return this
 
-    def _product(self) -> exp.Expr:
-        this = self._sign()
+    def _read_product(self) -> exp.Expr:
+        this = self._read_sign()
         while node := _PRODUCTS.get(self._curr.token_type):
             self._advance()
-            this = node(this=this, expression=self._sign())
+            this = node(this=this, expression=self._read_sign())
         return this
 
-    def _sign(self) -> exp.Expr:
+    def _read_sign(self) -> exp.Expr:
         negative = bool(self._match(TokenType.DASH))
         if not negative and not self._match(TokenType.PLUS):
-            return self._access()
-        with self.level("the expression"):
-            this = self._sign()
+            return self._read_access()
+        with self.nested("the expression"):
+            this = self._read_sign()
         return exp.Neg(this=this) if negative else this
 
-    def _access(self) -> exp.Expr:
-        this = self._primary()
+    def _read_access(self) -> exp.Expr:
+        this = self._read_primary()
         while True:
             if self._match(TokenType.DOT):
-                this = exp.Dot(this=this, expression=exp.to_identifier(self.identifier("a field's name")))
+                this = exp.Dot(this=this, expression=exp.to_identifier(self.take_identifier("a field name")))
             elif self._match(TokenType.L_BRACKET):
-                this = exp.Bracket(this=this, expressions=[self.value()])
+                this = exp.Bracket(this=this, expressions=[self.read_expression()])
                 self.expect(TokenType.R_BRACKET, "expected ']'")
             else:
                 return this
 
-    def _primary(self) -> exp.Expr:
+    def _read_primary(self) -> exp.Expr:
         if self._match(TokenType.NUMBER):
             return exp.Literal.number(self._prev.text)
         if self._curr.token_type == TokenType.DOT and self._next.token_type == TokenType.NUMBER:
@@ -161,17 +161,17 @@ class ExpressionParser(CallParser):
             return exp.Literal.string(self._prev.text)
         if self._match(TokenType.L_PAREN):
             if self._curr.text.upper() in ("SELECT", "WITH", "VALUES"):
-                self.fail("a computed column cannot have a subquery")
-            this = exp.Paren(this=self.value())
+                self.fail("a computed column cannot contain a subquery")
+            this = exp.Paren(this=self.read_expression())
             self.expect(TokenType.R_PAREN, "expected ')'")
             return this
         if self._match(TokenType.IDENTIFIER):
             return exp.column(exp.to_identifier(self._prev.text, quoted=True))
         if self._curr.token_type != TokenType.VAR or self._curr.text.upper() in _RESERVED:
             self.fail("expected an expression")
-        return self._word()
+        return self._read_word()
 
-    def _word(self) -> exp.Expr:
+    def _read_word(self) -> exp.Expr:
         self._advance()
         text, word = self._prev.text, self._prev.text.upper()
         if word == "NULL":
@@ -179,47 +179,47 @@ class ExpressionParser(CallParser):
         if word in ("TRUE", "FALSE"):
             return exp.Boolean(this=word == "TRUE")
         if word == "CASE":
-            return self._case()
+            return self._read_case()
         if word == "INTERVAL":
-            return self._interval_literal()
+            return self._read_interval()
         if word in ("DATE", "TIME", "TIMESTAMP") and self._match(TokenType.STRING):
             return exp.Introducer(this=exp.Var(this=word), expression=exp.Literal.string(self._prev.text))
         if self._curr.token_type == TokenType.L_PAREN:
-            return self.call(word)
+            return self.read_call(word)
         if word in ("ARRAY", "MAP") and self._match(TokenType.L_BRACKET):
-            return exp.Anonymous(this=f"{word}[]", expressions=self.items())
-        if word in _NO_PARENTHESES:
+            return exp.Anonymous(this=f"{word}[]", expressions=self.read_items())
+        if word in _WITHOUT_PARENTHESES:
             return exp.Anonymous(this=word, expressions=[])
         return exp.column(text)
 
-    def _case(self) -> exp.Expr:
-        this = None if self._curr.text.upper() == "WHEN" else self.value()
+    def _read_case(self) -> exp.Expr:
+        this = None if self._curr.text.upper() == "WHEN" else self.read_expression()
         branches = []
-        while self.words("WHEN"):
-            condition = self.value()
-            if not self.words("THEN"):
+        while self.take_words("WHEN"):
+            condition = self.read_expression()
+            if not self.take_words("THEN"):
                 self.fail("expected THEN in CASE")
-            branches.append(exp.If(this=condition, true=self.value()))
+            branches.append(exp.If(this=condition, true=self.read_expression()))
         if not branches:
             self.fail("expected WHEN in CASE")
-        default = self.value() if self.words("ELSE") else None
-        if not self.words("END"):
+        default = self.read_expression() if self.take_words("ELSE") else None
+        if not self.take_words("END"):
             self.fail("expected WHEN, ELSE or END in CASE")
         return exp.Case(this=this, ifs=branches, default=default)
 
-    def _interval_literal(self) -> exp.Expr:
+    def _read_interval(self) -> exp.Expr:
         sign = "-" if self._match(TokenType.DASH) else ""
-        text = self.string("the length of the interval")
-        units = [self._unit()]
-        if self.words("TO"):
-            units.append(self._unit())
+        text = self.take_string("the length of the interval")
+        units = [self._read_unit()]
+        if self.take_words("TO"):
+            units.append(self._read_unit())
         return exp.Interval(this=exp.Literal.string(sign + text), unit=exp.Var(this=" TO ".join(units)))
 
-    def _unit(self) -> str:
-        unit = self.identifier("a unit such as SECOND").upper()
-        if self._match(TokenType.L_PAREN):  # digits of the leading field and of the fraction; Spark takes any number
-            self.integer()
+    def _read_unit(self) -> str:
+        unit = self.take_identifier("a unit such as SECOND").upper()
+        if self._match(TokenType.L_PAREN):  # Flink's precisions; Spark accepts any number of digits
+            self.take_integer()
             if self._match(TokenType.COMMA):
-                self.integer()
+                self.take_integer()
             self.expect(TokenType.R_PAREN, "expected ')' after the unit's precision")
         return unit.removesuffix("S")

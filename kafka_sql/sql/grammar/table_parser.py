@@ -1,4 +1,4 @@
-"""The grammar of CREATE TABLE, into a declaration: what was typed, not yet whether it makes sense."""
+"""Parse CREATE TABLE into a declaration, without validating it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_sql.sql.grammar.declaration import (
 from kafka_sql.sql.grammar.expression_parser import ExpressionParser
 from kafka_sql.sql.grammar.type_parser import shorten_name
 
-# Clauses that Flink has around the column list and WITH, and that are not carried out here.
+# Flink's clauses around the column list and WITH that are not supported.
 _UNSUPPORTED: Final = (("DISTRIBUTED",), ("PARTITIONED", "BY"), ("USING", "CONNECTION"))
 _STRATEGIES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
 _FEATURES: Final = (
@@ -33,29 +33,29 @@ _FEATURES: Final = (
 
 
 class TableParser(ExpressionParser):
-    """Types, expressions, and CREATE TABLE."""
+    """Grammar of types, expressions and CREATE TABLE."""
 
-    def create_table(self, tokens: list[Token], sql: str, query: str | None) -> Declaration:
-        """The declaration of one statement.
+    def read_create_table(self, tokens: list[Token], sql: str, query: str | None) -> Declaration:
+        """Read one CREATE TABLE statement.
 
         Args:
-            tokens: of the statement up to AS.
-            query: what stands behind AS.
+            tokens: the tokens of the statement up to AS.
+            query: the query after AS.
 
         Raises:
             FlinkParseError: the statement does not parse.
-            UnsupportedSqlError: a clause that stands inside the column list and is not carried out.
+            UnsupportedSqlError: an unsupported clause inside the column list.
         """
-        self.start(tokens, sql)
+        self.load_tokens(tokens, sql)
         self._has_query = query is not None
-        declaration = self._create()
+        declaration = self._read_create()
         if declaration.unsupported is None:
-            self.end()
+            self.expect_end()
         declaration.query = query
         return declaration
 
-    def start(self, tokens: list[Token], sql: str) -> None:
-        """Stand before the first token; semicolons at the end are dropped."""
+    def load_tokens(self, tokens: list[Token], sql: str) -> None:
+        """Move to the first token; trailing semicolons are dropped."""
         self.reset()
         self.sql = sql
         self._has_query = False
@@ -64,171 +64,173 @@ class TableParser(ExpressionParser):
         self._chunks = [tokens]
         self._advance_chunk()
 
-    def end(self) -> None:
-        """Nothing may be left."""
+    def expect_end(self) -> None:
+        """Fail if any token is left."""
         if self._curr:
             self.fail("expected the end of the statement")
 
-    def _create(self) -> Declaration:
-        created = self.words("CREATE")
-        replace = self.words("OR", "REPLACE") if created else self.words("REPLACE")
+    def _read_create(self) -> Declaration:
+        created = self.take_words("CREATE")
+        replace = self.take_words("OR", "REPLACE") if created else self.take_words("REPLACE")
         if not (created or replace):
             self.fail("expected CREATE TABLE")
-        temporary = self.words("TEMPORARY")
-        if not self.words("TABLE"):
+        temporary = self.take_words("TEMPORARY")
+        if not self.take_words("TABLE"):
             self.fail("expected TABLE")
-        if_not_exists = not replace and self.words("IF", "NOT", "EXISTS")
-        declaration = Declaration(self.table_name(), temporary, if_not_exists, replace)
+        if_not_exists = not replace and self.take_words("IF", "NOT", "EXISTS")
+        declaration = Declaration(self.read_table_name(), temporary, if_not_exists, replace)
         if self._match(TokenType.L_PAREN):
-            self._elements_of(declaration)
-        if self.words("COMMENT"):
-            declaration.comment = self.string("the table's comment")
-        if self._stops(declaration) or self._likes(declaration):
+            self._read_elements(declaration)
+        if self.take_words("COMMENT"):
+            declaration.comment = self.take_string("the table comment")
+        if self._read_unsupported_clause(declaration) or self._read_like(declaration):
             return declaration
-        if self.words("WITH"):
-            declaration.options = self.options("WITH")
+        if self.take_words("WITH"):
+            declaration.options = self.read_options("WITH")
         if declaration.like is None:
-            self._stops(declaration) or self._likes(declaration)
+            self._read_unsupported_clause(declaration) or self._read_like(declaration)
         return declaration
 
-    def _stops(self, declaration: Declaration) -> bool:
+    def _read_unsupported_clause(self, declaration: Declaration) -> bool:
         for clause in _UNSUPPORTED:
-            if self.words(*clause):
+            if self.take_words(*clause):
                 declaration.unsupported = " ".join(clause)
                 return True
         return False
 
-    def _likes(self, declaration: Declaration) -> bool:
-        """Take LIKE; whether the statement ends with it, as WITH may follow where Flink has it before."""
-        if not self.words("LIKE"):
+    def _read_like(self, declaration: Declaration) -> bool:
+        """Read LIKE; return whether it ends the statement. (WITH may follow, although Flink has it before LIKE.)"""
+        if not self.take_words("LIKE"):
             return False
-        base = self.table_name()
+        base = self.read_table_name()
         options = []
         if self._match(TokenType.L_PAREN):
             while not self._match(TokenType.R_PAREN):
-                strategy = self._one_of(_STRATEGIES)
-                options.append((strategy, self._one_of(_FEATURES)))
+                strategy = self._take_one_of(_STRATEGIES)
+                options.append((strategy, self._take_one_of(_FEATURES)))
         declaration.like = LikeDeclaration(base, tuple(options))
         return not self._match_text_seq("WITH", advance=False)
 
-    def _one_of(self, words: tuple[str, ...]) -> str:
-        if not any(self.words(word) for word in words):
+    def _take_one_of(self, words: tuple[str, ...]) -> str:
+        if not any(self.take_words(word) for word in words):
             self.fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
         return self._prev.text.upper()
 
-    def integer(self) -> int:
-        """Take an unsigned whole number; no size in DDL has ten digits."""
+    def take_integer(self) -> int:
+        """Take an unsigned integer; no size in DDL has ten digits."""
         if len(self._curr.text) > 9 and self._curr.token_type == TokenType.NUMBER:
-            self.fail("expected a smaller number")
-        return super().integer()
+            self.fail("the number is too large")
+        return super().take_integer()
 
-    def table_name(self) -> tuple[str, ...]:
-        """Take a dotted name."""
-        parts = [self.identifier("the table's name")]
+    def read_table_name(self) -> tuple[str, ...]:
+        """Read a dotted table name."""
+        parts = [self.take_identifier("a table name")]
         while self._match(TokenType.DOT):
-            parts.append(self.identifier("the next part of the table's name"))
+            parts.append(self.take_identifier("the next part of the table name"))
         return tuple(parts)
 
-    def _elements_of(self, declaration: Declaration) -> None:
+    def _read_elements(self, declaration: Declaration) -> None:
         while True:
-            self.element(declaration)
+            self.read_element(declaration)
             if self._match(TokenType.R_PAREN):
                 return
             self.expect(TokenType.COMMA, "expected ',' or ')' in the column list")
 
-    def element(self, declaration: Declaration) -> None:
-        """Take a column, a key or a watermark."""
-        if self.words("WATERMARK", "FOR"):
-            declaration.watermarks.append(self._watermark())
-        elif self.words("PRIMARY", "KEY"):
-            declaration.keys.append(self._key())
-        elif self.words("CONSTRAINT"):
-            constraint = self.identifier("the constraint's name")
-            if not self.words("PRIMARY", "KEY"):
-                self._refuse_unique()
+    def read_element(self, declaration: Declaration) -> None:
+        """Read a column, a primary key or a watermark."""
+        if self.take_words("WATERMARK", "FOR"):
+            declaration.watermarks.append(self._read_watermark())
+        elif self.take_words("PRIMARY", "KEY"):
+            declaration.keys.append(self._read_key())
+        elif self.take_words("CONSTRAINT"):
+            constraint = self.take_identifier("a constraint name")
+            if not self.take_words("PRIMARY", "KEY"):
+                self._reject_unique()
                 self.fail("expected PRIMARY KEY")
-            declaration.keys.append(self._key(constraint))
+            declaration.keys.append(self._read_key(constraint))
         elif self._match_text_seq("UNIQUE", advance=False) and self._next.token_type == TokenType.L_PAREN:
-            self._refuse_unique()
+            self._reject_unique()
         else:
-            self._column(declaration)
+            self._read_column(declaration)
 
-    def _watermark(self) -> WatermarkDeclaration:
-        column = self.identifier("the watermark's column")
+    def _read_watermark(self) -> WatermarkDeclaration:
+        column = self.take_identifier("the watermark column")
         if self._match(TokenType.DOT):
             raise UnsupportedSqlError(
-                f"WATERMARK FOR {column}.{self.identifier('a field')}: a field of a ROW cannot carry the watermark. "
-                "Declare a computed column of it and put the watermark there."
+                f"WATERMARK FOR {column}.{self.take_identifier('a field')}: a nested field cannot have a watermark. "
+                "Define a computed column for the field and declare the watermark on that column."
             )
-        if not self.words("AS"):
-            self.fail("expected AS and the watermark's expression")
+        if not self.take_words("AS"):
+            self.fail("expected AS and the watermark expression")
         start = self._curr
-        expression = self.value()
+        expression = self.read_expression()
         return WatermarkDeclaration(column, expression, self._find_sql(start, self._prev))
 
-    def _key(self, name: str | None = None) -> KeyDeclaration:
+    def _read_key(self, name: str | None = None) -> KeyDeclaration:
         self.expect(TokenType.L_PAREN, "expected '(' and the columns of the primary key")
-        columns = [self.identifier("a column of the primary key")]
+        columns = [self.take_identifier("a column of the primary key")]
         while self._match(TokenType.COMMA):
-            columns.append(self.identifier("a column of the primary key"))
+            columns.append(self.take_identifier("a column of the primary key"))
         self.expect(TokenType.R_PAREN, "expected ',' or ')' in the primary key")
-        return KeyDeclaration(tuple(columns), self._enforced(), name)
+        return KeyDeclaration(tuple(columns), self._read_enforced(), name)
 
-    def _enforced(self) -> bool:
-        if self.words("NOT", "ENFORCED"):
+    def _read_enforced(self) -> bool:
+        if self.take_words("NOT", "ENFORCED"):
             return False
-        self.words("ENFORCED")
+        self.take_words("ENFORCED")
         return True
 
-    def _refuse_unique(self) -> None:
-        if self.words("UNIQUE"):
-            raise UnsupportedSqlError("UNIQUE constraint is not supported. Only PRIMARY KEY ... NOT ENFORCED is.")
+    def _reject_unique(self) -> None:
+        if self.take_words("UNIQUE"):
+            raise UnsupportedSqlError("UNIQUE constraint is not supported. Use PRIMARY KEY (...) NOT ENFORCED.")
 
-    def _column(self, declaration: Declaration) -> None:
-        name = self.identifier("a column")
+    def _read_column(self, declaration: Declaration) -> None:
+        name = self.take_identifier("a column name")
         if self._has_query and self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN):
             declaration.identifiers.append(name)
             return
-        if self.words("AS"):
+        if self.take_words("AS"):
             start = self._curr
-            expression = self.value()
+            expression = self.read_expression()
             text = self._find_sql(start, self._prev)
-            declaration.columns.append(ColumnDeclaration(name, text, expression=expression, comment=self._comment()))
+            declaration.columns.append(
+                ColumnDeclaration(name, text, expression=expression, comment=self._read_comment())
+            )
             return
-        type = self.data_type(f"column '{shorten_name(name)}'")
+        type = self.read_type(f"column '{shorten_name(name)}'")
         metadata, virtual = None, False
-        if self.words("METADATA"):
-            metadata = self.string("the metadata key") if self.words("FROM") else name
-            virtual = self.words("VIRTUAL")
+        if self.take_words("METADATA"):
+            metadata = self.take_string("the metadata key") if self.take_words("FROM") else name
+            virtual = self.take_words("VIRTUAL")
         else:
-            self._column_key(declaration, name)
-        comment = self._comment()
+            self._read_column_key(declaration, name)
+        comment = self._read_comment()
         declaration.columns.append(
             ColumnDeclaration(name, type.text, type, metadata=metadata, virtual=virtual, comment=comment)
         )
 
-    def _column_key(self, declaration: Declaration, name: str) -> None:
-        constraint = self.identifier("the constraint's name") if self.words("CONSTRAINT") else None
-        if self.words("PRIMARY", "KEY"):
-            declaration.keys.append(KeyDeclaration((name,), self._enforced(), constraint))
+    def _read_column_key(self, declaration: Declaration, name: str) -> None:
+        constraint = self.take_identifier("a constraint name") if self.take_words("CONSTRAINT") else None
+        if self.take_words("PRIMARY", "KEY"):
+            declaration.keys.append(KeyDeclaration((name,), self._read_enforced(), constraint))
             return
-        self._refuse_unique()
+        self._reject_unique()
         if constraint is not None:
             self.fail("expected PRIMARY KEY")
 
-    def _comment(self) -> str | None:
-        return self.string("the column's comment") if self.words("COMMENT") else None
+    def _read_comment(self) -> str | None:
+        return self.take_string("the column comment") if self.take_words("COMMENT") else None
 
-    def options(self, clause: str) -> list[tuple[str, str]]:
-        """The pairs of a clause in their order. Messages name keys, never values."""
+    def read_options(self, clause: str) -> list[tuple[str, str]]:
+        """Read the key-value pairs of a clause, in order. Error messages contain keys, never values."""
         self.expect(TokenType.L_PAREN, f"expected '(' after {clause}")
         options: list[tuple[str, str]] = []
         after = ""
         while True:
-            key = self.string(f"an option's key{after}")
-            self.expect(TokenType.EQ, f"expected '=' after an option's key{after}")
-            options.append((key, self.string("an option's value")))
-            after = f" after the option '{shorten_name(key)}'"
+            key = self.expect(TokenType.STRING, f"expected an option key in single quotes{after}").text
+            self.expect(TokenType.EQ, f"expected '=' after the option key{after}")
+            options.append((key, self.take_string("an option value")))
+            after = f" after option '{shorten_name(key)}'"
             if self._match(TokenType.R_PAREN):
                 return options
             self.expect(TokenType.COMMA, f"expected ',' or ')'{after}")

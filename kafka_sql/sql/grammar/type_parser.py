@@ -1,4 +1,4 @@
-"""The grammar of Flink's types, on sqlglot's token cursor."""
+"""Parse Flink's types with sqlglot's token cursor."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from sqlglot.tokens import Token, TokenType
 
 from kafka_sql.sql.grammar.types import SYNONYMS, Field, FlinkType
 
-_NO_TYPE = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
+_NOT_TYPES = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
 
 
-MAX_DEPTH = 50  # levels of an expression or a type
+MAX_DEPTH = 50  # nesting levels of an expression or a type
 
 
 def shorten_name(name: str) -> str:
-    """A name for a message; one that a forgotten quote has made of half the statement is cut short."""
+    """Return a name for an error message, cut short if a missing quote made it swallow half the statement."""
     head = name.partition("\n")[0][:40]
     return head if head == name else head.partition("'")[0] + "..."
 
 
 class FlinkParseError(ParseError):
-    """What was expected at ``sql[start:end]``; unlike sqlglot's own, the message quotes nothing of the statement."""
+    """A parse error at ``sql[start:end]``. Unlike sqlglot's messages, this one quotes nothing from the statement."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -35,23 +35,23 @@ class FlinkParseError(ParseError):
 
 
 class TypeParser(SparkParser):
-    """The token cursor, and types."""
+    """Token cursor and type grammar."""
 
     def fail(self, message: str, token: Token = SENTINEL_NONE) -> NoReturn:
-        """Raise at a token, by default at the one that is next, or behind the last one."""
-        at = token or self._curr
-        if at:
-            raise FlinkParseError(message, at.start, at.end + 1)
+        """Raise a parse error at a token, by default at the next one, or after the last one."""
+        token = token or self._curr
+        if token:
+            raise FlinkParseError(message, token.start, token.end + 1)
         end = self._prev.end + 1 if self._prev else len(self.sql)
         raise FlinkParseError(message, end, end)
 
     def raise_error(self, message: str, token: Token = SENTINEL_NONE) -> None:
-        """sqlglot's own complaints in our form."""
+        """Raise sqlglot's own errors as FlinkParseError."""
         self.fail(message, token)
 
     @contextmanager
-    def level(self, what: str) -> Iterator[None]:
-        """One more level of nesting, as long as Python's stack carries it."""
+    def nested(self, what: str) -> Iterator[None]:
+        """Enter a nesting level; fail before Python's stack overflows."""
         self._depth = getattr(self, "_depth", 0) + 1
         try:
             if self._depth > MAX_DEPTH:
@@ -60,131 +60,131 @@ class TypeParser(SparkParser):
         finally:
             self._depth -= 1
 
-    def words(self, *texts: str) -> bool:
-        """Take these words, if they are next."""
+    def take_words(self, *texts: str) -> bool:
+        """Take these words if they come next; return whether they did."""
         return bool(self._match_text_seq(*texts))
 
     def expect(self, type: TokenType, message: str) -> Token:
-        """Take a token of this type."""
+        """Take a token of this type, or fail."""
         if not self._match(type):
             self.fail(message)
         return self._prev
 
-    def identifier(self, what: str) -> str:
-        """Take a name: a word that is not quoted, or anything in backquotes."""
+    def take_identifier(self, what: str) -> str:
+        """Take an identifier: an unquoted word, or anything in backquotes."""
         if self._curr.token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
             self.fail(f"expected {what}")
         self._advance()
         return self._prev.text
 
-    def string(self, what: str) -> str:
+    def take_string(self, what: str) -> str:
         """Take a string literal."""
         return self.expect(TokenType.STRING, f"expected {what} in single quotes").text
 
-    def integer(self) -> int:
-        """Take an unsigned whole number."""
-        text = self.expect(TokenType.NUMBER, "expected a whole number").text
+    def take_integer(self) -> int:
+        """Take an unsigned integer."""
+        text = self.expect(TokenType.NUMBER, "expected an integer").text
         if not text.isdecimal():
-            self.fail("expected a whole number", self._prev)
-        if len(text) > 60:  # Python reads no number of more than 4,300 digits
-            self.fail("expected a smaller number", self._prev)
+            self.fail("expected an integer", self._prev)
+        if len(text) > 60:  # Python cannot parse integers of more than 4,300 digits
+            self.fail("the number is too large", self._prev)
         return int(text)
 
     def skip_group(self, opening: TokenType, closing: TokenType) -> bool:
-        """Pass over a bracketed group, if one is next."""
+        """Skip a bracketed group if one comes next; return whether it did."""
         if not self._match(opening):
             return False
         start, depth = self._prev, 1
         while depth:
             if not self._curr:
-                self.fail("this bracket is not closed", start)
+                self.fail("unclosed bracket", start)
             depth += {opening: 1, closing: -1}.get(self._curr.token_type, 0)
             self._advance()
         return True
 
-    def data_type(self, what: str) -> FlinkType:
-        """Take a type with its [NOT] NULL and the ARRAY or MULTISET behind it."""
+    def read_type(self, what: str) -> FlinkType:
+        """Read a type with its [NOT] NULL and any ARRAY or MULTISET suffix."""
         start = self._curr
-        if start.token_type != TokenType.VAR or start.text.upper() in _NO_TYPE:
+        if start.token_type != TokenType.VAR or start.text.upper() in _NOT_TYPES:
             self.fail(f"expected the type of {what}")
-        with self.level("the type"):
-            type = self._plain_type()
+        with self.nested("the type"):
+            type = self._read_base_type()
         while True:
             type = replace(type, text=self._find_sql(start, self._prev))
-            nullable = self.nullability()
-            if self.words("ARRAY") or self.words("MULTISET"):
+            nullable = self.read_nullability()
+            if self.take_words("ARRAY") or self.take_words("MULTISET"):
                 type = FlinkType(self._prev.text.upper(), elements=(replace(type, nullable=nullable),))
             else:
                 return replace(type, nullable=nullable)
 
-    def nullability(self) -> bool:
-        """Take [NOT] NULL, if it is next; absent is nullable."""
-        if self.words("NOT", "NULL"):
+    def read_nullability(self) -> bool:
+        """Read [NOT] NULL if it comes next; return whether the type is nullable, which is the default."""
+        if self.take_words("NOT", "NULL"):
             return False
-        self.words("NULL")
+        self.take_words("NULL")
         return True
 
-    def _plain_type(self) -> FlinkType:
+    def _read_base_type(self) -> FlinkType:
         self._advance()
-        typed = self._prev.text.upper()
-        name = SYNONYMS.get(typed, typed)
+        name = self._prev.text.upper()
+        name = SYNONYMS.get(name, name)
         if name == "ROW":
-            return FlinkType(name, fields=self._fields())
+            return FlinkType(name, fields=self._read_fields())
         if name in ("ARRAY", "MULTISET"):
-            return FlinkType(name, elements=self._elements(name, 1))
+            return FlinkType(name, elements=self._read_element_types(name, 1))
         if name == "MAP":
-            return FlinkType(name, elements=self._elements(name, 2))
+            return FlinkType(name, elements=self._read_element_types(name, 2))
         if name in ("TIMESTAMP", "TIME"):
-            return self._time(name)
+            return self._read_time_type(name)
         if name == "INTERVAL":
-            return self._interval_type()
+            return self._read_interval_type()
         if name == "DOUBLE":
-            self.words("PRECISION")
-        elif name in ("CHAR", "BINARY") and self.words("VARYING"):
+            self.take_words("PRECISION")
+        elif name in ("CHAR", "BINARY") and self.take_words("VARYING"):
             name = "VAR" + name
-        return FlinkType(name, self._sizes(2 if name == "DECIMAL" else 1))
+        return FlinkType(name, self._read_sizes(2 if name == "DECIMAL" else 1))
 
-    def _sizes(self, most: int = 1) -> tuple[int, ...]:
-        """``(10, 2)``; what else stands in brackets belongs to a type that is refused by its name later."""
+    def _read_sizes(self, max_count: int = 1) -> tuple[int, ...]:
+        """Read sizes such as ``(10, 2)``; other bracketed text belongs to a type that is rejected by name later."""
         if self._curr.token_type == TokenType.L_PAREN and self._next.token_type == TokenType.NUMBER:
             self._advance()
-            sizes = [self.integer()]
-            while len(sizes) < most and self._match(TokenType.COMMA):
-                sizes.append(self.integer())
+            sizes = [self.take_integer()]
+            while len(sizes) < max_count and self._match(TokenType.COMMA):
+                sizes.append(self.take_integer())
             self.expect(TokenType.R_PAREN, "expected ')' after the size of the type")
             return tuple(sizes)
         if not self.skip_group(TokenType.L_PAREN, TokenType.R_PAREN):
             self.skip_group(TokenType.LT, TokenType.GT)
         return ()
 
-    def _time(self, name: str) -> FlinkType:
-        sizes = self._sizes()
-        if self.words("WITH", "LOCAL", "TIME", "ZONE"):
+    def _read_time_type(self, name: str) -> FlinkType:
+        sizes = self._read_sizes()
+        if self.take_words("WITH", "LOCAL", "TIME", "ZONE"):
             name += "_LTZ"
-        elif self.words("WITH", "TIME", "ZONE"):
+        elif self.take_words("WITH", "TIME", "ZONE"):
             name += " WITH TIME ZONE"
         else:
-            self.words("WITHOUT", "TIME", "ZONE")
+            self.take_words("WITHOUT", "TIME", "ZONE")
         return FlinkType(name, sizes)
 
-    def _interval_type(self) -> FlinkType:
+    def _read_interval_type(self) -> FlinkType:
         for _ in range(2):
-            self.identifier("a unit such as DAY")
-            self._sizes()
-            if not self.words("TO"):
+            self.take_identifier("a unit such as DAY")
+            self._read_sizes()
+            if not self.take_words("TO"):
                 break
         return FlinkType("INTERVAL")
 
-    def _elements(self, name: str, count: int) -> tuple[FlinkType, ...]:
+    def _read_element_types(self, name: str, count: int) -> tuple[FlinkType, ...]:
         self.expect(TokenType.LT, f"expected '<' after {name}")
-        elements = [self.data_type(f"the elements of {name}")]
+        elements = [self.read_type(f"the elements of {name}")]
         while len(elements) < count:
             self.expect(TokenType.COMMA, f"expected ',' and the type of the values of {name}")
-            elements.append(self.data_type(f"the values of {name}"))
+            elements.append(self.read_type(f"the values of {name}"))
         self.expect(TokenType.GT, f"expected '>' after the type of the elements of {name}")
         return tuple(elements)
 
-    def _fields(self) -> tuple[Field, ...]:
+    def _read_fields(self) -> tuple[Field, ...]:
         if self._match(TokenType.NEQ):  # ROW<>
             return ()
         closing = TokenType.R_PAREN if self._match(TokenType.L_PAREN) else TokenType.GT
@@ -195,8 +195,8 @@ class TypeParser(SparkParser):
             if fields:
                 bracket = ")" if closing == TokenType.R_PAREN else ">"
                 self.expect(TokenType.COMMA, f"expected ',' or '{bracket}' after a field of ROW")
-            name = self.identifier("the name of a field of ROW")
-            type = self.data_type(f"field '{shorten_name(name)}'")
+            name = self.take_identifier("the name of a field of ROW")
+            type = self.read_type(f"field '{shorten_name(name)}'")
             comment = self._prev.text if self._match(TokenType.STRING) else None
             fields.append(Field(name, type, comment))
         return tuple(fields)

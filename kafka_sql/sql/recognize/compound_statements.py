@@ -1,4 +1,4 @@
-"""Statements around statements: EXPLAIN, EXECUTE, and the two forms of a statement set."""
+"""Classify statements that contain statements: EXPLAIN, EXECUTE and both forms of a statement set."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from kafka_sql.sql.recognize.lexer import Token
 from kafka_sql.sql.recognize.statement_types import Execute, Explain, StatementSet
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
-_SPARKS_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
-# Flink's details, and Spark's mode that is nearest.
+_SPARK_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
+# Flink's explain details, each with the closest mode of Spark.
 _DETAILS = {
     "ESTIMATED_COST": "COST",
     "CHANGELOG_MODE": "EXTENDED",
@@ -20,32 +20,32 @@ _DETAILS = {
 
 
 def classify_explain(sql: str, tokens: Iterator[Token]) -> Explain | None:
-    """What follows EXPLAIN."""
+    """Classify the tokens after EXPLAIN."""
     cursor = TokenCursor(tokens)
-    mode, sparks = "", True
+    mode, is_spark_syntax = "", True
     if cursor.take_words("PLAN", "FOR"):
-        sparks = False
-    elif detail := _word(cursor, _DETAILS):
-        mode, sparks = _DETAILS[detail], False
+        is_spark_syntax = False
+    elif detail := _take_any(cursor, _DETAILS):
+        mode, is_spark_syntax = _DETAILS[detail], False
         while cursor.take_symbol(","):
-            if (detail := _word(cursor, _DETAILS)) is None:
+            if (detail := _take_any(cursor, _DETAILS)) is None:
                 return None
             mode = mode or _DETAILS[detail]
     else:
-        mode = _word(cursor, _SPARKS_MODES) or ""
+        mode = _take_any(cursor, _SPARK_MODES) or ""
     first = cursor.peek()
-    return Explain(mode, sql[first.start :], sparks) if first is not None else None
+    return Explain(mode, sql[first.start :], is_spark_syntax) if first is not None else None
 
 
-def _word(cursor: TokenCursor, words: Iterable[str]) -> str | None:
+def _take_any(cursor: TokenCursor, words: Iterable[str]) -> str | None:
     return next((word for word in words if cursor.take_words(word)), None)
 
 
 def classify_execute(sql: str, tokens: Iterator[Token]) -> StatementSet | Execute | None:
-    """What follows EXECUTE; EXECUTE IMMEDIATE is Spark's."""
+    """Classify the tokens after EXECUTE; EXECUTE IMMEDIATE is Spark's."""
     cursor = TokenCursor(tokens)
     if cursor.take_words("STATEMENT", "SET"):
-        return statement_set(sql, cursor.end, begun=False)
+        return parse_statement_set(sql, cursor.end, has_begin=False)
     first = cursor.peek()
     if first is None or first.upper in ("IMMEDIATE", "EXECUTE"):
         return None
@@ -53,49 +53,49 @@ def classify_execute(sql: str, tokens: Iterator[Token]) -> StatementSet | Execut
 
 
 def classify_statement_set(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
-    """What follows STATEMENT, where EXECUTE was left out, as behind EXPLAIN."""
+    """Classify the tokens after STATEMENT (without EXECUTE, as in EXPLAIN STATEMENT SET)."""
     cursor = TokenCursor(tokens)
     if not cursor.take_words("SET"):
         return None
-    return statement_set(sql, cursor.end, begun=False)
+    return parse_statement_set(sql, cursor.end, has_begin=False)
 
 
 def classify_begin(sql: str, tokens: Iterator[Token]) -> StatementSet | None:
-    """What follows BEGIN; without STATEMENT SET it is Spark's."""
+    """Classify the tokens after BEGIN; without STATEMENT SET it is Spark's."""
     cursor = TokenCursor(tokens)
     if not cursor.take_words("STATEMENT", "SET"):
         return None
     if not cursor.take_symbol(";") and cursor.peek() is not None:
         return None
-    return statement_set(sql, cursor.end, begun=True)
+    return parse_statement_set(sql, cursor.end, has_begin=True)
 
 
-def statement_set(sql: str, start: int, begun: bool) -> StatementSet | None:
-    """The statements from ``start`` up to END.
+def parse_statement_set(sql: str, start: int, has_begin: bool) -> StatementSet | None:
+    """Split a statement set from offset ``start`` up to END into its statements.
 
     Args:
-        begun: BEGIN stood before; else it comes first.
+        has_begin: whether BEGIN was already read; otherwise it must come first.
     """
-    pieces: list[str] = []
-    piece: list[Token] = []
+    statements: list[str] = []
+    tokens: list[Token] = []
     for token in lexer.tokenize_spark(sql, start):
-        if not begun:
+        if not has_begin:
             if token.upper != "BEGIN":
                 return None
-            begun, start = True, token.end
+            has_begin, start = True, token.end
         elif token.type == lexer.SYMBOL and token.text == ";":
-            if _is_end(piece):
-                return StatementSet(tuple(pieces)) if not sql[token.end :].strip("; \n\r\t") else None
-            if piece:
-                pieces.append(sql[start : token.start].strip())
-            piece, start = [], token.end
+            if _is_end(tokens):
+                return StatementSet(tuple(statements)) if not sql[token.end :].strip("; \n\r\t") else None
+            if tokens:
+                statements.append(sql[start : token.start].strip())
+            tokens, start = [], token.end
         else:
-            piece.append(token)
-    if _is_end(piece):
-        return StatementSet(tuple(pieces))
-    last = sql[start:].strip() if piece else ""
-    return StatementSet((*pieces, last) if last else tuple(pieces), has_end=False)
+            tokens.append(token)
+    if _is_end(tokens):
+        return StatementSet(tuple(statements))
+    last = sql[start:].strip() if tokens else ""
+    return StatementSet((*statements, last) if last else tuple(statements), has_end=False)
 
 
-def _is_end(piece: list[Token]) -> bool:
-    return len(piece) == 1 and piece[0].upper == "END"
+def _is_end(tokens: list[Token]) -> bool:
+    return len(tokens) == 1 and tokens[0].upper == "END"

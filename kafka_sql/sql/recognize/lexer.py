@@ -1,7 +1,7 @@
-"""Lexemes of a statement, one at a time, with their places in the text.
+"""Tokenize Flink's and Spark's SQL lazily, with the position of each token.
 
-A statement is recognized by its first few words, and a query's tables are found by position, so neither needs a tree,
-and a long text must not be read to its end to learn that it is somebody else's.
+Statements are classified by their first few words, and table names in queries are replaced by position, so neither
+needs a syntax tree. Laziness keeps classifying a long statement cheap: its end is never read.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ class Token(NamedTuple):
 
     @property
     def upper(self) -> str:
-        """The word as keywords are spelled; empty for what cannot be a keyword."""
+        """The word in upper case, for comparison with keywords; empty for other tokens."""
         return self.text.upper() if self.type == WORD else ""
 
     @property
     def name(self) -> str:
-        """The identifier that a word or a quoted name stands for."""
+        """The identifier of a word or a quoted name."""
         return self.text[1:-1].replace("``", "`") if self.type == QUOTED else self.text
 
 
-# What is not closed is one symbol up to the end: to look for its end again and again would take quadratic time.
-# Flink doubles a quote and knows no backslash escapes; comments do not nest, and // starts one too.
+# Unclosed strings and comments become one symbol up to the end of the text; retrying at each character would take
+# quadratic time. Flink escapes quotes by doubling them, has no backslash escapes and no nested comments, and also has
+# // comments.
 _FLINK = re.compile(
     r"""(?P<skip>\s+|--[^\r\n]*|//[^\r\n]*
       |/\*\+[^'*]*(?:(?:\*(?!/)|'[^']*')[^'*]*)*\*/|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
@@ -46,7 +47,7 @@ _FLINK = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-# Spark escapes by backslash, has raw and double-quoted strings, and nests comments, which no pattern can count.
+# Spark has backslash escapes, raw and double-quoted strings, and nested comments, which a pattern cannot match.
 _SPARK = re.compile(
     r"""(?P<skip>\s+|--(?:\\\n|[^\r\n])*)
     |(?P<comment>/\*)
@@ -58,44 +59,44 @@ _SPARK = re.compile(
     |(?P<symbol>\|>|=>|->|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = {kind: kind for kind in (WORD, QUOTED, STRING, NUMBER, SYMBOL, "skip", "comment")}
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
-_HINT_EDGE = re.compile(r"'[^']*'|\*/")
+_TYPES = {name: name for name in (WORD, QUOTED, STRING, NUMBER, SYMBOL, "skip", "comment")}
+_COMMENT_DELIMITER = re.compile(r"/\*|\*/")
+_STRING_OR_HINT_END = re.compile(r"'[^']*'|\*/")
 
 
 def tokenize_flink(sql: str, start: int = 0) -> Iterator[Token]:
-    """The tokens of Flink's DDL from the character ``start`` on."""
+    """Yield the tokens of a Flink statement from offset ``start``."""
     for match in _FLINK.finditer(sql, start):
-        kind = _KINDS.get(match.lastgroup or "", SYMBOL)
-        if kind != "skip":
-            yield Token(kind, match[0], match.start(), match.end())
+        type = _TYPES.get(match.lastgroup or "", SYMBOL)
+        if type != "skip":
+            yield Token(type, match[0], match.start(), match.end())
 
 
 def tokenize_spark(sql: str, start: int = 0) -> Iterator[Token]:
-    """The tokens of one of Spark's statements from the character ``start`` on, without its hints."""
+    """Yield the tokens of a Spark statement from offset ``start``, without hints."""
     return (token for token in tokenize_spark_with_hints(sql, start) if token.type != HINT)
 
 
 def tokenize_spark_with_hints(sql: str, start: int = 0) -> Iterator[Token]:
-    """The same with each hint, ``/*+ ... */``, as one token."""
+    """Yield the tokens of a Spark statement from offset ``start``, each hint ``/*+ ... */`` as one token."""
     while match := _SPARK.match(sql, start):
-        kind, start = _KINDS.get(match.lastgroup or "", SYMBOL), match.end()
-        if kind == "comment" and sql.startswith("+", start):
-            start = _hint_end(sql, start)
+        type, start = _TYPES.get(match.lastgroup or "", SYMBOL), match.end()
+        if type == "comment" and sql.startswith("+", start):
+            start = _find_hint_end(sql, start)
             yield Token(HINT, sql[match.start() : start], match.start(), start)
-        elif kind == "comment":
-            start = _comment_end(sql, start)
-        elif kind != "skip":
-            yield Token(kind, match[0], match.start(), start)
+        elif type == "comment":
+            start = _find_comment_end(sql, start)
+        elif type != "skip":
+            yield Token(type, match[0], match.start(), start)
 
 
-def _hint_end(sql: str, start: int) -> int:
-    """Where a hint ends; its literals may hold the characters of an end."""
-    return next((m.end() for m in _HINT_EDGE.finditer(sql, start) if m[0] == "*/"), len(sql))
+def _find_hint_end(sql: str, start: int) -> int:
+    """Return the end offset of a hint. String literals inside the hint may contain ``*/``."""
+    return next((m.end() for m in _STRING_OR_HINT_END.finditer(sql, start) if m[0] == "*/"), len(sql))
 
 
 def strip_semicolon(sql: str, start: int) -> str:
-    """A statement of Spark's that starts at ``start``, unchanged, without the semicolons at its end."""
+    """Return the Spark statement that starts at ``start``, unchanged except for its trailing semicolons."""
     body = sql[start:]
     if ";" not in body:
         return body
@@ -108,11 +109,11 @@ def strip_semicolon(sql: str, start: int) -> str:
     return sql[start:end]
 
 
-def _comment_end(sql: str, start: int) -> int:
-    """Where the bracketed comment ends whose text starts at ``start``; the end of the text if it is not closed."""
+def _find_comment_end(sql: str, start: int) -> int:
+    """Return the end offset of the comment whose text starts at ``start``, or of the SQL text if it is unclosed."""
     depth = 1
-    for edge in _COMMENT_EDGE.finditer(sql, start):
-        depth += 1 if edge[0] == "/*" else -1
+    for delimiter in _COMMENT_DELIMITER.finditer(sql, start):
+        depth += 1 if delimiter[0] == "/*" else -1
         if depth == 0:
-            return edge.end()
+            return delimiter.end()
     return len(sql)

@@ -1,12 +1,15 @@
-"""What a table's name in a statement means: Flink's default catalog is Spark's, and a temporary view comes first."""
+"""Resolve table names in statements to Kafka tables.
+
+Flink's ``default_catalog`` is an alias of Spark's ``spark_catalog``, and a temporary view hides a table of its name.
+"""
 
 from __future__ import annotations
 
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.tables import CatalogTable, Tables
 
 
 def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
-    """A name without the catalog, where that is Spark's own, or Flink's default one, which stands for it.
+    """Return the name without its catalog if that is ``spark_catalog`` or Flink's ``default_catalog``.
 
     ``default_catalog.default_database`` is Spark's database ``default``.
     """
@@ -20,20 +23,20 @@ def strip_catalog(name: tuple[str, ...]) -> tuple[str, ...]:
     return name
 
 
-def resolve_table(tables: Tables, name: tuple[str, ...]) -> Entry | None:
-    """The Kafka table that a statement names; None where it is nobody's, or a temporary view of Spark's hides it."""
+def resolve_table(tables: Tables, name: tuple[str, ...]) -> CatalogTable | None:
+    """Return the Kafka table of a name, or None if it does not exist or a temporary view hides it."""
     entry = tables.find(strip_catalog(name)) if tables else None
     if entry is None or len(name) > 1 or entry.table.temporary:
         return entry
-    return None if tables.is_hidden(name[0]) else entry
+    return None if tables.is_hidden_by_view(name[0]) else entry
 
 
-def find_declared_table(tables: Tables, name: tuple[str, ...], temporary: bool) -> Entry | None:
-    """The temporary, or the lasting, Kafka table of a name, whatever hides it."""
-    found = tables.find(name[-1:] if temporary else strip_catalog(name))
-    if found is None or found.table.temporary == temporary:
-        return found
+def find_declared_table(tables: Tables, name: tuple[str, ...], temporary: bool) -> CatalogTable | None:
+    """Return the temporary (or else the permanent) Kafka table of a name, even if a view hides it."""
+    entry = tables.find(name[-1:] if temporary else strip_catalog(name))
+    if entry is None or entry.table.temporary == temporary:
+        return entry
     if temporary:
         return None
-    database = tables.plain("SELECT current_database()").collect()[0][0]
+    database = tables.spark_sql("SELECT current_database()").collect()[0][0]
     return tables.find((database, *name))

@@ -1,4 +1,4 @@
-"""The statements that are looked at before they reach Spark, as far as their first words tell."""
+"""Statements that kafka_sql classifies before they reach Spark, with what their first words contain."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class CreateTable:
-    """``CREATE [OR REPLACE] [TEMPORARY] TABLE ... WITH (...) [LIKE base | AS query]``; the parser reads the text.
+    """``CREATE [OR REPLACE] [TEMPORARY] TABLE ... WITH (...) [LIKE base | AS query]``.
+
+    The grammar package parses the text.
 
     Attributes:
-        base: of a statement without WITH: LIKE's table. It is Flink's where that is a Kafka table.
+        base: the table after LIKE in a statement without WITH. The statement is Flink's if this is a Kafka table.
     """
 
     base: tuple[str, ...] | None = None
@@ -18,12 +20,12 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class AlterTable:
-    """``ALTER TABLE [IF EXISTS] name ...``; the parser reads the text of a Kafka table's."""
+    """``ALTER TABLE [IF EXISTS] name ...``. For a Kafka table, the grammar package parses the text."""
 
     name: tuple[str, ...]
     if_exists: bool = False
-    clause_start: int = field(default=0, compare=False)  # where in the text it goes on behind the name
-    is_flink_syntax: bool = field(default=False, compare=False)  # it goes on as it never does in Spark
+    clause_start: int = field(default=0, compare=False)  # offset of the text after the name
+    is_flink_syntax: bool = field(default=False, compare=False)  # the clause exists in Flink's grammar only
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class CreateView:
     """``CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] name``, with or without AS.
 
     Attributes:
-        temporary: of this session alone.
-        harmless: it takes no table's name away, as IF NOT EXISTS or GLOBAL says.
+        temporary: whether only this session sees the view.
+        keeps_tables: whether the view can never replace or hide a table (IF NOT EXISTS or GLOBAL).
     """
 
     name: tuple[str, ...]
@@ -65,7 +67,7 @@ class Describe:
 
 @dataclass(frozen=True)
 class ShowTables:
-    """``SHOW [FULL] TABLES [FROM | IN database] [[NOT] LIKE 'pattern']``; the pattern is SQL's, with % and _."""
+    """``SHOW [FULL] TABLES [FROM | IN database] [[NOT] LIKE 'pattern']``, with a SQL LIKE pattern."""
 
     database: tuple[str, ...] | None = None
     like: str | None = None
@@ -113,7 +115,7 @@ class SetOption:
 
 @dataclass(frozen=True)
 class ResetOption:
-    """``RESET 'key'``, or RESET alone: all of them, in Flink as in Spark."""
+    """``RESET 'key'``, or RESET alone, which resets all options in both Flink and Spark."""
 
     key: str | None = None
 
@@ -123,8 +125,8 @@ class StatementSet:
     """``[EXECUTE] STATEMENT SET BEGIN insert; ... END``, or ``BEGIN STATEMENT SET; insert; ... END``.
 
     Attributes:
-        inserts: the statements in it as typed.
-        ended: END was found.
+        inserts: the INSERT statements as typed.
+        has_end: whether END was found.
     """
 
     inserts: tuple[str, ...]
@@ -133,7 +135,7 @@ class StatementSet:
 
 @dataclass(frozen=True)
 class Execute:
-    """``EXECUTE insert | query``: the statement itself."""
+    """``EXECUTE insert | query``, with the statement after EXECUTE."""
 
     statement: str
 
@@ -143,9 +145,9 @@ class Explain:
     """``EXPLAIN [PLAN FOR | details | mode] statement``.
 
     Attributes:
-        mode: Spark's, or the one that is nearest to Flink's details; empty for none.
-        statement: what is explained.
-        sparks: the statement is one of Spark's own words.
+        mode: a mode of Spark's EXPLAIN, the closest one for Flink's details, or empty.
+        statement: the statement to explain.
+        is_spark_syntax: whether EXPLAIN itself is written in Spark's syntax.
     """
 
     mode: str
@@ -155,11 +157,11 @@ class Explain:
 
 @dataclass(frozen=True)
 class UnsupportedStatement:
-    """A statement of Spark's or Flink's that a Kafka table does not have, such as DELETE.
+    """A Spark or Flink statement that Kafka tables do not support, such as DELETE.
 
     Attributes:
-        verb: its first words.
-        name: the table.
+        verb: the first words of the statement.
+        name: the table name.
     """
 
     verb: str

@@ -1,7 +1,7 @@
-"""A syntax error with the line it is in, and no secret in it.
+"""Build syntax errors that show the source line without exposing secrets.
 
-Text that does not parse cannot be trusted to be what it looks like: after a forgotten quote, what stands between two
-literals is a value. So from the first option on, a line is shown only as far as it is certainly no value.
+Text that does not parse may not be what it looks like: after a missing quote, the text between two literals is a value.
+From the first option on, a line is therefore shown only as far as it certainly contains no value.
 """
 
 from __future__ import annotations
@@ -11,66 +11,66 @@ import re
 from kafka_sql.errors import SqlSyntaxError
 
 _MASK = "******"
-_WIDEST = 160  # characters of a line that are shown
-# Where options begin: behind WITH, or, as that word may be what is wrong, behind the first quoted text with an
-# equals sign.
-_OPTIONS = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|['\"]\s*=\s*", re.IGNORECASE)
+_MAX_WIDTH = 160  # of the shown part of a line, in characters
+# Options start after WITH or, because WITH itself may be misspelled, after the first quoted string that is followed by
+# an equals sign.
+_OPTIONS_START = re.compile(r"\bWITH\b(?!\s+(?:LOCAL\s+)?TIME\b)\s*\(?|['\"]\s*=\s*", re.IGNORECASE)
 _KEY = re.compile(r"\s*,?\s*(?:'[A-Za-z][\w.-]*'\s*=\s*)?")
-_COMPARED = re.compile(r"=\s*(?=')")
+_EQUALS = re.compile(r"=\s*(?=')")
 
 
 def syntax_error(sql: str, start: int, end: int, message: str) -> SqlSyntaxError:
-    """The error at ``sql[start:end]``: line and column from 1, the source line and a mark below it."""
-    return _error(sql, start, end, message, literals_from=end)
+    """Return the error at ``sql[start:end]``, with 1-based line and column, the source line and a marker below it."""
+    return _build_error(sql, start, end, message, literals_from=end)
 
 
 def unclosed_quote_error(sql: str, start: int) -> SqlSyntaxError:
-    """The error of a quote at ``sql[start]`` that is left over; which one was forgotten, nobody knows."""
-    message = "this quote, or one before it, is not closed"
-    return _error(sql, start, start + 1, message, literals_from=0)
+    """Return the error for an unbalanced quote at ``sql[start]``. The missing quote may be anywhere before it."""
+    message = "unclosed quote; the missing quote may be earlier in the statement"
+    return _build_error(sql, start, start + 1, message, literals_from=0)
 
 
-def _error(sql: str, start: int, end: int, message: str, literals_from: int) -> SqlSyntaxError:
-    begin = sql.rfind("\n", 0, start) + 1
-    stop = sql.find("\n", start)
-    line = sql[begin : len(sql) if stop < 0 else stop].rstrip("\r")
-    number, offset = sql.count("\n", 0, start) + 1, start - begin
-    width = min(end, begin + len(line)) - start
-    text = _masked(line, sql, begin, max(literals_from - begin, 0))
+def _build_error(sql: str, start: int, end: int, message: str, literals_from: int) -> SqlSyntaxError:
+    line_start = sql.rfind("\n", 0, start) + 1
+    line_end = sql.find("\n", start)
+    line = sql[line_start : len(sql) if line_end < 0 else line_end].rstrip("\r")
+    line_number, offset = sql.count("\n", 0, start) + 1, start - line_start
+    width = min(end, line_start + len(line)) - start
+    text = _mask_values(line, sql, line_start, max(literals_from - line_start, 0))
     offset = min(offset, len(text))
     if text != line and offset + width > len(text) - len(_MASK):
         offset, width = min(offset, len(text) - len(_MASK)), len(_MASK)
     text, offset = _excerpt(text, offset, width)
-    mark = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(min(width, _WIDEST), 1)
-    place = f"line {number}, column {start - begin + 1}"
-    shown = f"{number:5} | {text}\n      | {mark}"
-    return SqlSyntaxError(f"{place}: {message}.\n{shown}", number, start - begin + 1, shown)
+    marker = re.sub(r"[^\t]", " ", text[:offset]) + "^" * max(min(width, _MAX_WIDTH), 1)
+    position = f"line {line_number}, column {start - line_start + 1}"
+    shown = f"{line_number:5} | {text}\n      | {marker}"
+    return SqlSyntaxError(f"{position}: {message}.\n{shown}", line_number, start - line_start + 1, shown)
 
 
 def _excerpt(line: str, offset: int, width: int) -> tuple[str, int]:
-    """The part of a long line around the place, and where in it the place is."""
-    if len(line) <= _WIDEST:
+    """Return the part of a long line around ``offset``, and the offset in that part."""
+    if len(line) <= _MAX_WIDTH:
         return line, offset
-    start = max(offset - _WIDEST // 2, 0)
-    stop = min(max(offset + width, start + _WIDEST), start + 2 * _WIDEST)
-    before, behind = "..." * (start > 0), "..." * (stop < len(line))
-    return f"{before}{line[start:stop]}{behind}", offset - start + len(before)
+    start = max(offset - _MAX_WIDTH // 2, 0)
+    end = min(max(offset + width, start + _MAX_WIDTH), start + 2 * _MAX_WIDTH)
+    before, after = "..." * (start > 0), "..." * (end < len(line))
+    return f"{before}{line[start:end]}{after}", offset - start + len(before)
 
 
-def _masked(line: str, sql: str, begin: int, literals_from: int) -> str:
-    """The line of ``sql`` that begins at ``begin``, masked from the first thing on that could be an option's value.
+def _mask_values(line: str, sql: str, line_start: int, literals_from: int) -> str:
+    """Return the line of ``sql`` at ``line_start``, masked from the first text that could be an option value.
 
     Args:
-        literals_from: where in the line literals are masked also before the options: they are not needed behind the
-            mark, and not to be trusted where a quote is left over.
+        literals_from: offset in the line from which literals are masked even before the options. After the marker they
+            are not needed, and with an unbalanced quote they cannot be trusted.
     """
-    options = _OPTIONS.search(sql)
-    if options is None or options.end() > begin + len(line):
-        compared, literal = _COMPARED.search(line), line.find("'", literals_from)
-        known = min(compared.end() if compared else len(line), literal if literal >= 0 else len(line))
+    options = _OPTIONS_START.search(sql)
+    if options is None or options.end() > line_start + len(line):
+        equals, literal = _EQUALS.search(line), line.find("'", literals_from)
+        visible = min(equals.end() if equals else len(line), literal if literal >= 0 else len(line))
     else:
-        known = max(options.end() - begin, 0)
-        if known == 0 or "=" not in options[0]:
-            key = _KEY.match(line, known)
-            known = key.end() if key else known
-    return line[:known] + _MASK if line[known:].strip() else line
+        visible = max(options.end() - line_start, 0)
+        if visible == 0 or "=" not in options[0]:
+            key = _KEY.match(line, visible)
+            visible = key.end() if key else visible
+    return line[:visible] + _MASK if line[visible:].strip() else line

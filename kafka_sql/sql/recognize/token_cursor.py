@@ -1,4 +1,4 @@
-"""A cursor over the first tokens of a statement."""
+"""Read the first tokens of a statement through a cursor."""
 
 from __future__ import annotations
 
@@ -10,37 +10,32 @@ from kafka_sql.sql.recognize.lexer import Token
 
 
 class TokenCursor:
-    """Takes tokens if they are what is asked for, and reads no further ahead than that."""
+    """A cursor that takes expected tokens and reads no further ahead than needed."""
 
     def __init__(self, tokens: Iterator[Token]) -> None:
         self._tokens = tokens
-        self._ahead: deque[Token] = deque()
-        self.end = 0  # where in the text the token ends that was taken last
+        self._lookahead: deque[Token] = deque()
+        self.end = 0  # end offset of the last token taken
 
     def peek(self, index: int = 0) -> Token | None:
-        """The token ``index`` places on, without taking it; None behind the last."""
-        while len(self._ahead) <= index:
+        """Return the token ``index`` positions ahead without taking it, or None after the last token."""
+        while len(self._lookahead) <= index:
             token = next(self._tokens, None)
             if token is None:
                 return None
-            self._ahead.append(token)
-        return self._ahead[index]
-
-    @property
-    def next(self) -> Token | None:
-        """The token that is next."""
-        return self.peek()
+            self._lookahead.append(token)
+        return self._lookahead[index]
 
     def take(self) -> Token | None:
-        """Take the token that is next."""
+        """Take the next token; return None at the end."""
         if self.peek() is None:
             return None
-        token = self._ahead.popleft()
+        token = self._lookahead.popleft()
         self.end = token.end
         return token
 
     def take_words(self, *words: str) -> bool:
-        """Take these keywords, if all of them are next."""
+        """Take these keywords if all of them come next; return whether they did."""
         for index, word in enumerate(words):
             token = self.peek(index)
             if token is None or token.upper != word:
@@ -50,12 +45,12 @@ class TokenCursor:
         return True
 
     def take_symbol(self, text: str) -> bool:
-        """Take this symbol, if it is next."""
+        """Take this symbol if it comes next; return whether it did."""
         token = self.peek()
         return token is not None and token.type == lexer.SYMBOL and token.text == text and self.take() is not None
 
     def take_string(self) -> str | None:
-        """Take a string literal of Flink's, if one is next: its value."""
+        """Take a Flink string literal if one comes next; return its value or None."""
         token = self.peek()
         if token is None or token.type != lexer.STRING:
             return None
@@ -63,7 +58,7 @@ class TokenCursor:
         return token.text[1:-1].replace("''", "'")
 
     def take_identifier(self) -> str | None:
-        """Take a word or a quoted name, if one is next."""
+        """Take a word or a quoted name if one comes next; return the identifier or None."""
         token = self.peek()
         if token is None or token.type not in (lexer.WORD, lexer.QUOTED):
             return None
@@ -71,7 +66,7 @@ class TokenCursor:
         return token.name
 
     def take_name(self) -> tuple[str, ...]:
-        """Take a dotted name: its parts, or none where no name is next."""
+        """Take a dotted name; return its parts, or an empty tuple if no valid name comes next."""
         part = self.take_identifier()
         parts = []
         while part is not None:
@@ -82,7 +77,7 @@ class TokenCursor:
         return ()
 
     def is_at_end(self) -> bool:
-        """Whether nothing but semicolons is left."""
+        """Return whether only semicolons are left, and take them."""
         while self.take_symbol(";"):
             pass
         return self.peek() is None

@@ -1,1 +1,1 @@
-"""Where a query names Kafka tables, by position in its text, and what Spark reads in their place."""
+"""Find Kafka tables in queries by position, and replace them with text that Spark can read."""

@@ -1,4 +1,4 @@
-"""``/*+ OPTIONS('key' = 'value', ...) */`` behind a table's name: options for this one reading or writing."""
+"""Parse ``/*+ OPTIONS('key' = 'value', ...) */`` after a table name: options for one read or write."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.syntax_error import syntax_error
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 
-_SPACE = re.compile(r"(?:\s+|--[^\r\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/)*", re.DOTALL)
+_BLANK = re.compile(r"(?:\s+|--[^\r\n]*|/\*(?!\+)(?:(?!/\*).)*?\*/)*", re.DOTALL)
 _OPTIONS = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Hint:
-    """The options of a hint, and where it stands: ``sql[start:end]``."""
+    """The options of a hint, and its position ``sql[start:end]``."""
 
     options: Mapping[str, str] = field(repr=False)
     start: int
@@ -27,14 +27,14 @@ class Hint:
 
 
 def parse_hint(sql: str, end: int) -> Hint | None:
-    """The hint that follows a table's name which ends at ``end``; None where none does.
+    """Return the hint after a table name that ends at offset ``end``, or None if there is no hint.
 
     Raises:
-        SqlSyntaxError: it is not written as Flink writes it.
-        UnsupportedSqlError: another hint than OPTIONS.
-        ConflictingOptionsError, InvalidOptionError: a key twice, or 'connector'.
+        SqlSyntaxError: the hint does not follow Flink's syntax.
+        UnsupportedSqlError: the hint is not OPTIONS.
+        ConflictingOptionsError, InvalidOptionError: a key is set twice, or is 'connector'.
     """
-    space = _SPACE.match(sql, end)
+    space = _BLANK.match(sql, end)
     start = space.end() if space else end
     if not sql.startswith("/*+", start):
         return None
@@ -43,65 +43,66 @@ def parse_hint(sql: str, end: int) -> Hint | None:
     if not cursor.take_words("OPTIONS"):
         word = cursor.take_identifier()
         raise UnsupportedSqlError(
-            f"Hint {word or '/*+ ... */'} behind a table's name: only OPTIONS('key' = 'value', ...) is supported there."
+            f"Hint {word or '/*+ ... */'} is not supported after a table name. Use OPTIONS('key' = 'value', ...)."
         )
     if not cursor.take_symbol("("):
-        _fail(sql, cursor, "expected '(' after OPTIONS")
+        _raise_syntax_error(sql, cursor, "expected '(' after OPTIONS")
     while not cursor.take_symbol(")"):
         if options and not cursor.take_symbol(","):
-            _fail(sql, cursor, "expected ',' or ')' in OPTIONS")
+            _raise_syntax_error(sql, cursor, "expected ',' or ')' in OPTIONS")
         key = cursor.take_string()
         if key is None or not cursor.take_symbol("="):
-            _fail(sql, cursor, "expected 'key' = 'value' in OPTIONS")
+            _raise_syntax_error(sql, cursor, "expected 'key' = 'value' in OPTIONS")
         value = cursor.take_string()
         if value is None:
-            _fail(sql, cursor, "expected an option's value in single quotes")
+            _raise_syntax_error(sql, cursor, "expected an option value in single quotes")
         if key in options:
-            raise ConflictingOptionsError(f"OPTIONS hint: option '{key}' is given more than once. Keep one.")
+            raise ConflictingOptionsError(f"OPTIONS hint: option '{key}' is set more than once. Remove the duplicates.")
         options[key] = value
     if not (cursor.take_symbol("*") and cursor.take_symbol("/")):
-        _fail(sql, cursor, "expected '*/' after OPTIONS(...)")
+        _raise_syntax_error(sql, cursor, "expected '*/' after OPTIONS(...)")
     if CONNECTOR.key in options:
-        raise InvalidOptionError(
-            "OPTIONS hint: the value of property 'connector' cannot be changed by a hint. Declare another table."
-        )
+        raise InvalidOptionError("OPTIONS hint: 'connector' cannot be changed by a hint. Create another table instead.")
     return Hint(options, start, cursor.end)
 
 
-def check_hint_positions(sql: str, placed: list[Hint]) -> None:
-    """Refuse OPTIONS hints that stand elsewhere than behind a table's name: Spark would drop them.
+def check_hint_positions(sql: str, allowed: list[Hint]) -> None:
+    """Reject OPTIONS hints that do not directly follow a table name, because Spark would ignore them.
+
+    Args:
+        allowed: the hints found after table names.
 
     Raises:
-        UnsupportedSqlError: there is one.
+        UnsupportedSqlError: another OPTIONS hint was found.
     """
-    starts = {hint.start for hint in placed}
+    starts = {hint.start for hint in allowed}
     for token in lexer.tokenize_spark_with_hints(sql):
         if token.type == lexer.HINT and token.start not in starts and _OPTIONS.match(token.text):
             number = sql.count("\n", 0, token.start) + 1
             raise UnsupportedSqlError(
-                f"OPTIONS hint in line {number}: it must stand directly behind the name of a Kafka table, before its "
-                "alias: FROM t /*+ OPTIONS('key' = 'value') */ AS a."
+                f"OPTIONS hint in line {number} must directly follow the name of a Kafka table, before its alias: "
+                "FROM t /*+ OPTIONS('key' = 'value') */ AS a."
             )
 
 
-def check_insert_hint(head: str) -> None:
-    """Refuse a hint in the head of an INSERT that stands elsewhere than directly behind the table's name.
+def check_insert_hint(prefix: str) -> None:
+    """Reject hints before the query of an INSERT that do not directly follow the table name.
 
     Args:
-        head: without the hint that stands there.
+        prefix: the text before the query, without the hint directly after the table name.
 
     Raises:
-        UnsupportedSqlError: there is one.
+        UnsupportedSqlError: such a hint was found.
     """
-    if any(token.type == lexer.HINT for token in lexer.tokenize_spark_with_hints(head)):
+    if any(token.type == lexer.HINT for token in lexer.tokenize_spark_with_hints(prefix)):
         raise UnsupportedSqlError(
-            "OPTIONS hint: it must stand directly behind the table's name, once: "
+            "OPTIONS hint: expected a single hint directly after the table name: "
             "INSERT INTO t /*+ OPTIONS('key' = 'value') */ (a, b) SELECT ..."
         )
 
 
 def has_options_hint(sql: str) -> bool:
-    """Whether an OPTIONS hint stands anywhere in one of Spark's statements."""
+    """Return whether a Spark statement contains an OPTIONS hint."""
     if "/*+" not in sql:
         return False
     return any(
@@ -109,7 +110,7 @@ def has_options_hint(sql: str) -> bool:
     )
 
 
-def _fail(sql: str, cursor: TokenCursor, message: str) -> NoReturn:
-    at = cursor.peek()
-    start, end = (at.start, at.end) if at is not None else (len(sql), len(sql))
+def _raise_syntax_error(sql: str, cursor: TokenCursor, message: str) -> NoReturn:
+    token = cursor.peek()
+    start, end = (token.start, token.end) if token is not None else (len(sql), len(sql))
     raise syntax_error(sql, start, end, message)

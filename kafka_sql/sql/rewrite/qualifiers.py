@@ -1,6 +1,6 @@
-"""Columns that are qualified with more than the table's name, ``db.t.a``, where a subquery called ``t`` replaces it.
+"""Shorten column qualifiers such as ``db.t.a`` where a subquery with alias ``t`` replaces the table.
 
-Only the qualifier is edited; a subquery's alias cannot have a database.
+A subquery alias cannot have a database, so only the qualifier is edited.
 """
 
 from __future__ import annotations
@@ -9,39 +9,41 @@ from collections.abc import Collection, Mapping
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.rewrite.table_references import Edit
 
-Name = tuple[str, ...]
-Edit = tuple[int, int, str]
+QualifiedName = tuple[str, ...]
 
 
-def shorten_qualifiers(sql: str, names: Mapping[Name, str], spans: Collection[tuple[int, int]]) -> list[Edit]:
-    """The edits that put an alias where a column is qualified with one of the names.
+def shorten_qualifiers(
+    sql: str, aliases: Mapping[QualifiedName, str], spans: Collection[tuple[int, int]]
+) -> list[Edit]:
+    """Return the edits that replace column qualifiers by aliases.
 
     Args:
-        names: the qualifiers in lower case, of two parts or three, and the alias that stands for each.
-        spans: where the tables' own names stand, which are no columns.
+        aliases: the alias of each qualifier; qualifiers are in lower case and have two or three parts.
+        spans: the positions of the table names themselves, which are not columns.
     """
-    lexemes = list(lexer.tokenize_spark(sql))
+    tokens = list(lexer.tokenize_spark(sql))
     edits = []
-    at = 0
-    while at < len(lexemes):
-        parts = _chain(lexemes, at)
-        start = lexemes[at].start
-        known = [n for n in (3, 2) if len(parts) > n and tuple(p.lower() for p in parts[:n]) in names]
+    index = 0
+    while index < len(tokens):
+        parts = _read_dotted_name(tokens, index)
+        start = tokens[index].start
+        known = [n for n in (3, 2) if len(parts) > n and tuple(p.lower() for p in parts[:n]) in aliases]
         if known and not any(first <= start < last for first, last in spans):
             length = known[0]
-            alias = names[tuple(p.lower() for p in parts[:length])]
-            edits.append((start, lexemes[at + 2 * length - 2].end, quote(alias)))
-        at += max(2 * len(parts) - 1, 1)
+            alias = aliases[tuple(p.lower() for p in parts[:length])]
+            edits.append((start, tokens[index + 2 * length - 2].end, quote(alias)))
+        index += max(2 * len(parts) - 1, 1)
     return edits
 
 
-def _chain(lexemes: list[lexer.Token], at: int) -> list[str]:
-    """The parts of a dotted name that starts at ``at``, a star for the last one included."""
+def _read_dotted_name(tokens: list[lexer.Token], index: int) -> list[str]:
+    """Return the parts of a dotted name that starts at ``index``; the last part may be a star."""
     parts: list[str] = []
-    while at < len(lexemes) and lexemes[at].type in (lexer.WORD, lexer.QUOTED):
-        parts.append(lexemes[at].name)
-        if at + 2 >= len(lexemes) or lexemes[at + 1].text != ".":
+    while index < len(tokens) and tokens[index].type in (lexer.WORD, lexer.QUOTED):
+        parts.append(tokens[index].name)
+        if index + 2 >= len(tokens) or tokens[index + 1].text != ".":
             return parts
-        at += 2
+        index += 2
     return [*parts, "*"] if parts else []

@@ -1,7 +1,7 @@
-"""What a query reads: where it names a Kafka table, the text that Spark is to read takes the name's place.
+"""Rewrite a query so that Spark can read the Kafka tables in it.
 
-That is the table's stream, the table with a hint's options, or its name as Spark knows it. All other text stays as it
-was typed.
+A table name is replaced by the table's stream, the table with the options of a hint, or its name in Spark's catalog.
+All other text stays as typed.
 """
 
 from __future__ import annotations
@@ -10,137 +10,144 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kafka_sql.catalog.catalog_table import dotted, select
+from kafka_sql.catalog.catalog_table import quoted_name, select_statement
 from kafka_sql.catalog.sql_literals import quote
-from kafka_sql.catalog.tables import Entry, Tables
+from kafka_sql.catalog.tables import CatalogTable, Tables
 from kafka_sql.errors import ConflictingOptionsError, UnsupportedSqlError
 from kafka_sql.sql.recognize.names import resolve_table
 from kafka_sql.sql.rewrite.hints import Hint, check_hint_positions, parse_hint
-from kafka_sql.sql.rewrite.qualifiers import Edit, shorten_qualifiers
+from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
 from kafka_sql.sql.rewrite.table_references import (
     ARGUMENT,
     ENCLOSED,
     FROM,
     QUERY,
+    Edit,
     TableReference,
     apply_edits,
     find_table_references,
 )
-from kafka_sql.sql.rewrite.views import rewrite_view_as_stream
+from kafka_sql.sql.rewrite.views import find_view, view_columns
 
-# What makes a query's tables be looked at in the batch mode; all others reach Spark unread.
-_LOOK = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
+# Queries in batch mode without any of these are passed to Spark unread.
+_MAY_USE_TABLES = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGNORECASE)
 
 
 @dataclass
 class QueryRewrite:
-    """A query as Spark is to run it.
+    """A query rewritten for Spark.
 
     Attributes:
-        text: the query.
-        entries: the Kafka tables it names, those behind views of the user's included.
-        streamed: those that are read as streams, with the options of their hints.
-        streams: whether it says STREAM of one of them.
+        text: the query text.
+        kafka_tables: the Kafka tables in the query, including those in views.
+        streamed_tables: the tables that are read as streams, with the options of their hints.
+        uses_stream_keyword: whether the query applies STREAM to one of them.
     """
 
     text: str
-    kafka_tables: list[Entry] = field(default_factory=list)
-    streamed_tables: list[Entry] = field(default_factory=list)
+    kafka_tables: list[CatalogTable] = field(default_factory=list)
+    streamed_tables: list[CatalogTable] = field(default_factory=list)
     uses_stream_keyword: bool = False
 
 
 def may_use_tables(query: str) -> bool:
-    """Whether a batch query may name a table otherwise than Spark knows it: by STREAM, a hint, or Flink's catalog."""
-    return _LOOK.search(query) is not None
+    """Return whether a batch query may need a rewrite: it may use STREAM, a hint or Flink's catalog name."""
+    return _MAY_USE_TABLES.search(query) is not None
 
 
 def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | None = None) -> QueryRewrite:
-    """A query with the session's tables as Spark is to read them.
+    """Rewrite a query so that Spark reads the session's Kafka tables.
 
     Args:
-        streaming: all of them as streams (the streaming runtime mode), views of the user's over them included; else
-            those alone of which the query says so.
-        database: of names that have none, where the query is a view's text.
+        streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
+            ones with the STREAM keyword.
+        database: the database of unqualified names if the query is the text of a view.
 
     Raises:
         ConflictingOptionsError: two different hints on one table.
-        UnsupportedSqlError: a hint in another place, or Spark's ``WITH (...)`` behind a Kafka table.
+        UnsupportedSqlError: a hint in the wrong place, or Spark's ``WITH (...)`` after a Kafka table.
     """
-    found = QueryRewrite(query)
+    result = QueryRewrite(query)
     edits: list[Edit] = []
     hints: list[Hint] = []
-    hinted: dict[tuple[str, str], Mapping[str, str]] = {}
+    hints_by_table: dict[tuple[str, str], Mapping[str, str]] = {}
     aliases: dict[tuple[str, ...], str] = {}
     for reference in find_table_references(query):
         name = (database, *reference.name) if database and len(reference.name) == 1 else reference.name
         entry = resolve_table(tables, name)
         if entry is None:
-            edits += _view(tables, name, reference, found, database) if streaming else []
+            edits += _rewrite_view(tables, name, reference, result, database) if streaming else []
             continue
-        found.kafka_tables.append(entry)
-        found.uses_stream_keyword |= reference.is_stream
+        result.kafka_tables.append(entry)
+        result.uses_stream_keyword |= reference.is_stream
         hint = parse_hint(query, reference.end)
         if hint is not None:
             hints.append(hint)
-            _check_hint(entry, hint, hinted)
+            _check_same_hint(entry, hint, hints_by_table)
         if reference.has_options:
             raise UnsupportedSqlError(
-                f"Table '{entry.definition.name}': WITH (...) behind the name would have no effect. Write "
+                f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
                 f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */."
             )
-        edits += _edits(tables, entry, reference, hint, streaming or reference.is_stream, name)
+        edits += _edit_reference(tables, entry, reference, hint, streaming or reference.is_stream, name)
         if streaming or reference.is_stream:
-            found.streamed_tables.append(
-                tables.hinted(entry, hint.options) if hint is not None and hint.options else entry
+            result.streamed_tables.append(
+                tables.with_options(entry, hint.options) if hint is not None and hint.options else entry
             )
         if not reference.has_alias:
             alias = reference.name[-1]
-            aliases |= dict.fromkeys(_qualifiers(entry, name), alias)
-    if found.kafka_tables:
+            aliases |= dict.fromkeys(_qualifiers_of(entry, name), alias)
+    if result.kafka_tables:
         check_hint_positions(query, hints)
     if edits and aliases:
         spans = [(start, end) for start, end, _ in edits]
         edits += shorten_qualifiers(query, aliases, spans)
-    found.text = apply_edits(query, edits)
-    return found
+    result.text = apply_edits(query, edits)
+    return result
 
 
-def stream_query(entry: Entry, watermark: bool = True) -> str:
-    """The query text of a table as a stream, with its computed columns and, unless told otherwise, its watermark."""
-    text = select(entry, stream=True)
-    mark = entry.table.watermark
-    if mark is None or not watermark:
+def stream_query(entry: CatalogTable, with_watermark: bool = True) -> str:
+    """Return the query that reads a table as a stream, with its computed columns and, by default, its watermark."""
+    text = select_statement(entry, stream=True)
+    watermark = entry.table.watermark
+    if watermark is None or not with_watermark:
         return text
-    return f"SELECT * FROM ({text}) WATERMARK {quote(mark.column)} DELAY OF INTERVAL {mark.delay}"
+    return f"SELECT * FROM ({text}) WATERMARK {quote(watermark.column)} DELAY OF INTERVAL {watermark.delay}"
 
 
-def _check_hint(entry: Entry, hint: Hint, hinted: dict[tuple[str, str], Mapping[str, str]]) -> None:
-    other = hinted.setdefault(entry.name, hint.options)
+def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple[str, str], Mapping[str, str]]) -> None:
+    other = hints_by_table.setdefault(entry.name, hint.options)
     if dict(other) != dict(hint.options):
         raise ConflictingOptionsError(
-            f"Table '{entry.definition.name}' has two different OPTIONS hints in one query. Give both the same, or "
-            "declare a second table with CREATE TABLE ... LIKE."
+            f"Table '{entry.definition.name}' has two different OPTIONS hints in one query. Use the same options in "
+            "both, or create a second table with CREATE TABLE ... LIKE."
         )
 
 
-def _edits(
-    tables: Tables, entry: Entry, reference: TableReference, hint: Hint | None, streaming: bool, name: tuple[str, ...]
+def _edit_reference(
+    tables: Tables,
+    entry: CatalogTable,
+    reference: TableReference,
+    hint: Hint | None,
+    streaming: bool,
+    name: tuple[str, ...],
 ) -> list[Edit]:
-    """What takes the name's place, and its hint's."""
+    """Return the edits that replace a table name and its hint."""
     end = hint.end if hint is not None else reference.end
     options = hint.options if hint is not None else {}
     if options:
-        entry = tables.hinted(entry, options)
+        entry = tables.with_options(entry, options)
     elif not streaming:
-        known = hint is None and name == reference.name and name[0].lower() != "default_catalog"
-        return [] if known else [(reference.start, end, dotted(entry.name))]
-    if streaming and _as_it_is(entry, reference):
-        return [(reference.start, end, f"STREAM {entry.source}{_alias(entry, reference)}")]
-    return _put(reference, end, stream_query(entry, not reference.has_watermark) if streaming else select(entry))
+        is_spark_name = hint is None and name == reference.name and name[0].lower() != "default_catalog"
+        return [] if is_spark_name else [(reference.start, end, quoted_name(entry.name))]
+    if streaming and _can_use_data_source(entry, reference):
+        return [(reference.start, end, f"STREAM {entry.sql_name}{_alias_clause(entry, reference)}")]
+    text = stream_query(entry, with_watermark=not reference.has_watermark) if streaming else select_statement(entry)
+    return _replace_name(reference, end, text)
 
 
-def _put(reference: TableReference, end: int, text: str) -> list[Edit]:
-    """A query's text in the place of a name, whose hint ends at ``end``."""
+def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
+    """Return the edits that put a query in the place of a name whose hint ends at ``end``."""
     if reference.form == ENCLOSED:
         return [(reference.start, end, text)]
     if reference.form == ARGUMENT:
@@ -155,32 +162,37 @@ def _put(reference: TableReference, end: int, text: str) -> list[Edit]:
     return [(reference.start, end, f"({text})"), (reference.alias_position, reference.alias_position, alias)]
 
 
-def _as_it_is(entry: Entry, reference: TableReference) -> bool:
-    """Whether the data source itself can stand in the name's place."""
-    plain = not entry.table.computed_columns and entry.table.watermark is None
-    return plain and reference.form == FROM and not reference.has_sample
+def _can_use_data_source(entry: CatalogTable, reference: TableReference) -> bool:
+    """Return whether the data source can replace the name directly, without a subquery."""
+    has_extras = bool(entry.table.computed_columns) or entry.table.watermark is not None
+    return not has_extras and reference.form == FROM and not reference.has_sample
 
 
-def _alias(entry: Entry, reference: TableReference) -> str:
-    """The name that columns are qualified with, where the data source has another."""
-    if reference.has_alias or reference.has_watermark or not entry.behind_view:
+def _alias_clause(entry: CatalogTable, reference: TableReference) -> str:
+    """Return an alias clause that keeps column qualifiers valid, if the data source has a different name."""
+    if reference.has_alias or reference.has_watermark or not entry.is_view:
         return ""
     return f" AS {quote(reference.name[-1])}"
 
 
-def _qualifiers(entry: Entry, name: tuple[str, ...]) -> list[tuple[str, ...]]:
-    typed = tuple(part.lower() for part in name)
-    full = [entry.name, ("spark_catalog", *entry.name)] if entry.name[0] else []
-    return [n for n in (typed, *full) if len(n) > 1]
+def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str, ...]]:
+    as_typed = tuple(part.lower() for part in name)
+    qualified = [entry.name, ("spark_catalog", *entry.name)] if entry.name[0] else []
+    return [n for n in (as_typed, *qualified) if len(n) > 1]
 
 
-def _view(
-    tables: Tables, name: tuple[str, ...], reference: TableReference, found: QueryRewrite, database: str | None
+def _rewrite_view(
+    tables: Tables, name: tuple[str, ...], reference: TableReference, result: QueryRewrite, database: str | None
 ) -> list[Edit]:
-    """A view of the user's over Kafka tables, as the stream of its text; any other relation stays."""
-    view = rewrite_view_as_stream(tables, name, lambda text, its: rewrite_query(tables, text, True, its))
-    if view is not None:
-        found.kafka_tables += view.kafka_tables
-        found.streamed_tables += view.streamed_tables
-        return _put(reference, reference.end, view.text)
-    return [(reference.start, reference.end, dotted((name[0], name[1])))] if database and name != reference.name else []
+    """Return the edits that replace a view over Kafka tables by the stream of its text; other relations stay."""
+    view = find_view(tables, name)
+    rewritten = rewrite_query(tables, view.text, True, view.database) if view is not None else None
+    if rewritten is not None and rewritten.kafka_tables:
+        result.kafka_tables += rewritten.kafka_tables
+        result.streamed_tables += rewritten.streamed_tables
+        columns = ", ".join(map(quote, view_columns(tables, name)))
+        text = f"SELECT * FROM ({rewritten.text}) AS {quote(name[-1])}({columns})"
+        return _replace_name(reference, reference.end, text)
+    if database and name != reference.name:
+        return [(reference.start, reference.end, quoted_name((name[0], name[1])))]
+    return []

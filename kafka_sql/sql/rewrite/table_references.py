@@ -1,7 +1,8 @@
-"""Where a query names tables, by position, so that an edit leaves all other text as it was typed.
+"""Find table names in a query by position, so that edits leave all other text as typed.
 
-Names of CTEs are no references; they count from the end of their body (from its start after RECURSIVE) to the end of
-the query they stand in. Table functions, VALUES and subqueries are none either; ``IDENTIFIER('t')`` is not looked into.
+CTE names are not table references; their scope is from the end of the CTE (from its start after RECURSIVE) to the end
+of the enclosing query. Table functions, VALUES and subqueries are not references either, and ``IDENTIFIER('t')`` is not
+examined.
 """
 
 from __future__ import annotations
@@ -10,26 +11,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kafka_sql.sql.recognize import lexer
-from kafka_sql.sql.rewrite.table_suffix import table_suffix
+from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
 
 FROM, QUERY, ARGUMENT, ENCLOSED = "from", "query", "argument", "enclosed argument"
+
+Edit = tuple[int, int, str]  # start, end, replacement
 
 
 @dataclass(frozen=True)
 class TableReference:
-    """A table's name in a query.
+    """A table name in a query.
 
     Attributes:
-        name: its parts.
-        start, end: ``sql[start:end]`` is the name, with the word STREAM where it stands there.
-        streaming: ``STREAM t`` or ``STREAM(t)``.
-        alias: an alias follows.
-        watermark: ``WATERMARK ... DELAY OF INTERVAL ...`` follows.
-        sample: ``TABLESAMPLE (...)`` follows.
-        options: Spark's ``WITH (...)`` follows.
-        alias_at: where in the text an alias stands, or would.
-        form: where the name stands: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
-        form_start: where the word TABLE of a QUERY starts.
+        name: the parts of the name.
+        start, end: position of the name, including the keyword STREAM: ``sql[start:end]``.
+        is_stream: whether the keyword STREAM precedes: ``STREAM t`` or ``STREAM(t)``.
+        has_alias: an alias follows.
+        has_watermark: ``WATERMARK ... DELAY OF INTERVAL ...`` follows.
+        has_sample: ``TABLESAMPLE (...)`` follows.
+        has_options: Spark's ``WITH (...)`` follows.
+        alias_position: offset in the text where an alias is or could be.
+        form: syntactic context: FROM, QUERY (``TABLE t``), ARGUMENT (``f(TABLE t)``) or ENCLOSED (``f(TABLE(t))``).
+        form_start: offset of the keyword TABLE if the form is QUERY.
     """
 
     name: tuple[str, ...]
@@ -46,12 +49,12 @@ class TableReference:
 
 
 def find_table_references(sql: str) -> list[TableReference]:
-    """The tables that a query names, in their order in the text."""
-    return _Finder(list(lexer.tokenize_spark(sql))).find()
+    """Return the table names in a query, in text order."""
+    return _ReferenceFinder(list(lexer.tokenize_spark(sql))).find()
 
 
-def apply_edits(sql: str, edits: Iterable[tuple[int, int, str]]) -> str:
-    """The text with each ``sql[start:end]`` replaced; edits must not overlap."""
+def apply_edits(sql: str, edits: Iterable[Edit]) -> str:
+    """Return the text with each ``sql[start:end]`` replaced. Edits must not overlap."""
     parts, last = [], 0
     for start, end, text in sorted(edits):
         parts += [sql[last:start], text]
@@ -61,17 +64,17 @@ def apply_edits(sql: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 @dataclass
 class _Frame:
-    """What is known within one pair of parentheses."""
+    """Parser state within one pair of parentheses."""
 
-    start: bool = True  # a query could start here
-    expecting: bool = False  # a relation comes next
-    in_from: bool = False  # a comma brings another relation
-    selecting: bool = False  # after SELECT, before its FROM
-    in_values: bool = False  # a comma brings another row
-    naming: bool = False  # the name of a CTE comes next
-    recursive: bool = False
-    call: bool = False  # the parentheses of a function
-    form: str = FROM  # where the next relation stands
+    query_may_start: bool = True
+    expects_relation: bool = False
+    in_from: bool = False  # a comma separates relations
+    in_select_list: bool = False  # between SELECT and its FROM
+    in_values: bool = False  # a comma separates rows
+    expects_cte_name: bool = False
+    is_recursive: bool = False
+    is_call: bool = False  # the parentheses of a function call
+    form: str = FROM  # of the next relation
     form_start: int = 0
     cte: str | None = None  # the CTE whose body this is
     ctes: set[str] = field(default_factory=set)
@@ -79,189 +82,193 @@ class _Frame:
 
 _SET_OPERATORS = {"UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS"}
 _QUERIES = {"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("}
-# Words before a parenthesis that are no function's name.
-_NO_CALL = set(
+# Words before a parenthesis that are not function names.
+_NOT_FUNCTIONS = set(
     """ALL AND ANY AS BY CASE DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT JOIN LATERAL MATERIALIZED MINUS NOT
     ON OR SELECT SETMINUS SOME STREAM TABLE THEN UNION USING VALUES WHEN WHERE""".split()  # noqa: SIM905
 )
-_BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
+_WORDS_BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
 
 
-class _Finder:
-    """One pass over the lexemes with a stack of frames."""
+class _ReferenceFinder:
+    """One pass over the tokens with a stack of frames."""
 
-    def __init__(self, lexemes: list[lexer.Token]) -> None:
-        self._lexemes = lexemes
-        self._at = 0
+    def __init__(self, tokens: list[lexer.Token]) -> None:
+        self._tokens = tokens
+        self._index = 0
         self._frames = [_Frame()]
-        self._found: list[TableReference] = []
+        self._references: list[TableReference] = []
 
     def find(self) -> list[TableReference]:
-        while self._at < len(self._lexemes):
-            self._step(self._lexemes[self._at], self._frames[-1])
-        return self._found
+        while self._index < len(self._tokens):
+            self._handle_token(self._tokens[self._index], self._frames[-1])
+        return self._references
 
     def _text(self, offset: int) -> str:
-        """The word or symbol ``offset`` lexemes on, in upper case; empty outside the text and for literals."""
-        at = self._at + offset
-        if not 0 <= at < len(self._lexemes):
+        """Return the word or symbol ``offset`` tokens ahead, in upper case; empty outside the text and for literals."""
+        index = self._index + offset
+        if not 0 <= index < len(self._tokens):
             return ""
-        lexeme = self._lexemes[at]
-        return lexeme.upper or (lexeme.text if lexeme.type == lexer.SYMBOL else "")
+        token = self._tokens[index]
+        return token.upper or (token.text if token.type == lexer.SYMBOL else "")
 
-    def _step(self, lexeme: lexer.Token, frame: _Frame) -> None:
+    def _handle_token(self, token: lexer.Token, frame: _Frame) -> None:
         word = self._text(0)
-        named = lexeme.type in (lexer.WORD, lexer.QUOTED)
-        if frame.naming and named:
-            self._cte(lexeme, frame)
+        is_name = token.type in (lexer.WORD, lexer.QUOTED)
+        if frame.expects_cte_name and is_name:
+            self._read_cte_name(token, frame)
         elif word == "(":
-            self._open(frame)
+            self._open_parenthesis(frame)
         elif word == ")":
-            self._close()
-        elif self._text(-1) != "." and self._clause(word, frame):
-            frame.start = word in _SET_OPERATORS or (frame.start and word in ("ALL", "DISTINCT"))
-            self._at += 1
-        elif frame.expecting and named:
-            self._relation(frame)
+            self._close_parenthesis()
+        elif self._text(-1) != "." and self._handle_clause(word, frame):
+            frame.query_may_start = word in _SET_OPERATORS or (frame.query_may_start and word in ("ALL", "DISTINCT"))
+            self._index += 1
+        elif frame.expects_relation and is_name:
+            self._read_relation(frame)
         else:
-            if named:
+            if is_name:
                 frame.in_values = False
-            frame.start = frame.expecting = False
-            self._at += 1
+            frame.query_may_start = frame.expects_relation = False
+            self._index += 1
 
-    def _clause(self, word: str, frame: _Frame) -> bool:
-        """Take note of a keyword that starts a clause, or of what separates relations; False for all else."""
+    def _handle_clause(self, word: str, frame: _Frame) -> bool:
+        """Update the frame for a keyword that starts a clause or for a separator; return False for other tokens."""
         if word == "," and frame.in_from:
-            frame.expecting = not (frame.in_values and self._text(1) in ("(", "", "-"))
-        elif word in ("ALL", "DISTINCT") and frame.start:
+            frame.expects_relation = not (frame.in_values and self._text(1) in ("(", "", "-"))
+        elif word in ("ALL", "DISTINCT") and frame.query_may_start:
             pass
-        elif word == "WITH" and (frame.start or self._text(2) == "AS"):
-            frame.naming, frame.expecting = True, False
+        elif word == "WITH" and (frame.query_may_start or self._text(2) == "AS"):
+            frame.expects_cte_name, frame.expects_relation = True, False
         elif word == "SELECT":
-            frame.selecting, frame.in_from, frame.expecting, frame.form = True, False, False, FROM
+            frame.in_select_list, frame.in_from, frame.expects_relation, frame.form = True, False, False, FROM
         elif word == "FROM" and self._is_from_clause(frame):
-            frame.selecting, frame.in_from, frame.expecting = False, True, True
+            frame.in_select_list, frame.in_from, frame.expects_relation = False, True, True
         elif word == "JOIN":
-            frame.in_from = frame.expecting = True
-        elif word == "VALUES" and (frame.start or frame.expecting):
-            frame.in_values, frame.expecting = True, False
-        elif word == "TABLE" and (frame.start or self._is_argument(frame)):
-            frame.form = ARGUMENT if frame.call or self._text(-1) in (",", "=>") else QUERY
-            frame.form_start, frame.expecting = self._lexemes[self._at].start, True
+            frame.in_from = frame.expects_relation = True
+        elif word == "VALUES" and (frame.query_may_start or frame.expects_relation):
+            frame.in_values, frame.expects_relation = True, False
+        elif word == "TABLE" and (frame.query_may_start or self._is_argument(frame)):
+            frame.form = ARGUMENT if frame.is_call or self._text(-1) in (",", "=>") else QUERY
+            frame.form_start, frame.expects_relation = self._tokens[self._index].start, True
         elif word == "LATERAL" and self._text(1) == "VIEW":
-            frame.in_from = frame.expecting = False
-        elif word == "LATERAL" and frame.expecting:
+            frame.in_from = frame.expects_relation = False
+        elif word == "LATERAL" and frame.expects_relation:
             pass
         elif self._ends_from(word):
-            frame.in_from = frame.expecting = frame.selecting = False
+            frame.in_from = frame.expects_relation = frame.in_select_list = False
         else:
             return False
         return True
 
     def _is_argument(self, frame: _Frame) -> bool:
-        """Whether an argument of a function starts here: ``f(TABLE t)``, ``f(rows => TABLE(t))``."""
-        return not (frame.selecting or frame.in_from) and self._text(-1) in ("(", ",", "=>")
+        """Return whether a table argument of a function starts here: ``f(TABLE t)``, ``f(rows => TABLE(t))``."""
+        return not (frame.in_select_list or frame.in_from) and self._text(-1) in ("(", ",", "=>")
 
     def _is_from_clause(self, frame: _Frame) -> bool:
-        if frame.start:
+        if frame.query_may_start:
             return self._text(-2) != "TRIM"  # TRIM(FROM x)
-        return frame.selecting and not (self._text(-1) == "DISTINCT" and self._text(-2) in ("IS", "NOT"))
+        return frame.in_select_list and not (self._text(-1) == "DISTINCT" and self._text(-2) in ("IS", "NOT"))
 
     def _ends_from(self, word: str) -> bool:
         if word == "WINDOW":
             return self._text(2) == "AS"
-        if word in _BEFORE_BY:
+        if word in _WORDS_BEFORE_BY:
             return self._text(1) == "BY"
-        return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or (word in _SET_OPERATORS and not self._drops(0))
+        return word in ("WHERE", "HAVING", "QUALIFY", "|>", ";") or (
+            word in _SET_OPERATORS and not self._is_star_except(0)
+        )
 
-    def _drops(self, offset: int) -> bool:
-        """Whether ``EXCEPT (columns)`` behind a star stands at the offset, and no set operator."""
+    def _is_star_except(self, offset: int) -> bool:
+        """Return whether EXCEPT at the offset is ``* EXCEPT (columns)`` and not a set operator."""
         if (self._text(offset), self._text(offset - 1), self._text(offset + 1)) != ("EXCEPT", "*", "("):
             return False
         return self._text(offset + 2) not in _QUERIES or self._text(offset + 3) in (",", ".", ")")
 
-    def _open(self, frame: _Frame) -> None:
-        inner = _Frame(expecting=frame.expecting, in_from=frame.expecting)
-        if frame.form != FROM and frame.expecting:
+    def _open_parenthesis(self, frame: _Frame) -> None:
+        inner = _Frame(expects_relation=frame.expects_relation, in_from=frame.expects_relation)
+        if frame.form != FROM and frame.expects_relation:
             inner.form, frame.form = ENCLOSED, FROM
-        before = self._lexemes[self._at - 1] if self._at else None
-        inner.start = not self._drops(-1)
-        inner.call = before is not None and before.type in (lexer.WORD, lexer.QUOTED) and before.upper not in _NO_CALL
+        before = self._tokens[self._index - 1] if self._index else None
+        inner.query_may_start = not self._is_star_except(-1)
+        inner.is_call = (
+            before is not None and before.type in (lexer.WORD, lexer.QUOTED) and before.upper not in _NOT_FUNCTIONS
+        )
         self._frames.append(inner)
-        frame.expecting = frame.start = False
-        self._at += 1
+        frame.expects_relation = frame.query_may_start = False
+        self._index += 1
 
-    def _close(self) -> None:
+    def _close_parenthesis(self) -> None:
         closed = self._frames.pop() if len(self._frames) > 1 else _Frame()
         frame = self._frames[-1]
-        self._at += 1
+        self._index += 1
         if closed.cte is not None:
             frame.ctes.add(closed.cte)
-            frame.naming = self._text(0) == ","
-            frame.start = not frame.naming
-            self._at += frame.naming
+            frame.expects_cte_name = self._text(0) == ","
+            frame.query_may_start = not frame.expects_cte_name
+            self._index += frame.expects_cte_name
 
-    def _cte(self, lexeme: lexer.Token, frame: _Frame) -> None:
-        """``name [(columns)] [MAX RECURSION LEVEL n] AS [[NOT] MATERIALIZED] (``."""
-        self._at += 1
-        if lexeme.upper == "RECURSIVE" and self._text(0) not in ("AS", "("):
-            frame.recursive = True
+    def _read_cte_name(self, token: lexer.Token, frame: _Frame) -> None:
+        """Read ``name [(columns)] [MAX RECURSION LEVEL n] AS [[NOT] MATERIALIZED] (``."""
+        self._index += 1
+        if token.upper == "RECURSIVE" and self._text(0) not in ("AS", "("):
+            frame.is_recursive = True
             return
-        frame.naming = False
-        if frame.recursive:
-            frame.ctes.add(lexeme.name.lower())
+        frame.expects_cte_name = False
+        if frame.is_recursive:
+            frame.ctes.add(token.name.lower())
         while self._text(0) not in ("AS", ""):
-            self._at += 1
+            self._index += 1
         while self._text(0) not in ("(", ""):
-            self._at += 1
-        self._frames.append(_Frame(cte=lexeme.name.lower()))
-        self._at += 1
+            self._index += 1
+        self._frames.append(_Frame(cte=token.name.lower()))
+        self._index += 1
 
-    def _relation(self, frame: _Frame) -> None:
-        """A table's name, or a table function's."""
-        frame.start = frame.expecting = False
+    def _read_relation(self, frame: _Frame) -> None:
+        """Read the name of a table or table function; add a table to the references."""
+        frame.query_may_start = frame.expects_relation = False
         form, frame.form = frame.form, FROM
-        start = self._at
-        streaming = self._text(0) == "STREAM" and self._streams()
-        self._at += streaming
+        start = self._index
+        streaming = self._text(0) == "STREAM" and self._is_stream_keyword()
+        self._index += streaming
         enclosed = streaming and self._text(0) == "("
-        self._at += enclosed
-        name = [self._lexemes[self._at].name]
-        while self._text(1) == "." and self._at + 2 < len(self._lexemes):
-            self._at += 2
-            name.append(self._lexemes[self._at].name)
-        self._at += 1 + enclosed
+        self._index += enclosed
+        name = [self._tokens[self._index].name]
+        while self._text(1) == "." and self._index + 2 < len(self._tokens):
+            self._index += 2
+            name.append(self._tokens[self._index].name)
+        self._index += 1 + enclosed
         if self._text(0) == "(" or (not streaming and len(name) == 1 and self._is_cte(name[0])):
             return
-        end = self._end(self._at)
-        suffix = table_suffix(self._lexemes, self._at)
-        self._found.append(
+        end = self._end_of(self._index)
+        suffix = parse_table_suffix(self._tokens, self._index)
+        self._references.append(
             TableReference(
                 tuple(name),
-                self._lexemes[start].start,
+                self._tokens[start].start,
                 end,
                 streaming,
-                suffix.alias,
-                suffix.watermark,
-                suffix.sample,
-                suffix.options,
-                self._end(suffix.end),
+                suffix.has_alias,
+                suffix.has_watermark,
+                suffix.has_sample,
+                suffix.has_options,
+                self._end_of(suffix.end),
                 form,
                 frame.form_start if form == QUERY else 0,
             )
         )
 
-    def _end(self, at: int) -> int:
-        """Where in the text the lexeme before the one at ``at`` ends."""
-        return self._lexemes[min(at, len(self._lexemes)) - 1].end
+    def _end_of(self, index: int) -> int:
+        """Return the end offset of the token before ``index``."""
+        return self._tokens[min(index, len(self._tokens)) - 1].end
 
-    def _streams(self) -> bool:
-        """Whether the word STREAM is the keyword and not a table of that name."""
-        at = self._at + 1
+    def _is_stream_keyword(self) -> bool:
+        """Return whether the word STREAM is the keyword and not a table name."""
+        index = self._index + 1
         if self._text(1) == "(":
-            at += 1
-            return self._text(3) in (")", ".") and self._lexemes[at].type in (lexer.WORD, lexer.QUOTED)
-        return table_suffix(self._lexemes, at).alias and self._text(1) != "AS"
+            index += 1
+            return self._text(3) in (")", ".") and self._tokens[index].type in (lexer.WORD, lexer.QUOTED)
+        return parse_table_suffix(self._tokens, index).has_alias and self._text(1) != "AS"
 
     def _is_cte(self, name: str) -> bool:
         return any(name.lower() in frame.ctes for frame in self._frames)

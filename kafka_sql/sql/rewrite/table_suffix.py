@@ -1,4 +1,4 @@
-"""What follows a table's name in FROM: options, a sample, Spark's watermark clause, an alias."""
+"""Parse what follows a table name in FROM: options, TABLESAMPLE, Spark's WATERMARK clause and an alias."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from kafka_sql.sql.recognize import lexer
 from kafka_sql.sql.recognize.lexer import Token
 
-# Words that follow a relation and are not its alias.
-_NO_ALIAS = set(
+# Words that can follow a relation and are not an alias.
+_NOT_ALIASES = set(
     """ANTI CLUSTER CROSS DISTRIBUTE EXCEPT FULL GROUP HAVING INNER INSERT INTERSECT JOIN LATERAL LEFT LIMIT MINUS
     NATURAL OFFSET ON ORDER PIVOT QUALIFY RIGHT SELECT SEMI SETMINUS SORT TABLESAMPLE UNION UNPIVOT USING WHERE
     WINDOW""".split()  # noqa: SIM905
@@ -16,68 +16,68 @@ _NO_ALIAS = set(
 
 
 @dataclass(frozen=True)
-class Suffix:
-    """What follows the name."""
+class TableSuffix:
+    """The clauses after a table name."""
 
-    alias: bool
-    watermark: bool
-    sample: bool
-    options: bool
-    end: int  # how many lexemes it has to where an alias stands, from the start of the text
-
-
-def table_suffix(lexemes: list[Token], at: int) -> Suffix:
-    """What follows a table's name that ends before ``lexemes[at]``."""
-    options = _word(lexemes, at) == "WITH" and _text(lexemes, at + 1) == "("
-    if options:
-        at = _behind_group(lexemes, at + 1)
-    sample = _word(lexemes, at) == "TABLESAMPLE"
-    if sample:
-        at = _behind_group(lexemes, at + 1)
-        if _word(lexemes, at) == "REPEATABLE":
-            at = _behind_group(lexemes, at + 1)
-    behind = _behind_watermark(lexemes, at)
-    end = at if behind is None else behind
-    return Suffix(_is_alias(lexemes, end), behind is not None, sample, options, end)
+    has_alias: bool
+    has_watermark: bool
+    has_sample: bool
+    has_options: bool
+    end: int  # index of the token where an alias is or could be
 
 
-def _is_alias(lexemes: list[Token], at: int) -> bool:
-    if at >= len(lexemes) or lexemes[at].type not in (lexer.WORD, lexer.QUOTED):
+def parse_table_suffix(tokens: list[Token], index: int) -> TableSuffix:
+    """Parse the clauses after a table name that ends before ``tokens[index]``."""
+    has_options = _word(tokens, index) == "WITH" and _text(tokens, index + 1) == "("
+    if has_options:
+        index = _skip_parentheses(tokens, index + 1)
+    has_sample = _word(tokens, index) == "TABLESAMPLE"
+    if has_sample:
+        index = _skip_parentheses(tokens, index + 1)
+        if _word(tokens, index) == "REPEATABLE":
+            index = _skip_parentheses(tokens, index + 1)
+    after_watermark = _skip_watermark(tokens, index)
+    end = index if after_watermark is None else after_watermark
+    return TableSuffix(_is_alias(tokens, end), after_watermark is not None, has_sample, has_options, end)
+
+
+def _is_alias(tokens: list[Token], index: int) -> bool:
+    if index >= len(tokens) or tokens[index].type not in (lexer.WORD, lexer.QUOTED):
         return False
-    return lexemes[at].upper not in _NO_ALIAS
+    return tokens[index].upper not in _NOT_ALIASES
 
 
-def _behind_watermark(lexemes: list[Token], at: int) -> int | None:
-    """Where ``WATERMARK expression DELAY OF INTERVAL ...`` ends; None where there is none."""
-    if _word(lexemes, at) != "WATERMARK":
+def _skip_watermark(tokens: list[Token], index: int) -> int | None:
+    """Return the index after ``WATERMARK expression DELAY OF INTERVAL ...``, or None if there is no such clause."""
+    if _word(tokens, index) != "WATERMARK":
         return None
-    while (word := _word(lexemes, at)) != "DELAY":
-        at = _behind_group(lexemes, at) if _text(lexemes, at) == "(" else at + 1
-        if at >= len(lexemes) or word in _NO_ALIAS or _text(lexemes, at) in (",", ")", ";"):
+    while (word := _word(tokens, index)) != "DELAY":
+        index = _skip_parentheses(tokens, index) if _text(tokens, index) == "(" else index + 1
+        if index >= len(tokens) or word in _NOT_ALIASES or _text(tokens, index) in (",", ")", ";"):
             return None
-    if _word(lexemes, at + 1) != "OF":
+    if _word(tokens, index + 1) != "OF":
         return None
-    at += 2 + (_word(lexemes, at + 2) == "INTERVAL")
-    while at < len(lexemes) and (lexemes[at].type in (lexer.NUMBER, lexer.STRING) or lexemes[at].text == "-"):
-        at += 2 if lexemes[at].text != "-" else 1  # the number or text, and its unit
-        at += 2 * (_word(lexemes, at) == "TO")
-    return at
+    index += 2 + (_word(tokens, index + 2) == "INTERVAL")
+    while index < len(tokens) and (tokens[index].type in (lexer.NUMBER, lexer.STRING) or tokens[index].text == "-"):
+        index += 2 if tokens[index].text != "-" else 1  # the number or string, and its unit
+        index += 2 * (_word(tokens, index) == "TO")
+    return index
 
 
-def _behind_group(lexemes: list[Token], at: int) -> int:
-    """The place behind the parentheses that open at ``at``."""
+def _skip_parentheses(tokens: list[Token], index: int) -> int:
+    """Return the index after the parentheses that open at ``index``."""
     depth = 0
-    while at < len(lexemes):
-        depth += {"(": 1, ")": -1}.get(_text(lexemes, at), 0)
-        at += 1
+    while index < len(tokens):
+        depth += {"(": 1, ")": -1}.get(_text(tokens, index), 0)
+        index += 1
         if depth == 0:
             break
-    return at
+    return index
 
 
-def _word(lexemes: list[Token], at: int) -> str:
-    return lexemes[at].upper if at < len(lexemes) else ""
+def _word(tokens: list[Token], index: int) -> str:
+    return tokens[index].upper if index < len(tokens) else ""
 
 
-def _text(lexemes: list[Token], at: int) -> str:
-    return lexemes[at].text if at < len(lexemes) and lexemes[at].type == lexer.SYMBOL else ""
+def _text(tokens: list[Token], index: int) -> str:
+    return tokens[index].text if index < len(tokens) and tokens[index].type == lexer.SYMBOL else ""

@@ -1,56 +1,60 @@
-"""The user's own views in the streaming mode: their text is read as a stream, as Flink reads it."""
+"""Look up views in Spark's catalog. In streaming mode, their text is rewritten to read streams, as in Flink."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kafka_sql.catalog.sql_literals import path, pattern, quote, string
+from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, string_literal
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.recognize.names import strip_catalog
-
-if TYPE_CHECKING:
-    from kafka_sql.sql.rewrite.query import QueryRewrite
 
 _TEXT = re.compile(r"^View Text: (.*?)\nView (?:Original Text|Schema Mode|Catalog and Namespace): ", re.DOTALL | re.M)
 _NAMESPACE = re.compile(r"^View Catalog and Namespace: spark_catalog\.(.*)$", re.MULTILINE)
 
 
-def rewrite_view_as_stream(
-    tables: Tables, name: tuple[str, ...], read: Callable[[str, str | None], QueryRewrite]
-) -> QueryRewrite | None:
-    """A view as a query of streams; None where the name is no view, or the view reads no Kafka table.
+@dataclass(frozen=True)
+class ViewDefinition:
+    """The query text of a view.
 
-    A view that was made of a DataFrame has no text, and stays as it is.
-
-    Args:
-        read: a query with its tables as streams, and the database of names without one.
+    Attributes:
+        text: the query as typed.
+        database: the database of unqualified table names in the text; None if it is the current one.
     """
-    information = _information(tables, strip_catalog(name))
+
+    text: str
+    database: str | None
+
+
+def find_view(tables: Tables, name: tuple[str, ...]) -> ViewDefinition | None:
+    """Return the definition of a view in Spark's catalog.
+
+    Returns None if the name is not a view, or is a view created from a DataFrame, which has no text.
+    """
+    information = _show_table_extended(tables, strip_catalog(name))
     text = _TEXT.search(information) if information else None
     if information is None or text is None:
         return None
     namespace = _NAMESPACE.search(information)
     database = namespace[1].strip("`") if namespace else None
-    view = read(text[1], None if database == _current(tables) else database)
-    if not view.kafka_tables:
-        return None
-    columns = tables.plain(f"SELECT * FROM {path(strip_catalog(name))} LIMIT 0").columns
-    view.text = f"SELECT * FROM ({view.text}) AS {quote(name[-1])}({', '.join(map(quote, columns))})"
-    return view
+    return ViewDefinition(text[1], None if database == _current_database(tables) else database)
 
 
-def _current(tables: Tables) -> str:
-    return str(tables.plain("SELECT current_database()").collect()[0][0])
+def view_columns(tables: Tables, name: tuple[str, ...]) -> list[str]:
+    """Return the column names of a view."""
+    return tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").columns
 
 
-def _information(tables: Tables, name: tuple[str, ...]) -> str | None:
-    """What Spark's catalog says of a name of one part or two; a temporary view comes first."""
+def _current_database(tables: Tables) -> str:
+    return str(tables.spark_sql("SELECT current_database()").collect()[0][0])
+
+
+def _show_table_extended(tables: Tables, name: tuple[str, ...]) -> str | None:
+    """Return Spark's description of a table or view; a temporary view takes precedence."""
     if len(name) > 2:
         return None
     database = f"IN {quote(name[0])} " if len(name) > 1 else ""
-    rows = tables.plain(f"SHOW TABLE EXTENDED {database}LIKE {string(pattern(name[-1]))}").collect()
-    found = [r for r in rows if r.tableName.lower() == name[-1].lower() and (len(name) == 1 or not r.isTemporary)]
-    found.sort(key=lambda r: not r.isTemporary)
-    return found[0].information if found else None
+    rows = tables.spark_sql(f"SHOW TABLE EXTENDED {database}LIKE {string_literal(like_pattern(name[-1]))}").collect()
+    matches = [r for r in rows if r.tableName.lower() == name[-1].lower() and (len(name) == 1 or not r.isTemporary)]
+    matches.sort(key=lambda r: not r.isTemporary)
+    return matches[0].information if matches else None

@@ -25,7 +25,7 @@ SELECT * FROM stock ORDER BY id;
 --> 3 | c | +I
 
 INSERT INTO stock VALUES (9, 'x', 'D');
---! 'D' is no row kind
+--! Invalid row kind 'D'
 
 INSERT INTO stock VALUES (NULL, 'x', '+I');
 --! column 'id' is declared NOT NULL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.arithmetic import coerced
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.conditions import unified
@@ -64,7 +64,7 @@ def _row(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("ROW", arguments, 1, 9999)
     names = [f"EXPR${at}" for at in range(len(arguments))]  # Flink's
     fields = [Field(n, _known(a.type, "a field of ROW")) for n, a in zip(names, arguments, strict=True)]
-    pairs = ", ".join(f"{string(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
+    pairs = ", ".join(f"{string_literal(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
     return TypedExpression(f"named_struct({pairs})", FlinkType("ROW", fields=tuple(fields)))
 
 

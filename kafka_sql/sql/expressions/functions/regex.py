@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind
 from kafka_sql.sql.expressions.functions.signature import Function, count, number, takes, text
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
@@ -17,12 +17,12 @@ def like(value: TypedExpression, pattern: TypedExpression, escape: TypedExpressi
     takes("LIKE", value, "string")
     takes("LIKE", pattern, "string")
     if escape is None and not isinstance(pattern.literal, str):
-        doubled = f"replace({pattern.sql}, {string(chr(92))}, {string(chr(92) * 2)})"
+        doubled = f"replace({pattern.sql}, {string_literal(chr(92))}, {string_literal(chr(92) * 2)})"
         return TypedExpression(f"({value.sql} LIKE {doubled})", BOOLEAN)
     if not isinstance(pattern.literal, str) or (escape is not None and len(str(escape.literal or "")) != 1):
         raise UntranslatableError("LIKE ... ESCAPE is translated for a pattern and one character that are literals")
     mark = "" if escape is None else str(escape.literal)
-    return TypedExpression(f"({value.sql} LIKE {string(_spark_pattern(pattern.literal, mark))})", BOOLEAN)
+    return TypedExpression(f"({value.sql} LIKE {string_literal(_spark_pattern(pattern.literal, mark))})", BOOLEAN)
 
 
 def _spark_pattern(pattern: str, mark: str) -> str:
@@ -41,7 +41,9 @@ def _spark_pattern(pattern: str, mark: str) -> str:
 def _regexp(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("REGEXP", arguments, 2)
     takes("REGEXP", arguments[0], "string")
-    return TypedExpression(f"({arguments[0].sql} RLIKE {string(text('REGEXP', arguments[1], 'pattern'))})", BOOLEAN)
+    return TypedExpression(
+        f"({arguments[0].sql} RLIKE {string_literal(text('REGEXP', arguments[1], 'pattern'))})", BOOLEAN
+    )
 
 
 def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -51,7 +53,9 @@ def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if not isinstance(arguments[2].literal, str):
         raise UntranslatableError("REGEXP_REPLACE is translated for a replacement that is a literal")
     new = re.sub(r"([\\$])", r"\\\1", arguments[2].literal)  # Flink knows no groups in it
-    return TypedExpression(f"regexp_replace({arguments[0].sql}, {string(pattern)}, {string(new)})", STRING)
+    return TypedExpression(
+        f"regexp_replace({arguments[0].sql}, {string_literal(pattern)}, {string_literal(new)})", STRING
+    )
 
 
 def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
@@ -66,7 +70,9 @@ def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
         )
     found = bind(
         arguments[0].sql,
-        lambda x: f"if({x} RLIKE {string(pattern)}, regexp_extract({x}, {string(pattern)}, {group}), NULL)",
+        lambda x: (
+            f"if({x} RLIKE {string_literal(pattern)}, regexp_extract({x}, {string_literal(pattern)}, {group}), NULL)"
+        ),
     )
     return TypedExpression(found, STRING)
 
@@ -75,7 +81,7 @@ def _count(arguments: Sequence[TypedExpression]) -> TypedExpression:
     count("REGEXP_COUNT", arguments, 2)
     takes("REGEXP_COUNT", arguments[0], "string")
     return TypedExpression(
-        f"regexp_count({arguments[0].sql}, {string(text('REGEXP_COUNT', arguments[1], 'pattern'))})", INT
+        f"regexp_count({arguments[0].sql}, {string_literal(text('REGEXP_COUNT', arguments[1], 'pattern'))})", INT
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.catalog.sql_literals import string
+from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind, failure
 from kafka_sql.sql.expressions.functions.signature import Function, count, number, of, takes, text
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
@@ -18,7 +18,7 @@ _ASTRAL = r"[\x{10000}-\x{10FFFF}]"
 def _in_plane(name: str, value: str, body: str) -> str:
     """Fails where Flink counts the two halves of a character and Spark the character."""
     error = failure(f"{name} of a character beyond U+FFFF, which counts twice in Flink", value)
-    return f"if({value} RLIKE {string(_ASTRAL)}, {error}, {body})"
+    return f"if({value} RLIKE {string_literal(_ASTRAL)}, {error}, {body})"
 
 
 def _strings(name: str, spark: str, least: int, most: int, result: FlinkType = STRING) -> Function:
@@ -85,7 +85,7 @@ def _pad(name: str) -> Function:
         value, length, pad = arguments
         takes(name, value, "string")
         size = number(name, length, 0, "a length")
-        filler = string(text(name, pad, "padding"))
+        filler = string_literal(text(name, pad, "padding"))
         return TypedExpression(
             bind(value.sql, lambda x: _in_plane(name, x, f"{name.lower()}({x}, {size}, {filler})")), STRING
         )
@@ -138,7 +138,7 @@ def _split_index(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if not separator:
         raise UntranslatableError("SPLIT_INDEX is translated for a delimiter that is a literal and not empty")
     regex = re.sub(r"([^\w\s])", r"\\\1", separator)
-    return TypedExpression(f"get(split(nullif({value.sql}, ''), {string(regex)}), {index.sql})", STRING)
+    return TypedExpression(f"get(split(nullif({value.sql}, ''), {string_literal(regex)}), {index.sql})", STRING)
 
 
 def _base64(arguments: Sequence[TypedExpression]) -> TypedExpression:

@@ -1,2 +1,2 @@
--- error: SQL_SYNTAX: expected an option's key in single quotes
+-- error: SQL_SYNTAX: expected an option key in single quotes
 CREATE TABLE t (id INT) WITH ("connector" = "kafka")

@@ -1,2 +1,2 @@
--- error: SQL_SYNTAX: expected ',' or ')' after the option 'connector'
+-- error: SQL_SYNTAX: expected ',' or ')' after option 'connector'
 CREATE TABLE t (id INT) WITH ('connector' = 'kafka' 'topic' = 'orders')

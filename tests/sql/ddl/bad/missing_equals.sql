@@ -1,2 +1,2 @@
--- error: SQL_SYNTAX: expected '=' after an option's key after the option 'connector'
+-- error: SQL_SYNTAX: expected '=' after the option key after option 'connector'
 CREATE TABLE t (id INT) WITH ('connector' = 'kafka', 'topic' 'orders')

@@ -1,2 +1,2 @@
--- error: SCHEMA: Column 'r.x': type RAW('a.B', '') cannot be carried
+-- error: SCHEMA: Column 'r.x': type RAW('a.B', '') is not supported
 CREATE TABLE t (r ROW<x RAW('a.B', '')>) WITH ('connector' = 'kafka')

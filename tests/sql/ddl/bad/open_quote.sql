@@ -1,2 +1,2 @@
--- error: SQL_SYNTAX: this quote, or one before it, is not closed
+-- error: SQL_SYNTAX: unclosed quote; the missing quote may be earlier in the statement
 CREATE TABLE t (id INT) WITH ('connector' = 'kafka)

@@ -30,11 +30,11 @@ from kafka_sql.sql.recognize.classify import (
         ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", CreateTable()),
         ("create temporary table if not exists db.`t` (a int) comment 'x' with ('a' = 'b');", CreateTable()),
         ("/* dbt */ -- node\n\n  CREATE TABLE t (a INT COMMENT 'USING AS') WITH('a'='b') ", CreateTable()),
-        ("// Flink's other comment\nCREATE TABLE t (a INT) WITH ('a' = 'b')", CreateTable()),
+        ("// Flink's other comment syntax\nCREATE TABLE t (a INT) WITH ('a' = 'b')", CreateTable()),
         ("CREATE TABLE t (a INT) PARTITIONED BY (a) WITH ('a' = 'b')", CreateTable()),
         ("CREATE TABLE t (a INT) WITH ('a' = 'b') AS SELECT 1", CreateTable()),
         ("CREATE OR REPLACE TABLE t WITH ('a' = 'b') AS SELECT 1", CreateTable()),
-        ("CREATE TABLE t (a INT WITH ('a' = 'b')", CreateTable()),  # a bracket was forgotten: the error is ours
+        ("CREATE TABLE t (a INT WITH ('a' = 'b')", CreateTable()),  # missing parenthesis: must fail with our error
         ("CREATE TABLE t (a INT) WITH (", CreateTable()),
         ("CREATE TABLE row (a INT) WITH ('a' = 'b')", CreateTable()),
         ("DROP TABLE t", DropTable(("t",))),
@@ -103,7 +103,7 @@ from kafka_sql.sql.recognize.classify import (
         ("EXECUTE STATEMENT SET BEGIN END", StatementSet(())),
     ],
 )
-def test_ours(sql: str, statement: Statement) -> None:
+def test_classified_statements(sql: str, statement: Statement) -> None:
     assert classify(sql) == statement
 
 
@@ -171,11 +171,11 @@ def test_ours(sql: str, statement: Statement) -> None:
         "RESET 'a' 'b'",
     ],
 )
-def test_sparks_own(sql: str) -> None:
+def test_spark_statements_are_not_classified(sql: str) -> None:
     assert classify(sql) is None
 
 
-def test_values_of_options_are_not_printed() -> None:
+def test_repr_omits_option_values() -> None:
     assert repr(SetOption("a.password", "hunter2")) == "SetOption(key='a.password')"
 
 
@@ -188,8 +188,8 @@ def test_values_of_options_are_not_printed() -> None:
         "/* " + "x" * 25_000 + " */ MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
     ],
 )
-def test_a_long_statement_is_told_by_its_head(sql: str) -> None:
-    """About 20 microseconds here; reading 25 kB to its end takes a hundred times that with sqlglot."""
+def test_long_statements_are_classified_by_their_first_words(sql: str) -> None:
+    """Takes about 20 microseconds; tokenizing 25 kB to the end with sqlglot takes a hundred times that."""
     assert len(sql) > 25_000
     classify(sql)
     start = time.perf_counter()

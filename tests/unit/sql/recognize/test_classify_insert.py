@@ -4,41 +4,44 @@ from kafka_sql.sql.recognize.classify import classify
 from kafka_sql.sql.recognize.classify_insert import Insert
 
 
-def insert(sql: str) -> Insert | None:
-    found = classify(sql)
-    assert found is None or isinstance(found, Insert)
-    return found
+def classify_as_insert(sql: str) -> Insert | None:
+    insert = classify(sql)
+    assert insert is None or isinstance(insert, Insert)
+    return insert
 
 
-def plain(body: str, start: int, *name: str, overwrite: bool = False) -> Insert:
+def simple_insert(body: str, start: int, *name: str, overwrite: bool = False) -> Insert:
     return Insert(name or ("t",), overwrite, None, False, None, body, start)
 
 
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("INSERT INTO t SELECT 1", plain("SELECT 1", 14)),
-        ("-- c\ninsert into TABLE db.`t``x` VALUES (1, 'a')", plain("VALUES (1, 'a')", 33, "db", "t`x")),
-        ("INSERT OVERWRITE t SELECT 1", plain("SELECT 1", 19, overwrite=True)),
-        ("INSERT OVERWRITE TABLE t SELECT 1", plain("SELECT 1", 25, overwrite=True)),
-        ("INSERT INTO t (SELECT a FROM s)", plain("(SELECT a FROM s)", 14)),
-        ("INSERT INTO t (VALUES (1))", plain("(VALUES (1))", 14)),
-        ("INSERT INTO t ((SELECT 1))", plain("((SELECT 1))", 14)),
-        ("INSERT INTO t (TABLE s)", plain("(TABLE s)", 14)),
-        ("INSERT INTO t TABLE s", plain("TABLE s", 14)),
-        ("INSERT INTO t FROM s SELECT a", plain("FROM s SELECT a", 14)),
-        ("INSERT INTO t WITH q AS (SELECT 1)\nSELECT * FROM q", plain("WITH q AS (SELECT 1)\nSELECT * FROM q", 14)),
-        ("INSERT INTO partition SELECT 1", plain("SELECT 1", 22, "partition")),
-        ("INSERT OVERWRITE directory SELECT 1", plain("SELECT 1", 27, "directory", overwrite=True)),
-        ("INSERT INTO t SELECT 1;", plain("SELECT 1", 14)),
-        ("INSERT INTO t SELECT ';' ; ; -- ;\n", plain("SELECT ';' ", 14)),
-        ("INSERT INTO t SELECT ';' -- ;", plain("SELECT ';' -- ;", 14)),
+        ("INSERT INTO t SELECT 1", simple_insert("SELECT 1", 14)),
+        ("-- c\ninsert into TABLE db.`t``x` VALUES (1, 'a')", simple_insert("VALUES (1, 'a')", 33, "db", "t`x")),
+        ("INSERT OVERWRITE t SELECT 1", simple_insert("SELECT 1", 19, overwrite=True)),
+        ("INSERT OVERWRITE TABLE t SELECT 1", simple_insert("SELECT 1", 25, overwrite=True)),
+        ("INSERT INTO t (SELECT a FROM s)", simple_insert("(SELECT a FROM s)", 14)),
+        ("INSERT INTO t (VALUES (1))", simple_insert("(VALUES (1))", 14)),
+        ("INSERT INTO t ((SELECT 1))", simple_insert("((SELECT 1))", 14)),
+        ("INSERT INTO t (TABLE s)", simple_insert("(TABLE s)", 14)),
+        ("INSERT INTO t TABLE s", simple_insert("TABLE s", 14)),
+        ("INSERT INTO t FROM s SELECT a", simple_insert("FROM s SELECT a", 14)),
+        (
+            "INSERT INTO t WITH q AS (SELECT 1)\nSELECT * FROM q",
+            simple_insert("WITH q AS (SELECT 1)\nSELECT * FROM q", 14),
+        ),
+        ("INSERT INTO partition SELECT 1", simple_insert("SELECT 1", 22, "partition")),
+        ("INSERT OVERWRITE directory SELECT 1", simple_insert("SELECT 1", 27, "directory", overwrite=True)),
+        ("INSERT INTO t SELECT 1;", simple_insert("SELECT 1", 14)),
+        ("INSERT INTO t SELECT ';' ; ; -- ;\n", simple_insert("SELECT ';' ", 14)),
+        ("INSERT INTO t SELECT ';' -- ;", simple_insert("SELECT ';' -- ;", 14)),
         (
             "INSERT INTO t /*+ OPTIONS('a' = '*/') */ SELECT 1",
             Insert(("t",), False, None, False, None, "SELECT 1", 41, " /*+ OPTIONS('a' = '*/') */ "),
         ),
-        ("INSERT INTO t /* OPTIONS('a' = 'b') */ SELECT 1", plain("SELECT 1", 39)),
-        ("INSERT INTO t SELECT r'\\' || \"x;\"", plain("SELECT r'\\' || \"x;\"", 14)),
+        ("INSERT INTO t /* OPTIONS('a' = 'b') */ SELECT 1", simple_insert("SELECT 1", 39)),
+        ("INSERT INTO t SELECT r'\\' || \"x;\"", simple_insert("SELECT r'\\' || \"x;\"", 14)),
         ("INSERT INTO t (a, `b c`) SELECT 1, 2", Insert(("t",), False, ("a", "b c"), False, None, "SELECT 1, 2", 25)),
         ("INSERT INTO t(a) VALUES (1)", Insert(("t",), False, ("a",), False, None, "VALUES (1)", 17)),
         ("INSERT INTO t (a) (SELECT 1)", Insert(("t",), False, ("a",), False, None, "(SELECT 1)", 18)),
@@ -51,7 +54,7 @@ def plain(body: str, start: int, *name: str, overwrite: bool = False) -> Insert:
     ],
 )
 def test_insert(sql: str, expected: Insert) -> None:
-    assert insert(sql) == expected
+    assert classify_as_insert(sql) == expected
     assert sql.startswith(expected.body, expected.body_start)
 
 
@@ -72,8 +75,8 @@ def test_insert(sql: str, expected: Insert) -> None:
         "INSERT INTO t PARTITION (p SELECT 1",
     ],
 )
-def test_forms_of_sparks_own(sql: str) -> None:
-    assert insert(sql) is None
+def test_spark_only_syntax_is_not_classified(sql: str) -> None:
+    assert classify_as_insert(sql) is None
 
 
 @pytest.mark.parametrize(
@@ -85,14 +88,14 @@ def test_forms_of_sparks_own(sql: str) -> None:
     ],
 )
 def test_ctes_before_insert(sql: str, body: str | None) -> None:
-    found = insert(sql)
-    assert found is not None
-    assert found.name == ("t",)
+    insert = classify_as_insert(sql)
+    assert insert is not None
+    assert insert.name == ("t",)
     if body is not None:
-        assert found.body == body
+        assert insert.body == body
 
 
-def test_ctes_of_both_places_nest() -> None:
-    found = insert("WITH q AS (SELECT 1) INSERT INTO t WITH r AS (TABLE q) TABLE r")
-    assert found is not None
-    assert found.body == "WITH q AS (SELECT 1) (WITH r AS (TABLE q) TABLE r)"
+def test_ctes_before_and_after_insert_are_nested() -> None:
+    insert = classify_as_insert("WITH q AS (SELECT 1) INSERT INTO t WITH r AS (TABLE q) TABLE r")
+    assert insert is not None
+    assert insert.body == "WITH q AS (SELECT 1) (WITH r AS (TABLE q) TABLE r)"

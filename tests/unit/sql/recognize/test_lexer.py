@@ -12,12 +12,12 @@ PIECES = [
 ]
 
 
-def kinds(sql: str) -> list[tuple[str, str]]:
+def tokenize(sql: str) -> list[tuple[str, str]]:
     return [(x.type, x.text) for x in lexer.tokenize_spark(sql)]
 
 
 @pytest.mark.parametrize(
-    ("sql", "lexemes"),
+    ("sql", "tokens"),
     [
         ("", []),
         ("a1 `b``c`", [("word", "a1"), ("quoted", "`b``c`")]),
@@ -29,28 +29,28 @@ def kinds(sql: str) -> list[tuple[str, str]]:
             [("number", "1"), ("number", "1.5"), ("number", "2e-3"), ("number", "10L"), ("word", "1a")],
         ),
         ("a -- 'b\n/* /* ' */ ' */ c", [("word", "a"), ("word", "c")]),
-        ("a /* not closed", [("word", "a")]),
-        ("a 'not closed", [("word", "a"), ("symbol", "'not closed")]),
+        ("a /* unclosed", [("word", "a")]),
+        ("a 'unclosed", [("word", "a"), ("symbol", "'unclosed")]),
         ("|> => ->", [("symbol", "|>"), ("symbol", "=>"), ("symbol", "->")]),
     ],
 )
-def test_spark(sql: str, lexemes: list[tuple[str, str]]) -> None:
-    assert kinds(sql) == lexemes
+def test_spark_tokens(sql: str, tokens: list[tuple[str, str]]) -> None:
+    assert tokenize(sql) == tokens
 
 
-def test_flink_doubles_quotes_and_knows_no_backslash() -> None:
-    found = [(x.type, x.text) for x in lexer.tokenize_flink(r"'a''b' '\' // c" + "\n/* /* */ `x``y` 1.5e3")]
-    assert found == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
+def test_flink_doubles_quotes_and_has_no_backslash_escapes() -> None:
+    tokens = [(x.type, x.text) for x in lexer.tokenize_flink(r"'a''b' '\' // c" + "\n/* /* */ `x``y` 1.5e3")]
+    assert tokens == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
 
 
 @given(st.lists(st.sampled_from(PIECES)).map(" ".join))
 def test_spark_agrees_with_sqlglot(sql: str) -> None:
-    """sqlglot joins some words (``SELECT DISTINCT``), so the starts of ours are a superset of its."""
-    ours = {x.start: x for x in lexer.tokenize_spark(sql)}
+    """sqlglot joins some words (``SELECT DISTINCT``), so our token starts are a superset of its token starts."""
+    positions = {x.start: x for x in lexer.tokenize_spark(sql)}
     for token in Spark().tokenize(sql):
-        assert token.start in ours
-    assert all(sql[x.start : x.end] == x.text for x in ours.values())
-    assert len(ours) == len(Spark().tokenize(sql))
+        assert token.start in positions
+    assert all(sql[x.start : x.end] == x.text for x in positions.values())
+    assert len(positions) == len(Spark().tokenize(sql))
 
 
 @given(

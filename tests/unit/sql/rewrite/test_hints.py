@@ -5,23 +5,23 @@ from kafka_sql.sql.rewrite.hints import check_hint_positions, parse_hint
 from kafka_sql.sql.rewrite.qualifiers import shorten_qualifiers
 from kafka_sql.sql.rewrite.table_references import apply_edits
 
-HEAD = "SELECT * FROM t"
+QUERY = "SELECT * FROM t"
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "ends"),
+    ("text", "options", "suffix"),
     [
         (" /*+ OPTIONS('a' = 'b') */ AS x", {"a": "b"}, "*/"),
         ("/*+options('a.b'='it''s */',\n'c'='')*/", {"a.b": "it's */", "c": ""}, "*/"),
         (" /* c */ -- c\n /*+ OPTIONS() */", {}, "*/"),
     ],
 )
-def test_options(text: str, options: dict[str, str], ends: str) -> None:
-    hint = parse_hint(HEAD + text, len(HEAD))
+def test_hint_options(text: str, options: dict[str, str], suffix: str) -> None:
+    hint = parse_hint(QUERY + text, len(QUERY))
     assert hint is not None
     assert hint.options == options
-    assert (HEAD + text)[hint.start :].startswith("/*+")
-    assert (HEAD + text)[: hint.end].endswith(ends)
+    assert (QUERY + text)[hint.start :].startswith("/*+")
+    assert (QUERY + text)[: hint.end].endswith(suffix)
     assert "it's" not in repr(hint)
 
 
@@ -29,7 +29,7 @@ def test_options(text: str, options: dict[str, str], ends: str) -> None:
     "text", ["", " AS x", " /* OPTIONS('a' = 'b') */", " -- /*+ OPTIONS('a' = 'b') */", " x /*+ y */"]
 )
 def test_no_hint(text: str) -> None:
-    assert parse_hint(HEAD + text, len(HEAD)) is None
+    assert parse_hint(QUERY + text, len(QUERY)) is None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_no_hint(text: str) -> None:
         (" /*+ OPTIONS */", SqlSyntaxError, r"expected '\(' after OPTIONS"),
         (" /*+ OPTIONS(a = 'b') */", SqlSyntaxError, "expected 'key' = 'value'"),
         (" /*+ OPTIONS('a' 'b') */", SqlSyntaxError, "expected 'key' = 'value'"),
-        (" /*+ OPTIONS('a' = b) */", SqlSyntaxError, "option's value in single quotes"),
+        (" /*+ OPTIONS('a' = b) */", SqlSyntaxError, "option value in single quotes"),
         (" /*+ OPTIONS('a' = 'b' 'c' = 'd') */", SqlSyntaxError, r"expected ',' or '\)'"),
         (" /*+ OPTIONS('a' = 'b'", SqlSyntaxError, r"expected ',' or '\)'"),
         (" /*+ OPTIONS('a' = 'b') x */", SqlSyntaxError, r"expected '\*/'"),
@@ -47,17 +47,17 @@ def test_no_hint(text: str) -> None:
         (" /*+ OPTIONS('connector' = 'b') */", InvalidOptionError, "cannot be changed"),
     ],
 )
-def test_bad_hints(text: str, error: type[Exception], words: str) -> None:
+def test_invalid_hints(text: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        parse_hint(HEAD + text, len(HEAD))
+        parse_hint(QUERY + text, len(QUERY))
 
 
-def test_a_hint_elsewhere_is_not_lost() -> None:
+def test_a_misplaced_hint_is_rejected() -> None:
     sql = "SELECT /*+ BROADCAST(t) */ '/*+ OPTIONS(x) */' FROM t /*+ OPTIONS('a' = 'b') */ -- /*+ OPTIONS() */"
     hint = parse_hint(sql, sql.index("FROM t") + 6)
     assert hint is not None
     check_hint_positions(sql, [hint])
-    with pytest.raises(UnsupportedSqlError, match="line 1: it must stand directly behind the name"):
+    with pytest.raises(UnsupportedSqlError, match="line 1 must directly follow the name"):
         check_hint_positions(sql, [])
 
 
@@ -70,9 +70,9 @@ def test_a_hint_elsewhere_is_not_lost() -> None:
         ("SELECT 'db.t.a', db.t(1), db.tt.a /* db.t.a */ FROM [db.t]", None),
     ],
 )
-def test_qualifiers(sql: str, edited: str | None) -> None:
-    start, stop = sql.index("["), sql.index("]") - 1
-    plain = sql.replace("[", "").replace("]", "")
-    names = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t"}
+def test_qualifiers_are_shortened(sql: str, edited: str | None) -> None:
+    start, end = sql.index("["), sql.index("]") - 1
+    query = sql.replace("[", "").replace("]", "")
+    aliases = {("db", "t"): "t", ("spark_catalog", "db", "t"): "t"}
     expected = (edited or sql).replace("[", "").replace("]", "")
-    assert apply_edits(plain, shorten_qualifiers(plain, names, [(start, stop)])) == expected
+    assert apply_edits(query, shorten_qualifiers(query, aliases, [(start, end)])) == expected

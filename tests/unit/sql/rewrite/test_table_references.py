@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kafka_sql.sql.rewrite.table_references import TableReference, apply_edits, find_table_references
 
 
-def names(sql: str) -> list[str]:
+def referenced_tables(sql: str) -> list[str]:
     return [".".join(r.name) for r in find_table_references(sql)]
 
 
@@ -81,12 +81,12 @@ def names(sql: str) -> list[str]:
         ("", []),
     ],
 )
-def test_names(sql: str, tables: list[str]) -> None:
-    assert names(sql) == tables
+def test_referenced_tables(sql: str, tables: list[str]) -> None:
+    assert referenced_tables(sql) == tables
 
 
 @pytest.mark.parametrize(
-    ("suffix", "streaming", "alias", "watermark"),
+    ("suffix", "is_stream", "has_alias", "has_watermark"),
     [
         ("orders", False, False, False),
         ("orders o", False, True, False),
@@ -112,34 +112,34 @@ def test_names(sql: str, tables: list[str]) -> None:
         ("orders watermark", False, True, False),
     ],
 )
-def test_what_stands_around_the_name(suffix: str, streaming: bool, alias: bool, watermark: bool) -> None:
+def test_clauses_around_the_name(suffix: str, is_stream: bool, has_alias: bool, has_watermark: bool) -> None:
     first = find_table_references(f"SELECT * FROM {suffix}")[0]
     assert first.name[-1] == "orders"
-    assert (first.is_stream, first.has_alias, first.has_watermark) == (streaming, alias, watermark)
+    assert (first.is_stream, first.has_alias, first.has_watermark) == (is_stream, has_alias, has_watermark)
 
 
 @pytest.mark.parametrize(
-    "named", ["orders", "db.`a b`", "STREAM orders", "STREAM ( db.orders )", "stream /* x */ db . orders"]
+    "text", ["orders", "db.`a b`", "STREAM orders", "STREAM ( db.orders )", "stream /* x */ db . orders"]
 )
-def test_span_is_the_name_with_stream(named: str) -> None:
-    sql = f"SELECT 'é' FROM {named} AS o"
-    (found,) = find_table_references(sql)
-    assert sql[found.start : found.end] == named
+def test_position_includes_the_stream_keyword(text: str) -> None:
+    sql = f"SELECT 'é' FROM {text} AS o"
+    (reference,) = find_table_references(sql)
+    assert sql[reference.start : reference.end] == text
 
 
-def test_replace() -> None:
+def test_apply_edits() -> None:
     sql = "SELECT * FROM a JOIN /* a */ b ON a.x = b.x"
     edits = [(r.start, r.end, f"<{r.name[0]}>") for r in find_table_references(sql)]
     assert apply_edits(sql, reversed(edits)) == "SELECT * FROM <a> JOIN /* a */ <b> ON a.x = b.x"
     assert apply_edits(sql, []) == sql
 
 
-def test_reference_in_full() -> None:
+def test_all_fields_of_a_reference() -> None:
     assert find_table_references("TABLE db.t") == [TableReference(("db", "t"), 6, 10, alias_position=10, form="query")]
 
 
 @pytest.mark.parametrize(
-    ("sql", "form", "alias_at"),
+    ("sql", "form", "alias_after"),
     [
         ("SELECT * FROM t TABLESAMPLE (5 ROWS) JOIN b", "from", "TABLESAMPLE (5 ROWS)"),
         ("SELECT * FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS", "from", "SECONDS"),
@@ -152,41 +152,41 @@ def test_reference_in_full() -> None:
         ("SELECT * FROM t", "from", "FROM t"),
     ],
 )
-def test_where_the_name_stands(sql: str, form: str, alias_at: str) -> None:
-    found = find_table_references(sql)[0]
-    assert found.form == form
-    assert found.alias_position == sql.index(alias_at) + len(alias_at)
+def test_form_and_alias_position(sql: str, form: str, alias_after: str) -> None:
+    reference = find_table_references(sql)[0]
+    assert reference.form == form
+    assert reference.alias_position == sql.index(alias_after) + len(alias_after)
     if form == "query":
-        assert sql[found.form_start :].startswith("TABLE t")
+        assert sql[reference.form_start :].startswith("TABLE t")
 
 
-# A generator of queries that knows which tables it names, as an oracle.
+# Generates queries together with the tables they reference, which serve as the expected result.
 TABLES = st.sampled_from(["orders", "db.items", "`a b`", "STREAM clicks", "values_x"])
 
 
 @st.composite
 def queries(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[str]]:
-    text, used = "SELECT extract(DAY FROM x), f(a, b) FROM ", []
+    text, tables = "SELECT extract(DAY FROM x), f(a, b) FROM ", []
     for index in range(draw(st.integers(1, 3))):
         if index:
             text += draw(st.sampled_from([", ", " JOIN ", "\nLEFT JOIN "]))
         if depth and draw(st.booleans()):
-            inner, more = draw(queries(depth=depth - 1))
+            inner, inner_tables = draw(queries(depth=depth - 1))
             text += f"({inner}) AS s{index}"
-            used += more
+            tables += inner_tables
         else:
             table = draw(TABLES)
-            used.append(table)
+            tables.append(table)
             text += table + draw(st.sampled_from(["", " AS t", " -- FROM x\n"]))
     if depth and draw(st.booleans()):
-        inner, more = draw(queries(depth=depth - 1))
+        inner, inner_tables = draw(queries(depth=depth - 1))
         text += f" WHERE x IN ({inner})"
-        used += more
+        tables += inner_tables
     if depth and draw(st.booleans()):
-        inner, more = draw(queries(depth=depth - 1))
+        inner, inner_tables = draw(queries(depth=depth - 1))
         text += f" UNION ALL {inner}"
-        used += more
-    return text, used
+        tables += inner_tables
+    return text, tables
 
 
 @given(queries())
@@ -197,5 +197,5 @@ def test_finds_every_table_and_nothing_else(query: tuple[str, list[str]]) -> Non
 
 @given(st.text(alphabet="() ,.;'`\"abFROMSELECTWITHJOIN\n-*/", max_size=60))
 def test_never_raises(sql: str) -> None:
-    for found in find_table_references(sql):
-        assert 0 <= found.start < found.end <= len(sql)
+    for reference in find_table_references(sql):
+        assert 0 <= reference.start < reference.end <= len(sql)
