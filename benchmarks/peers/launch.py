@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks.station import Station
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.embedded.java import find_java
-from kafka_sql.runtime.worker_main import installed
+from kafka_sql.runtime.worker_main import installed_command
 
 OURS: Final = "kafka_sql"
 SPARK: Final = "Spark's own"
@@ -43,7 +43,7 @@ def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> Station:
     settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(own), "enabled": name == OURS}
     command = [sys.executable, "-m", "benchmarks.peers.spark_station", json.dumps(settings)]
     # workers as docs/deployment.md has them, with compiled modules, also where the environment says otherwise
-    environment = {**os.environ, "PYSPARK_PYTHON": installed() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, "PYSPARK_PYTHON": installed_command() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
     return Station(name, command, own / "log", environment)
 
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"Apache Kafka {VERSION} is ready; {kept}. Ctrl-C ends it.", file=sys.stderr)
             print(f"'properties.bootstrap.servers' = '{kafka.bootstrap_servers}'", flush=True)
             node = kafka.wait()
-            print(f"Node {node.id} ended by itself:\n{node.last_words()}", file=sys.stderr)
+            print(f"Node {node.id} ended by itself:\n{node.log_tail()}", file=sys.stderr)
             return 1
     except KafkaSqlError as error:
         print(error, file=sys.stderr)

@@ -28,7 +28,7 @@ from kafka_sql.errors import EmbeddedKafkaError
 ATTEMPTS = 5  # a port that was free may be taken when the broker, a second later, wants it
 
 # by another process, or by a listener of the given properties
-_TAKEN = ("Address already in use", "two listeners on the same port")
+_PORT_TAKEN = ("Address already in use", "two listeners on the same port")
 _JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a quick start and little memory
 
 
@@ -65,7 +65,7 @@ class EmbeddedKafka:
         self._java_options = java_options
         self._data = None if data is None else Path(data).absolute()
         self._folder: Path | None = None
-        self._lock: int | None = None
+        self._lock_fd: int | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -95,7 +95,7 @@ class EmbeddedKafka:
             except BaseException as error:
                 self.stop()
                 attempts -= 1
-                if not attempts or not any(words in str(error) for words in _TAKEN):
+                if not attempts or not any(words in str(error) for words in _PORT_TAKEN):
                     raise
 
     def stop(self) -> None:
@@ -106,13 +106,13 @@ class EmbeddedKafka:
             else:
                 node.terminate()  # all at once: the last node of a quorum would wait for the others in vain
         for node in self.nodes:
-            node.await_end(STOP_SECONDS)
+            node.wait_for_exit(STOP_SECONDS)
         self.nodes = []
         if self._data is None and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-        self._folder, self._lock = None, None
+        if self._lock_fd is not None:
+            os.close(self._lock_fd)
+        self._folder, self._lock_fd = None, None
 
     def wait(self) -> Node:
         """Blocks until a node ends, and returns it."""
@@ -138,7 +138,7 @@ class EmbeddedKafka:
                 self._folder = Path(tempfile.mkdtemp(prefix="kafka_sql-"))
             else:
                 self._folder = self._data
-                self._lock = _lock(self._data)
+                self._lock_fd = _lock_folder(self._data)
             folders = [self._folder / f"node-{i}" for i in ids]
             cluster = self._cluster(folders)
             for i, folder, text in zip(ids, folders, files, strict=True):
@@ -146,7 +146,7 @@ class EmbeddedKafka:
                 if cluster_id(folder) is None:
                     format_storage(folder, i, cluster)
                 (folder / "server.properties").write_text(text)
-                self.nodes.append(Node(i, ports[i - 1], cluster, folder, command, self._lock))
+                self.nodes.append(Node(i, ports[i - 1], cluster, folder, command, self._lock_fd))
         except OSError as error:
             raise EmbeddedKafkaError(f"The broker's data cannot be stored: {error}. Take another folder.") from error
         for node in self.nodes:
@@ -164,7 +164,7 @@ class EmbeddedKafka:
         return (cluster_id(folders[0]) if stored else None) or random_uuid()
 
 
-def _lock(folder: Path) -> int:
+def _lock_folder(folder: Path) -> int:
     """Locks the folder, which is made where it is not there; the file descriptor holds the lock.
 
     Kafka has a lock of its own, but writes to the metadata log before it looks at it. The nodes' watchdogs keep this

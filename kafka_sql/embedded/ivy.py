@@ -68,7 +68,7 @@ def retrieve(
         process.stdout.close()
         process.wait()
     if status:
-        raise EmbeddedKafkaError(f"{name} could not be downloaded: {reason(lines)}. {_ADVICE}")
+        raise EmbeddedKafkaError(f"{name} could not be downloaded: {failure_reason(lines)}. {_ADVICE}")
 
 
 def show_progress(
@@ -93,7 +93,7 @@ def show_progress(
     tell(f"{done} files, {size / 1000:.1f} MB fetched in {time.monotonic() - began:.0f} s", end="\n")
 
 
-def reason(lines: Iterable[str]) -> str:
+def failure_reason(lines: Iterable[str]) -> str:
     """The line of Ivy's output that says most about a failure: the network's, else the first missing jar."""
     text = [line.strip(" \t\r\n:") for line in lines]
     for pattern in (

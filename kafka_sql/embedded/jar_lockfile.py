@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 VERSION = "4.3.1"
-LOCK = Path(__file__).with_name(f"kafka-{VERSION}.lock")
+LOCKFILE = Path(__file__).with_name(f"kafka-{VERSION}.lock")
 
 
 class Jar(NamedTuple):
@@ -22,7 +22,7 @@ class Jar(NamedTuple):
         return f"{self.artifact}-{self.revision}.jar"
 
 
-def read_lock(path: Path = LOCK) -> list[Jar]:
+def read_lockfile(path: Path = LOCKFILE) -> list[Jar]:
     """The jars of a lock file: a line is ``group:artifact:revision sha256``, ``#`` starts a comment line."""
     jars = []
     for line in path.read_text().splitlines():

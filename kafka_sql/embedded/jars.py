@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_sql.embedded.ivy import retrieve
-from kafka_sql.embedded.jar_lockfile import LOCK, VERSION, differences, is_complete, ivy_module, read_lock
+from kafka_sql.embedded.jar_lockfile import LOCKFILE, VERSION, differences, is_complete, ivy_module, read_lockfile
 from kafka_sql.errors import EmbeddedKafkaError
 
 
@@ -25,7 +25,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.pl
     return Path.home() / ("Library/Caches" if platform == "darwin" else ".cache") / "kafka_sql"
 
 
-def kafka_jars(java: str, lock: Path = LOCK) -> list[Path]:
+def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
     """The jars of the lock file; downloads them (44 MB) when the cache has not exactly these.
 
     Processes that ask at the same time wait for the first one's download. One that was cut off is taken up
@@ -34,8 +34,8 @@ def kafka_jars(java: str, lock: Path = LOCK) -> list[Path]:
     Raises:
         EmbeddedKafkaError: they cannot be had.
     """
-    jars = read_lock(lock)
-    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:8]  # another lock file gets another folder
+    jars = read_lockfile(lockfile)
+    digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # another lock file gets another folder
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
     if not is_complete(folder, jars):
         try:
@@ -43,7 +43,7 @@ def kafka_jars(java: str, lock: Path = LOCK) -> list[Path]:
             with open(f"{folder}.busy", "w") as busy:
                 fcntl.flock(busy, fcntl.LOCK_EX)  # the kernel lets go of it when its holder dies
                 if not is_complete(folder, jars):
-                    _download(java, folder, lock)
+                    _download(java, folder, lockfile)
         except OSError as error:
             raise EmbeddedKafkaError(
                 f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
@@ -52,8 +52,8 @@ def kafka_jars(java: str, lock: Path = LOCK) -> list[Path]:
     return [folder / jar.file for jar in jars]
 
 
-def _download(java: str, folder: Path, lock: Path) -> None:
-    jars = read_lock(lock)
+def _download(java: str, folder: Path, lockfile: Path) -> None:
+    jars = read_lockfile(lockfile)
     partial = Path(f"{folder}.partial")
     shutil.rmtree(partial / "jars", ignore_errors=True)
     partial.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_sql.embedded.jar_lockfile import VERSION
-from kafka_sql.embedded.protocol_probe import HOST, ask
+from kafka_sql.embedded.protocol_probe import HOST, fetch_cluster_state
 from kafka_sql.embedded.settings import RACKS
 from kafka_sql.errors import EmbeddedKafkaError
 
@@ -32,7 +32,9 @@ class Node:
         pid: of the Java process; None while there is none.
     """
 
-    def __init__(self, node: int, port: int, cluster: str, folder: Path, command: list[str], lock: int | None) -> None:
+    def __init__(
+        self, node: int, port: int, cluster: str, folder: Path, command: list[str], lock_fd: int | None
+    ) -> None:
         """A node that is not running yet.
 
         Args:
@@ -45,7 +47,7 @@ class Node:
         self.id, self.rack, self.port = node, RACKS[node - 1], port
         self.log = folder / "broker.log"
         self.pid: int | None = None
-        self._cluster, self._folder, self._command, self._lock = cluster, folder, command, lock
+        self._cluster, self._folder, self._command, self._lock_fd = cluster, folder, command, lock_fd
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -70,12 +72,12 @@ class Node:
     def stop(self) -> None:
         """SIGTERM, a controlled shutdown: it hands its partitions over first. Waits for the end."""
         self.terminate()
-        self.await_end(STOP_SECONDS)
+        self.wait_for_exit(STOP_SECONDS)
 
     def kill(self) -> None:
         """SIGKILL, and waits for the end."""
         self._signal(signal.SIGKILL)
-        self.await_end(STOP_SECONDS)
+        self.wait_for_exit(STOP_SECONDS)
 
     def pause(self) -> None:
         """SIGSTOP: its connections stay open, and nothing answers."""
@@ -89,7 +91,7 @@ class Node:
         """Starts the process and returns at once."""
         # -I -S: nothing of the caller's environment or packages gets into the watchdog, which is up in 20 ms.
         command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))]
-        command += [str(self._folder.parent) if self._lock is None else "", *self._command]
+        command += [str(self._folder.parent) if self._lock_fd is None else "", *self._command]
         with self.log.open("ab") as output:
             self._log_start = output.tell()
             self._watchdog = subprocess.Popen(
@@ -99,7 +101,7 @@ class Node:
                 stdout=subprocess.PIPE,
                 stderr=output,
                 start_new_session=True,
-                pass_fds=() if self._lock is None else (self._lock,),
+                pass_fds=() if self._lock_fd is None else (self._lock_fd,),
             )
         assert self._watchdog.stdout is not None
         self.pid = int(self._watchdog.stdout.readline() or 0) or None
@@ -109,7 +111,7 @@ class Node:
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
 
-    def await_end(self, seconds: float) -> None:
+    def wait_for_exit(self, seconds: float) -> None:
         """Waits for the end, kills after `seconds`, and lets go of the process."""
         if self._watchdog is None:
             return
@@ -129,7 +131,7 @@ class Node:
             raise EmbeddedKafkaError(f"Node {self.id} does not run.")
         return self._watchdog.stdout.fileno()
 
-    def last_words(self, lines: int = 15) -> str:
+    def log_tail(self, lines: int = 15) -> str:
         """The end of what the broker printed since its last start, without Java's stack frames."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
@@ -137,9 +139,9 @@ class Node:
         told = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
         return "\n".join(told[-lines:]) or "(it printed nothing)"
 
-    def knows(self, expected: set[int]) -> bool:
+    def sees_nodes(self, expected: set[int]) -> bool:
         """Whether it answers and knows all the expected nodes to be up."""
-        answer = ask(self.port)
+        answer = fetch_cluster_state(self.port)
         return answer is not None and answer.cluster == self._cluster and expected <= answer.nodes
 
     def _signal(self, number: signal.Signals) -> None:
@@ -158,9 +160,9 @@ def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
     """
     deadline = time.monotonic() + START_SECONDS
     waiting = list(nodes)
-    while waiting := [node for node in waiting if not node.knows(expected)]:
+    while waiting := [node for node in waiting if not node.sees_nodes(expected)]:
         ended, _, _ = select.select(nodes, [], [], 0.03)
         late = time.monotonic() > deadline
         if ended or late:
             node, fault = (ended[0], "ended at its start") if ended else (waiting[0], "was not ready in time")
-            raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {fault}:\n{node.last_words()}")
+            raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {fault}:\n{node.log_tail()}")

@@ -24,14 +24,14 @@ def free_ports(count: int) -> list[int]:
         return [taken.getsockname()[1] for taken in sockets]
 
 
-class Answer(NamedTuple):
+class ClusterState(NamedTuple):
     """What a broker says of its cluster: the cluster's id, and the ids of the nodes that are up."""
 
     cluster: str | None
     nodes: set[int]
 
 
-def ask(port: int, timeout: float = 2.0) -> Answer | None:
+def fetch_cluster_state(port: int, timeout: float = 2.0) -> ClusterState | None:
     """What the broker at the port answers; None while it does not.
 
     A node is up when it is registered and not fenced. The cluster's id tells a broker from another that took its
@@ -46,12 +46,12 @@ def ask(port: int, timeout: float = 2.0) -> Answer | None:
             connection.sendall(_METADATA_V2)
             with connection.makefile("rb") as stream:
                 (size,) = struct.unpack(">i", stream.read(4))
-                return parse_answer(stream.read(size))
+                return parse_metadata_response(stream.read(size))
     except (OSError, struct.error):  # refused, reset, or closed in the middle of an answer: not ready
         return None
 
 
-def parse_answer(body: bytes) -> Answer:
+def parse_metadata_response(body: bytes) -> ClusterState:
     """A Metadata response, version 2, without its size.
 
     Raises:
@@ -65,7 +65,7 @@ def parse_answer(body: bytes) -> Answer:
         _, at = _string(body, at + 4)  # port, rack
         nodes.add(node)
     cluster, _ = _string(body, at)
-    return Answer(cluster, nodes)
+    return ClusterState(cluster, nodes)
 
 
 def _string(body: bytes, at: int) -> tuple[str | None, int]:

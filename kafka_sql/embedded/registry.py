@@ -79,7 +79,7 @@ class EmbeddedRegistry:
             EmbeddedKafkaError: no Java, no network, or it does not come up; with its own last words.
         """
         java = find_java()
-        app = _app(java)
+        app = _unpacked_app(java)
         self._folder = self._folder or Path(tempfile.mkdtemp(prefix="kafka_sql_registry_"))
         settings = {
             "quarkus.http.host": HOST,
@@ -169,7 +169,7 @@ class EmbeddedRegistry:
         self.stop()
 
 
-def _app(java: str) -> Path:
+def _unpacked_app(java: str) -> Path:
     """The unpacked registry in the user's cache; processes that ask at the same time wait for the first one."""
     folder = cache_folder() / f"apicurio-{VERSION}"
     if folder.is_dir():

@@ -16,7 +16,7 @@ Properties = Mapping[str, str | int | bool]
 RACKS = "abc"
 DATA = "data"  # relative to the node's folder: log.dirs is a list, so an absolute path could not have a comma
 
-_OWN = (
+_RESERVED = (
     "node.id",
     "process.roles",
     "controller.quorum.voters",
@@ -76,8 +76,8 @@ def server_properties(node: int, ports: list[int], controllers: list[int], own: 
         "num.network.threads": 2,
     }
     for key, value in own.items():
-        if key in _OWN or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
-            fault = "is set by the embedded broker itself" if key in _OWN else "is not a broker setting's name"
+        if key in _RESERVED or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
+            fault = "is set by the embedded broker itself" if key in _RESERVED else "is not a broker setting's name"
             raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Leave it out.")
         settings[key] = f"{settings[key]},{value}" if key in _LISTS else value
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}

@@ -1,7 +1,7 @@
-"""What a worker has loaded, out of the garbage collector's way.
+"""Exclude loaded modules from garbage collection in Spark workers.
 
-Spark's workers collect garbage after each task, over all objects that there are: 0.1 s of CPU time where numba, pyarrow
-and their kin are loaded, which is more than a small task takes. What modules hold lives as long as the process.
+Spark's workers collect garbage after each task, over all objects. With numba, pyarrow and similar packages loaded, this
+takes 0.1 s of CPU time, more than a small task. Objects of modules live as long as the process anyway.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import gc
 import sys
 
-from kafka_sql.runtime.worker_process import is_worker
+from kafka_sql.runtime.worker_main import is_worker
 
-_frozen = 0  # so many modules
+_frozen = 0  # number of modules that were loaded at the last freeze
 
 
 def freeze_modules() -> None:
-    """Keep the collector off all objects of a worker of Spark, once, and again when more modules were loaded.
+    """Freeze all objects of a Spark worker, and again after more modules were loaded.
 
-    Another process is left alone: what a program has made by now may become garbage.
+    Does nothing in other processes: objects of a user's program may become garbage.
     """
     global _frozen
     if len(sys.modules) != _frozen and is_worker():
-        gc.collect(1)  # a whole collection takes as long as those that are to be spared
+        gc.collect(1)  # a full collection would take as long as those that this saves
         gc.freeze()
         _frozen = len(sys.modules)

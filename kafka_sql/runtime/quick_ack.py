@@ -1,8 +1,8 @@
-"""The connection of a worker and Spark's JVM, without waits for acknowledgements.
+"""Avoid delayed TCP acknowledgements between a Spark worker and the JVM.
 
-Neither side turns Nagle's algorithm off: the second part of what one side writes waits until the other acknowledges the
-first, and where that one has nothing to say, it does so after 40 ms (RFC 1122, 4.2.3.2 and 4.2.3.4). The JVM writes a
-task and then its input, so each task would wait that long before it begins.
+Neither side disables Nagle's algorithm: the second write of one side waits until the other side acknowledges the first,
+which it delays by 40 ms if it has nothing to send (RFC 1122, 4.2.3.2 and 4.2.3.4). The JVM writes a task and then its
+input, so each task would start that much later.
 """
 
 from __future__ import annotations
@@ -14,41 +14,46 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, Final
 
-from kafka_sql.runtime.worker_process import is_worker
+from kafka_sql.runtime.worker_main import is_worker
 
-_ACKNOWLEDGE_AT_ONCE: Final = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
+_TCP_QUICKACK: Final = getattr(socket, "TCP_QUICKACK", None)  # Linux only
 _connections: list[socket.socket] | None = None
 
 
-class Prompt:
-    """A part of what Spark sends as a task: once a worker has it, it acknowledges at once what follows."""
+class QuickAckMixin:
+    """Makes a worker acknowledge at once what follows, when it unpickles an object of this class as part of a task."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """As pickle does without it."""
+        """Restore the attributes, as pickle does by default, and enable quick acknowledgements."""
         self.__dict__.update(state)
         if is_worker():
-            _be_prompt()
+            _enable_quick_ack()
 
 
-def _be_prompt() -> None:
+def _enable_quick_ack() -> None:
     global _connections
-    if _connections is None:  # a worker has one as long as it lives; to others of the process it does no harm
-        _connections = list(_connected())
+    if (
+        _connections is None
+    ):  # includes the worker's connection to the JVM; other connections of the process are not harmed
+        _connections = list(_tcp_connections())
         for connection in _connections:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if _ACKNOWLEDGE_AT_ONCE is not None:
-        for connection in _connections:  # for each task anew: the kernel goes back to delays when the worker answers
-            connection.setsockopt(socket.IPPROTO_TCP, _ACKNOWLEDGE_AT_ONCE, 1)
+    if _TCP_QUICKACK is not None:
+        for connection in _connections:  # for each task: the kernel resumes delays when the worker writes
+            connection.setsockopt(socket.IPPROTO_TCP, _TCP_QUICKACK, 1)
 
 
-def _connected() -> Iterator[socket.socket]:
-    """The process' TCP connections, each under a descriptor of its own."""
-    with suppress(FileNotFoundError):  # a system without this folder
+def _tcp_connections() -> Iterator[socket.socket]:
+    """Yield the TCP connections of the process, each with a duplicated descriptor."""
+    with suppress(FileNotFoundError):  # not available on this system
         for fd in map(int, os.listdir("/dev/fd")):
-            with suppress(OSError), ExitStack() as stack:  # not open any more, as the listing's own, or not connected
+            with (
+                suppress(OSError),
+                ExitStack() as stack,
+            ):  # already closed, like that of the listing itself, or not connected
                 if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                    found = stack.enter_context(socket.socket(fileno=os.dup(fd)))
-                    found.getpeername()
-                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
+                    connection = stack.enter_context(socket.socket(fileno=os.dup(fd)))
+                    connection.getpeername()
+                    if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.type == socket.SOCK_STREAM:
                         stack.pop_all()
-                        yield found
+                        yield connection

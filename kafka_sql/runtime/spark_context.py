@@ -1,4 +1,4 @@
-"""Whether a session has a Spark of its own, or a server's over Connect."""
+"""Distinguish classic Spark sessions from Spark Connect sessions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def spark_context(spark: SparkSession) -> SparkContext | None:
-    """The session's context; None over Connect, whose driver, planners and workers are the server's."""
+    """Return the session's SparkContext; None with Spark Connect, where driver and workers belong to the server."""
     context: SparkContext | None = spark.__dict__.get("_sc")
     return context

@@ -1,4 +1,4 @@
-"""The session's time zone, inside a task."""
+"""Look up the session's time zone inside a task."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ SESSION_ZONE = "spark.sql.session.timeZone"
 
 
 def session_zone() -> str:
-    """The time zone that the query's session had when the query started.
+    """Return the session's time zone at the start of the query.
 
     Raises:
-        InvalidOptionError: Spark handed none over: it hands over only settings that were set.
+        InvalidOptionError: the time zone is not among the task's properties. Spark only passes settings that were set.
     """
     context = TaskContext.get()
     zone = context.getLocalProperty(SESSION_ZONE) if context is not None else None
     if zone is None:
         raise InvalidOptionError(
-            f"A column that is local time FROM 'timestamp' needs the session's time zone. Set '{SESSION_ZONE}', or "
-            "declare the column TIMESTAMP_LTZ(3)."
+            f"A TIMESTAMP column FROM 'timestamp' needs the session's time zone. Set '{SESSION_ZONE}', or declare the "
+            "column TIMESTAMP_LTZ(3)."
         )
     return zone

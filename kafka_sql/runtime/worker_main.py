@@ -1,10 +1,11 @@
-"""A Python for Spark's workers, which loads the pyspark that is installed: the command ``kafka-sql-python``.
+"""Start Spark's Python workers with the installed pyspark: the command ``kafka-sql-python``.
 
-Spark puts ``pyspark.zip`` and py4j's first on its workers' path. A zip keeps no bytecode, so each daemon that forks
-workers, and each worker, compiles some hundred modules anew: 1 s of CPU time where folders take 0.2 s.
+Spark puts ``pyspark.zip`` and py4j's zip first on the module search path of its workers. The bytecode of zipped modules
+is not cached, so each daemon that forks workers, and each worker, compiles about a hundred modules. This takes 1 s of
+CPU time, compared to 0.2 s with folders.
 
-The daemon that forks the workers of tasks imports for them what each would import for itself, 0.5 s of CPU time, where
-that starts no thread: a fork takes none along, and Python 3.12 and later warn of it. Importing pyarrow starts one.
+The daemon that forks the task workers imports what each of them would import (0.5 s of CPU time), except modules that
+start threads: threads do not survive a fork, and Python 3.12 and later warn about them. Importing pyarrow starts one.
 """
 
 from __future__ import annotations
@@ -18,49 +19,56 @@ from pathlib import Path
 from typing import Final
 
 COMMAND: Final = "kafka-sql-python"
-_TASKS: Final = ["pyspark.daemon", "pyspark.worker"]  # the daemon, and what its workers run
+_DAEMON: Final = "pyspark.daemon"  # forks the workers
+_TASKS: Final = [_DAEMON, "pyspark.worker"]  # its arguments when it forks task workers
 
 
 def main() -> None:
-    """Do as ``python`` does with these arguments; Spark gives ``-m`` and a module."""
+    """Run ``python`` with these arguments. Spark passes ``-m`` and a module."""
     if sys.argv[1:2] != ["-m"]:
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-    sys.path[:] = without_zips(["", *sys.path[1:]])  # the first was this command's folder
+    sys.path[:] = without_zips(["", *sys.path[1:]])  # the first one was the folder of this command
     del sys.argv[:2]
     if sys.argv == _TASKS:
-        import_for_all()
+        preload_imports()
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-    except BrokenPipeError:  # a query was stopped, and Spark has closed the connection: who is to read a traceback?
+    except BrokenPipeError:  # Spark closed the connection of a stopped query; a traceback would be noise
         sys.exit(1)
 
 
-def import_for_all() -> None:
-    """Import what every task needs, as far as it starts no thread."""
+def is_worker() -> bool:
+    """Return whether this process is a Spark worker that was forked by the daemon."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec is not None and spec.name == _DAEMON
+
+
+def preload_imports() -> None:
+    """Import what all tasks need, except modules that start threads."""
     import confluent_kafka  # noqa: F401
     import numba.extending  # noqa: F401
     import numpy  # noqa: F401
     import pyspark.worker  # noqa: F401
 
 
-def installed() -> str | None:
-    """The command of the very Python that runs this; None where the package was not installed, but only found."""
+def installed_command() -> str | None:
+    """Return the path of the command of this Python; None if the package is only on the path, but not installed."""
     return shutil.which(COMMAND, path=sysconfig.get_path("scripts"))
 
 
 def without_zips(path: list[str]) -> list[str]:
-    """A module search path without the zips of a pyspark that is on it as a folder, too: the very same installation."""
+    """Return a module search path without the zips of a pyspark whose folder is also on the path."""
     folders = {os.path.realpath(p) for p in path}
-    return [p for p in path if not (_is_pysparks(p) and str(_installed_in(p)) in folders)]
+    return [p for p in path if not (_is_pyspark_zip(p) and str(_site_packages(p)) in folders)]
 
 
-def _is_pysparks(path: str) -> bool:
+def _is_pyspark_zip(path: str) -> bool:
     name = Path(path).name
     if name == "pyspark.zip":
         return True
-    return name.startswith("py4j-") and name.endswith(".zip") and (_installed_in(path) / "py4j").is_dir()
+    return name.startswith("py4j-") and name.endswith(".zip") and (_site_packages(path) / "py4j").is_dir()
 
 
-def _installed_in(zip_: str) -> Path:
-    """``site-packages`` of ``site-packages/pyspark/python/lib/pyspark.zip``."""
+def _site_packages(zip_: str) -> Path:
+    """Return ``site-packages`` of ``site-packages/pyspark/python/lib/pyspark.zip``."""
     return Path(zip_).resolve().parents[3] if len(Path(zip_).parts) > 4 else Path()

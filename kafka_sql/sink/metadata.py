@@ -1,4 +1,4 @@
-"""Metadata columns as they are written: timestamp, headers, topic and kind of each record."""
+"""Write metadata columns: timestamp, headers, topic and row kind of each record."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError, did_you_mean
 from kafka_sql.kafka.record_metadata import metadata_keys
 from kafka_sql.options import connector as opt
-from kafka_sql.options.java_pattern import java_pattern
-from kafka_sql.table.metadata_casts import Cast, needs_zone, refusal, writing
+from kafka_sql.options.java_pattern import compile_java_pattern
+from kafka_sql.table.metadata_casts import Cast, invalid_type_error, needs_time_zone, write_cast
 
 
 @dataclass(frozen=True)
-class WrittenColumn:
+class MetadataColumn:
     """A declared metadata column that INSERT INTO writes.
 
     Attributes:
@@ -30,109 +30,113 @@ class WrittenColumn:
     name: str
     key: str
     cast: Cast
-    zoned: bool
+    depends_on_time_zone: bool
 
 
-def written_columns(definition: Definition, schema: pa.Schema) -> dict[str, WrittenColumn]:
-    """The metadata columns that are written, by key.
+def written_metadata(definition: Definition, schema: pa.Schema) -> dict[str, MetadataColumn]:
+    """Return the metadata columns to write, by metadata key.
 
     Args:
-        schema: what is written; a column may be absent from it.
+        schema: schema of the rows to write. Metadata columns may be missing.
 
     Raises:
-        SchemaError: a key that cannot be written, a type that it cannot have, or both keys for headers.
+        SchemaError: a key is read-only, a column's type does not match its key, or both keys for headers are used.
+        InvalidOptionError: the table has several topics, but no column with the topic of each row is written.
     """
-    found: dict[str, WrittenColumn] = {}
-    known, keys = _writable(definition), metadata_keys(definition.is_upsert or definition.changes)
-    for column in definition.table.persisted:
+    columns: dict[str, MetadataColumn] = {}
+    writable, keys = _writable_keys(definition), metadata_keys(definition.is_upsert or definition.is_changelog)
+    for column in definition.table.persisted_columns:
         key = column.metadata
         if key is None:
             continue
-        if key not in known:
+        if key not in writable:
             raise SchemaError(
                 f"Invalid metadata key '{key}' in column '{column.name}' of table '{definition.name}'. The Kafka sink "
-                f"supports the following metadata keys for writing: {', '.join(known)}. Where it is only to be read, "
+                f"supports the following metadata keys for writing: {', '.join(writable)}. To only read it, "
                 "declare the column METADATA VIRTUAL."
             )
         if column.name not in schema.names:
             continue
-        kind, target = schema.field(column.name).type, keys[key].type
-        convert = writing(kind, target, column.declared)
+        source, target = schema.field(column.name).type, keys[key].type
+        convert = write_cast(source, target, column.declared)
         if convert is None:
-            shown = keys[key].declared.removesuffix(" NOT NULL")
-            raise refusal(definition.name, column.name, key, column.declared, shown, reading=False)
-        found[key] = WrittenColumn(column.name, key, convert, needs_zone(kind, target))
-    if "headers" in found and "header-list" in found:
+            shown = keys[key].flink_type.removesuffix(" NOT NULL")
+            raise invalid_type_error(definition.name, column.name, key, column.declared, shown, is_read=False)
+        columns[key] = MetadataColumn(column.name, key, convert, needs_time_zone(source, target))
+    if "headers" in columns and "header-list" in columns:
         raise SchemaError(
             "The writable metadata is ambiguous. Please use either metadata key 'headers' or 'header-list': declare "
             f"the other column of table '{definition.name}' METADATA VIRTUAL."
         )
-    if "topic" in known and "topic" not in found:
+    if "topic" in writable and "topic" not in columns:
         raise InvalidOptionError(
             f"Table '{definition.name}' has several topics. Expected a single topic but no topic is set: declare a "
-            "column `topic STRING METADATA`, and write to it which of them a row is for."
+            "column `topic STRING METADATA` and write each row's topic to it."
         )
-    return found
+    return columns
 
 
-def _writable(definition: Definition) -> list[str]:
-    """The keys that can be written; a single topic needs no saying (KafkaDynamicSink.listWritableMetadata)."""
-    said = single_topic(definition) is not None
-    keys = metadata_keys(definition.is_upsert or definition.changes)
-    return [key for key, known in keys.items() if known.writable and not (said and key == "topic")]
+def _writable_keys(definition: Definition) -> list[str]:
+    """Return the writable keys; 'topic' only if there are several (KafkaDynamicSink.listWritableMetadata)."""
+    has_single_topic = single_topic(definition) is not None
+    keys = metadata_keys(definition.is_upsert or definition.is_changelog)
+    return [key for key, spec in keys.items() if spec.writable and not (has_single_topic and key == "topic")]
 
 
 def single_topic(definition: Definition) -> str | None:
-    """The table's topic; None where each row says its own."""
+    """Return the table's topic; None if each row has its own topic."""
     topics = opt.topics(definition.options) or ()
     return topics[0] if len(topics) == 1 else None
 
 
-def check_topics(definition: Definition, topics: pa.StringArray) -> pa.StringArray:
-    """Each row's topic.
+def check_row_topics(definition: Definition, topics: pa.StringArray) -> pa.StringArray:
+    """Check and return the topics of the rows.
 
     Raises:
-        EncodeError: it is null, or not one of the table's.
+        EncodeError: a topic is null, or not one of the table's topics.
     """
     listed, pattern = opt.topics(definition.options) or (), definition.options.get(opt.TOPIC_PATTERN)
     expected = f"match: {pattern}" if pattern is not None else f"be in: [{', '.join(listed)}]"
-    wrong = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
+    error = f"Table '{definition.name}': the topic of the sink record is not valid. Expected topic to {expected} but"
     if topics.null_count:
-        raise EncodeError(f"{wrong} no topic is set.")
-    allowed = java_pattern(pattern).fullmatch if pattern is not None else listed.__contains__
+        raise EncodeError(f"{error} no topic is set.")
+    allowed = compile_java_pattern(pattern).fullmatch if pattern is not None else listed.__contains__
     for topic in pc.unique(topics).to_pylist():
         if not allowed(topic):
-            raise EncodeError(f"{wrong} was: {topic}.{did_you_mean(topic, listed)}")
+            raise EncodeError(f"{error} was: {topic}.{did_you_mean(topic, listed)}")
     return topics
 
 
-def milliseconds(column: pa.TimestampArray, name: str) -> npt.NDArray[np.int64]:
-    """Record timestamps: int64 milliseconds, 0 (the time of sending) for null.
+def to_epoch_millis(column: pa.TimestampArray, name: str) -> npt.NDArray[np.int64]:
+    """Return record timestamps as int64 milliseconds since the epoch; 0 (the time of sending) for null.
 
     Raises:
-        EncodeError: a time that Kafka cannot carry; its client also reads 0 as "now".
+        EncodeError: a timestamp is negative or 0. Kafka allows no negative timestamps, and librdkafka takes 0 as "now".
     """
     micros = column.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     smallest = pc.min(micros).as_py()
     if smallest is not None and smallest < 1000:
         raise EncodeError(
-            f"Column '{name}' (METADATA FROM 'timestamp') holds a time before 1970-01-01 00:00:00.001 UTC, which a "
-            "Kafka record cannot have. Write NULL for the time of sending."
+            f"Column '{name}' (METADATA FROM 'timestamp') has a timestamp before 1970-01-01 00:00:00.001 UTC, which "
+            "Kafka does not support. Write NULL to use the time of sending."
         )
     millis = pc.divide(micros, 1000).fill_null(0)
     return np.asarray(millis)
 
 
-def converted(column: WrittenColumn, array: pa.Array, zone: str) -> pa.Array:
-    """The column in its key's type.
+def cast_column(column: MetadataColumn, array: pa.Array, zone: str) -> pa.Array:
+    """Return the column converted to the type of its metadata key.
+
+    Args:
+        zone: the session's time zone.
 
     Raises:
-        EncodeError: a local time that does not exist in the session's zone, as clocks went forward.
+        EncodeError: a local time does not exist in the session's time zone, because clocks were set forward.
     """
     try:
         return column.cast(array, zone)
     except pa.ArrowInvalid as e:
         raise EncodeError(
-            f"Column '{column.name}' (METADATA FROM '{column.key}') holds a local time that is none in the session's "
-            f"time zone '{zone}': {e}."
+            f"Column '{column.name}' (METADATA FROM '{column.key}') has a local time that does not exist in the "
+            f"session's time zone '{zone}': {e}."
         ) from e

@@ -1,7 +1,7 @@
-"""Which partition a row goes to: 'sink.partitioner'.
+"""Choose the partition of each row ('sink.partitioner').
 
-'default' and 'round-robin' leave it to the client, as in Flink: by the key's murmur2 hash, as Java's client has it, and
-without a key to one partition after another, each for some milliseconds (sticky).
+'default' and 'round-robin' leave the choice to the client, as in Flink: by the murmur2 hash of the key, as in the Java
+client. Records without a key are spread with the sticky strategy: one partition at a time, for some milliseconds each.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from kafka_sql.errors import InvalidOptionError, PartitionerError
 from kafka_sql.options import connector as opt
 
 Partitions = npt.NDArray[np.int32]
-Choose = Callable[[pa.RecordBatch, "pa.BinaryArray | None", pa.BinaryArray, str, int], Partitions]
+PartitionFunction = Callable[[pa.RecordBatch, "pa.BinaryArray | None", pa.BinaryArray, str, int], Partitions]
 
 
 class Partitioner(Protocol):
-    """What a class in 'sink.partitioner' = 'module:Class' has. It is made without arguments, once in each task.
+    """Interface of a class in 'sink.partitioner' = 'module:Class'. It is instantiated without arguments in each task.
 
-    It may also have ``open(task: int)``, which is called first, with the task's number from 0.
+    If it also has a method ``open(task: int)``, that is called first, with the index of the task, from 0.
     """
 
     def partition(
         self, rows: pa.RecordBatch, keys: pa.BinaryArray | None, values: pa.BinaryArray, topic: str, partitions: int
     ) -> Any:
-        """The partition of each row of a batch.
+        """Return the partition of each row of a batch.
 
         Args:
             rows: the table's columns as they are written.
-            keys: the records' keys; None where the table has no key.
+            keys: the records' keys; None if the table has no key.
             values: the records' values.
-            topic: the topic that all these rows go to.
-            partitions: how many partitions it has.
+            topic: the topic of all these rows.
+            partitions: number of partitions of the topic.
 
         Returns:
-            as many whole numbers, each from 0 to ``partitions`` - 1: an Arrow or numpy array, or a list.
+            one integer per row, from 0 to ``partitions`` - 1: an Arrow array, a numpy array or a list.
         """
 
 
-def load(definition: Definition) -> Callable[[], Partitioner] | None:
-    """The class that the option names; None where the option names none.
+def load_partitioner(definition: Definition) -> Callable[[], Partitioner] | None:
+    """Import the class in 'sink.partitioner'; None for the built-in partitioners.
 
     Raises:
-        InvalidOptionError: it cannot be imported here, or is no partitioner.
+        InvalidOptionError: the class cannot be imported here, or has no method ``partition``.
     """
     name = definition.options.get(opt.PARTITIONER) or opt.DEFAULT
     if name in opt.PARTITIONERS:
@@ -58,83 +58,89 @@ def load(definition: Definition) -> Callable[[], Partitioner] | None:
     module, _, attribute = name.partition(":")
     where = f"Table '{definition.name}': option '{opt.PARTITIONER.key}' = '{name}'"
     try:
-        kind = getattr(importlib.import_module(module), attribute)
+        partitioner: Callable[[], Partitioner] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as e:
         raise InvalidOptionError(
             f"{where}: {e}. The class must be importable on the driver and on every executor: install its package "
-            "there, or send it by spark.submit.pyFiles or spark.addArtifact."
+            "there, or distribute it with spark.submit.pyFiles or spark.addArtifact."
         ) from e
-    if not callable(getattr(kind, "partition", None)):
+    if not callable(getattr(partitioner, "partition", None)):
         raise InvalidOptionError(
             f"{where}: the class has no method partition(rows, keys, values, topic, partitions); see "
             "kafka_sql.sink.partitioner.Partitioner."
         )
-    made: Callable[[], Partitioner] = kind
-    return made
+    return partitioner
 
 
-def open_partitioner(definition: Definition, task: int) -> Choose | None:
-    """The table's partitioner for a task; None where the client chooses.
+def open_partitioner(definition: Definition, task: int) -> PartitionFunction | None:
+    """Return the table's partitioner for a task; None if the client chooses the partitions.
 
     Args:
-        task: its number, from 0 (the index of the written partition).
+        task: index of the task, from 0 (the index of the written Spark partition).
 
     Raises:
-        InvalidOptionError: the class cannot be loaded.
+        InvalidOptionError: the class cannot be imported.
     """
     if definition.options.get(opt.PARTITIONER) == opt.FIXED:
         return lambda rows, _, __, ___, partitions: np.full(rows.num_rows, task % partitions, np.int32)
-    kind = load(definition)
-    if kind is None:
+    partitioner_class = load_partitioner(definition)
+    if partitioner_class is None:
         return None
-    made = kind()
-    start = getattr(made, "open", None)
-    if start is not None:
-        start(task)
-    return lambda *batch: _checked(definition, made.partition(*batch), batch[0].num_rows, batch[-2], batch[-1])
+    partitioner = partitioner_class()
+    open_ = getattr(partitioner, "open", None)
+    if open_ is not None:
+        open_(task)
+
+    def choose(
+        rows: pa.RecordBatch, keys: pa.BinaryArray | None, values: pa.BinaryArray, topic: str, partitions: int
+    ) -> Partitions:
+        result = partitioner.partition(rows, keys, values, topic, partitions)
+        return _check_partitions(definition, result, rows.num_rows, topic, partitions)
+
+    return choose
 
 
-def choose(
-    chooser: Choose,
-    count_of: Callable[[str], int],
+def choose_partitions(
+    partition: PartitionFunction,
+    partition_count: Callable[[str], int],
     rows: pa.RecordBatch,
     keys: pa.BinaryArray | None,
     values: pa.BinaryArray,
     topics: pa.StringArray | str,
 ) -> Partitions:
-    """Ask for the partitions of a batch, topic by topic.
+    """Return the partition of each row of a batch. Calls the partitioner once per topic.
 
     Args:
-        count_of: how many partitions a topic has.
-        topics: each row's, or that of all.
+        partition_count: returns the number of partitions of a topic.
+        topics: the topic of each row, or of all rows.
 
     Raises:
-        PartitionerError: the answer is none.
+        PartitionerError: the partitioner returned invalid partitions.
     """
     if isinstance(topics, str):
-        return chooser(rows, keys, values, topics, count_of(topics))
+        return partition(rows, keys, values, topics, partition_count(topics))
     chosen = np.empty(rows.num_rows, np.int32)
     for topic in pc.unique(topics).to_pylist():
-        places = np.flatnonzero(np.asarray(pc.equal(topics, topic)))
-        part = pa.array(places)
-        own = keys.take(part) if keys is not None else None
-        chosen[places] = chooser(rows.take(part), own, values.take(part), topic, count_of(topic))
+        indices = np.flatnonzero(np.asarray(pc.equal(topics, topic)))
+        taken = pa.array(indices)
+        topic_keys = keys.take(taken) if keys is not None else None
+        chosen[indices] = partition(rows.take(taken), topic_keys, values.take(taken), topic, partition_count(topic))
     return chosen
 
 
-def _checked(definition: Definition, answer: Any, rows: int, topic: str, partitions: int) -> Partitions:
-    nulls = isinstance(answer, pa.Array) and answer.null_count
-    found = np.asarray(answer if not nulls else [])
+def _check_partitions(definition: Definition, result: Any, rows: int, topic: str, partitions: int) -> Partitions:
+    nulls = isinstance(result, pa.Array) and result.null_count
+    chosen = np.asarray(result if not nulls else [])
     name = definition.options[opt.PARTITIONER]
-    where = f"Table '{definition.name}': the class of option '{opt.PARTITIONER.key}' = '{name}'"
-    if nulls or found.shape != (rows,) or not np.issubdtype(found.dtype, np.integer):
-        gave = "nulls" if nulls else f"{found.dtype} of shape {found.shape}"
+    where = f"Table '{definition.name}': the class in option '{opt.PARTITIONER.key}' = '{name}'"
+    if nulls or chosen.shape != (rows,) or not np.issubdtype(chosen.dtype, np.integer):
+        actual = "nulls" if nulls else f"{chosen.dtype} of shape {chosen.shape}"
         raise PartitionerError(
-            f"{where} must give a whole number for each of the {rows} rows for topic '{topic}', and gave {gave}."
+            f"{where} must return one integer for each of the {rows} rows for topic '{topic}', but returned {actual}."
         )
-    wrong = found[(found < 0) | (found >= partitions)]
+    wrong = chosen[(chosen < 0) | (chosen >= partitions)]
     if len(wrong):
         raise PartitionerError(
-            f"{where} chose partition {wrong[0]} for topic '{topic}', which has {partitions}: 0 to {partitions - 1}."
+            f"{where} returned partition {wrong[0]} for topic '{topic}'. Expected 0 to {partitions - 1}."
         )
-    return found.astype(np.int32)
+    return chosen.astype(np.int32)

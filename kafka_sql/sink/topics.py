@@ -1,4 +1,4 @@
-"""A sink's topics: made where 'sink.topic.create' says so, on the driver, before the first row is written."""
+"""Check a sink's topics on the driver before the first row is written; create them if 'sink.topic.create' is true."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import logging
 from typing import Final
 
 from kafka_sql.definition import Definition
-from kafka_sql.kafka.admin.cached_cluster import kept_cluster
+from kafka_sql.kafka.admin.cluster import cached_cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.options import connector as opt
 
 _LOG = logging.getLogger("kafka_sql.sink")
-# what only a topic of current values has; a log keeps all its records
+# topic configuration of new 'upsert-kafka' topics only
 _UPSERT_CONFIG: Final = {"cleanup.policy": "compact"}
 
-_ensured: set[tuple[str, ...]] = set()  # by this process: a stream asks before every batch
+_ensured: set[tuple[str, ...]] = set()  # checked by this process: a stream checks before each batch
 
 
-def check_topics_exist(definition: Definition) -> None:
-    """Check that the table's topics exist, are as it says, and make them where it says so.
+def ensure_topics_exist(definition: Definition) -> None:
+    """Check that the table's topics exist with the declared settings. Create missing ones if the table says so.
 
     Raises:
-        TopicNotFoundError: one does not exist, and is not to be made.
-        TopicMismatchError: one is otherwise than the table says.
-        BrokerError: the cluster does not answer, or refuses.
+        TopicNotFoundError: a topic does not exist, and 'sink.topic.create' is false.
+        TopicMismatchError: an existing topic differs from the declared settings.
+        BrokerError: the cluster does not respond, or rejects a request.
     """
     topics = opt.topics(definition.options) or ()
-    with kept_cluster(definition.client) as cluster:
+    with cached_cluster(definition.client) as cluster:
         if definition.options[opt.TOPIC_CREATE]:
             settings = topic_settings(definition)
             key = (definition.client["bootstrap.servers"], *topics, repr(settings))
@@ -40,7 +40,7 @@ def check_topics_exist(definition: Definition) -> None:
 
 
 def topic_settings(definition: Definition) -> TopicSettings:
-    """What the table says of its topics."""
+    """Return the topic settings that the table declares."""
     options, prefix = definition.options, opt.TOPIC_CONFIG_PREFIX
     config = {k.removeprefix(prefix): v for k, v in definition.table.options.items() if k.startswith(prefix)}
     return TopicSettings(options.get(opt.TOPIC_PARTITIONS), options.get(opt.TOPIC_REPLICATION), config)

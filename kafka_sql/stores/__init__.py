@@ -1,1 +1,1 @@
-"""Key and trust stores as Java has them: JKS, PKCS12 and PEM, told apart by their content."""
+"""Read Java key stores and trust stores: JKS, PKCS12 and PEM, detected by content."""

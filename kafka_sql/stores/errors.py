@@ -1,4 +1,4 @@
-"""Why a store cannot be read, and which of its options that is about."""
+"""Define the error for unreadable stores, and which of the store's options caused it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from enum import Enum
 
 
-class Part(Enum):
-    """What of a store to look at."""
+class StorePart(Enum):
+    """The part of a store that is wrong."""
 
     CONTENT = "content"
     PASSWORD = "password"
@@ -16,19 +16,19 @@ class Part(Enum):
 
 
 class UnreadableStore(Exception):
-    """A store cannot be used; the message has a reason and nothing of the content."""
+    """A store cannot be used. The message has the reason, but none of the content."""
 
-    def __init__(self, reason: str, part: Part = Part.CONTENT) -> None:
+    def __init__(self, reason: str, part: StorePart = StorePart.CONTENT) -> None:
         super().__init__(reason)
         self.part = part
 
 
 @contextmanager
-def unless_it_panics(reason: str, part: Part = Part.CONTENT) -> Iterator[None]:
-    """cryptography's Rust gives up on some damaged files by a panic, which is no Exception.
+def catch_rust_panic(reason: str, part: StorePart = StorePart.CONTENT) -> Iterator[None]:
+    """Convert a panic of cryptography's Rust code, which is not an ``Exception``, for some damaged files.
 
     Raises:
-        UnreadableStore: it did.
+        UnreadableStore: the block panicked.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""How often a store or an encrypted key has its password hashed: a file must not keep a process busy for hours.
+"""Limit the iterations of key derivation (KDF), so that a crafted file cannot keep a process busy for hours.
 
-Layout: RFC 7292 (PKCS12) and RFC 8018 (PBES2); everywhere the number stands behind the salt in one SEQUENCE.
+Format: RFC 7292 (PKCS12) and RFC 8018 (PBES2). In both, the iteration count follows the salt in a SEQUENCE.
 """
 
 from __future__ import annotations
@@ -9,35 +9,37 @@ from typing import Final
 
 from kafka_sql.stores.errors import UnreadableStore
 
-_MOST: Final = 5_000_000  # as Java's own PKCS12 store; a second or two
-_DEEPEST: Final = 32
+_MAX_ITERATIONS: Final = 5_000_000  # the limit of Java's PKCS12 key store; takes a second or two
+_MAX_DEPTH: Final = 32
 _INTEGER, _OCTETS, _CONSTRUCTED = 0x02, 0x04, 0x20
 
 
-def check_rounds(der: bytes) -> None:
-    """Refuse a file that asks for more rounds than Java carries out.
+def check_iterations(der: bytes) -> None:
+    """Check that a file does not have more KDF iterations than Java accepts.
 
     Raises:
-        UnreadableStore: it does.
+        UnreadableStore: it has more.
     """
-    _look(memoryview(der), 0)
+    _scan_der(memoryview(der), 0)
 
 
-def _look(data: memoryview, depth: int) -> None:
-    """Look through the elements of some DER, and through those octets that are DER themselves."""
-    at, before = 0, 0
-    while at + 2 <= len(data) and depth < _DEEPEST:
-        tag, size, start = data[at], data[at + 1], at + 2
+def _scan_der(data: memoryview, depth: int) -> None:
+    """Check all elements of some DER, including OCTET STRINGs that contain DER."""
+    offset, previous_tag = 0, 0
+    while offset + 2 <= len(data) and depth < _MAX_DEPTH:
+        tag, size, start = data[offset], data[offset + 1], offset + 2
         if size & 0x80:
             count = size & 0x7F
             size, start = int.from_bytes(data[start : start + count], "big"), start + count
             if not 0 < count <= 8:
-                size = len(data) - start  # without a length: up to the end
+                size = len(data) - start  # indefinite length: up to the end
         if size > len(data) - start:
             return
         content = data[start : start + size]
-        if tag == _INTEGER and before == _OCTETS and int.from_bytes(content[:9], "big") > _MOST:
-            raise UnreadableStore(f"it asks for more than {_MOST:,} rounds of hashing, as no store does")
+        if tag == _INTEGER and previous_tag == _OCTETS and int.from_bytes(content[:9], "big") > _MAX_ITERATIONS:
+            raise UnreadableStore(
+                f"it needs more than {_MAX_ITERATIONS:,} iterations of key derivation, which is not supported"
+            )
         if tag & _CONSTRUCTED or (tag == _OCTETS and content[0:1].tobytes() == b"\x30"):
-            _look(content, depth + 1)
-        at, before = start + size, tag
+            _scan_der(content, depth + 1)
+        offset, previous_tag = start + size, tag

@@ -13,7 +13,7 @@ from kafka_sql.embedded import EmbeddedKafka, Node, cluster, settings
 from kafka_sql.embedded.node import await_ready
 from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.protocol import transaction_requests
+from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection
 from tests.proxy import Network
 
@@ -56,9 +56,7 @@ def coordinator(kafka: EmbeddedKafka, transactional_id: str) -> Node:
         for node in kafka.nodes:
             try:
                 connection = Connection((HOST, node.port), config)
-                answer = transaction_requests.read_coordinators(
-                    connection.ask(transaction_requests.coordinators([transactional_id]))
-                )
+                answer = transactions.read_coordinators(connection.ask(transactions.coordinators([transactional_id])))
                 connection.close()
             except OSError:
                 continue

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import WriterFencedError
 from kafka_sql.source.reader.split_reader import read_split
-from kafka_sql.source.stream.micro_batch import Stream
+from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
 from tests.kills import engine
@@ -32,17 +32,17 @@ class Pipeline(Engine):
 
     def __init__(self, source: Definition, sink: Definition, folder: Path, run: str, query: str) -> None:
         super().__init__(sink, folder, run, query, _TIMEOUT)
-        self.source, self.stream = source, Stream(source)
+        self.source, self.stream = source, MicroBatchStream(source)
 
     def plan(self, number: int) -> Any:
         """The offsets between which a batch is, as Spark keeps them."""
-        start = self.stream.beginning() if number < 0 else from_json(self.planned(number)["end"])
-        end = self.stream.next(start, limited=True)
+        start = self.stream.initial_offset() if number < 0 else from_json(self.planned(number)["end"])
+        end = self.stream.latest_offset(start, limited=True)
         return None if end == start else {"start": to_json(start), "end": to_json(end)}
 
     def rows(self, plan: Any) -> pa.RecordBatch:
         """The rows of a batch; those of a partition are in order."""
-        splits = self.stream.splits(from_json(plan["start"]), from_json(plan["end"]))
+        splits = self.stream.plan_splits(from_json(plan["start"]), from_json(plan["end"]))
         batches = [batch for split in splits for batch in read_split(self.source, SCHEMA, split)]
         found = pa.Table.from_batches(batches, SCHEMA).combine_chunks().to_batches()
         return found[0] if found else pa.RecordBatch.from_pylist([], SCHEMA)

@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
 from tests.chaos.clusters import PATIENCE, until
 from tests.chaos.outcome import Outcome
@@ -221,9 +221,9 @@ class Run:
 
     def open(self) -> list[str]:
         """Transactions of the query that are open."""
-        client = Transactions(to_librdkafka({"bootstrap.servers": self.bootstrap}))
+        client = TransactionAdmin(to_librdkafka({"bootstrap.servers": self.bootstrap}))
         try:
-            return client.ongoing(task_prefix(self.query.prefix))
+            return client.list_ongoing(task_prefix(self.query.prefix))
         finally:
             client.close()
 

@@ -1,4 +1,4 @@
-"""Exactly-once: tasks prepare Kafka transactions, the driver records its decision in Kafka, then ends them.
+"""Write exactly-once: tasks prepare Kafka transactions; the driver records its decision in Kafka and commits them.
 
-``docs/exactly-once.md`` tells how; prepare (tasks), committer (driver), tools (by hand).
+See ``docs/exactly-once.md``. Modules: prepare (tasks), committer (driver), admin (manual recovery).
 """

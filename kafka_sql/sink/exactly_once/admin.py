@@ -1,4 +1,4 @@
-"""What a crash left open, by hand: list it, commit what was decided, abort the rest."""
+"""List, commit and abort transactions that a crash left open (``kafka-sql transactions``)."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.decision_log import read_log
-from kafka_sql.kafka.decision_log_writer import LogWriter
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
-from kafka_sql.kafka.protocol.transaction_requests import Described
-from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, left_open
+from kafka_sql.kafka.decision_log import read_decisions
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
+from kafka_sql.kafka.protocol.transactions import TransactionDescription
+from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, lingering
 from kafka_sql.sink.exactly_once.errors import statement_lost
 from kafka_sql.sink.exactly_once.ownership import next_claim
-from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, decisions
-from kafka_sql.sink.exactly_once.transactional_ids import driver_id, short
+from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_decisions
+from kafka_sql.sink.exactly_once.transactional_ids import driver_id, run_id
 
-_HAND: Final = "transactions"
+_ADMIN_WRITER: Final = "transactions"
 
 
 @dataclass(frozen=True)
 class OpenTransaction:
-    """A transaction that a task left open, or has just prepared.
+    """An open transaction of a task.
 
     Attributes:
         id: the transactional id.
-        decided: whether it is to be committed.
-        topics: that it has written to.
-        started: when it was begun.
-        aborts: when the brokers abort it.
+        decided: whether the driver has decided to commit it.
+        topics: the topics that it has written to.
+        started: when it began.
+        aborts: when the brokers will abort it.
     """
 
     id: str
@@ -43,45 +43,46 @@ class OpenTransaction:
 
 
 def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTransaction]:
-    """The open transactions under a prefix; those of a query that runs are among them while it writes.
+    """Return the open transactions under a prefix, including those of running queries.
 
     Args:
-        properties: Kafka's client properties, as 'properties.*' of a table without that prefix.
+        properties: Kafka client properties: the table's 'properties.*' options without that prefix.
 
     Raises:
-        OptionError: a property is none.
-        BrokerError: the brokers do not answer.
+        OptionError: a property is invalid.
+        BrokerError: the brokers do not respond.
     """
     config = to_librdkafka(properties)
-    with closing(Transactions(config)) as transactions:
-        decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-        found = transactions.describe(list(left_open(transactions, prefix)))
-    return [_shown(key, d, key in decided) for key, d in sorted(found.items()) if d is not None]
+    with closing(TransactionAdmin(config)) as transactions:
+        decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
+        described = transactions.describe(list(lingering(transactions, prefix)))
+    return [_open_transaction(key, d, key in decided) for key, d in sorted(described.items()) if d is not None]
 
 
 def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missing: bool = False) -> list[str]:
-    """Commit what was decided under a prefix and is still open; disturbs no query that runs.
+    """Commit decided transactions under a prefix that are still open. Running queries are not disturbed.
 
     Args:
-        accept_missing: batches and statements that lost a part after they were decided count as written.
+        properties: Kafka client properties.
+        accept_missing: treat batches and statements as complete even if the brokers aborted part of them.
 
     Returns:
-        the ids of the transactions that were committed.
+        the ids of the committed transactions.
 
     Raises:
-        DecidedTransactionLostError: the brokers have aborted a part of a statement.
-        BrokerError: the brokers do not answer.
+        DecidedTransactionLostError: the brokers aborted part of a statement.
+        BrokerError: the brokers do not respond.
     """
     config = to_librdkafka(properties)
-    with closing(Transactions(config)) as transactions:
-        known = _of(config, prefix)
-        open_ = left_open(transactions, prefix)
-        late = [d for decision in known for d in decision.transactions if d.id in open_]
-        committed, _ = commit_all(transactions, late)
+    with closing(TransactionAdmin(config)) as transactions:
+        decisions = _decisions_under(config, prefix)
+        open_ = lingering(transactions, prefix)
+        still_open = [d for decision in decisions for d in decision.transactions if d.id in open_]
+        committed, _ = commit_all(transactions, still_open)
         if accept_missing:
-            _take_over(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encoded())
+            _take_over(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encode())
             return [d.id for d in committed]
-        for statement in [d for d in known if d.query is None]:
+        for statement in [d for d in decisions if d.query is None]:
             _, lost = commit_all(transactions, statement.transactions)
             if lost:
                 raise statement_lost(statement, lost)
@@ -89,46 +90,51 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
 
 
 def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool = False) -> list[str]:
-    """Abort what was not decided under a prefix; ends a query that runs under it, so that it cannot decide meanwhile.
+    """Abort undecided transactions under a prefix. Running queries fail, so that they cannot commit meanwhile.
 
     Args:
-        rewrite: also forget the last decision, so that a query writes its last batch again as a whole. What of it was
-            committed is then there twice.
+        properties: Kafka client properties.
+        rewrite: also delete the last decision, so that the query writes its whole last batch again. Rows of the batch
+            that were already committed are then duplicated.
 
     Returns:
-        the ids of the transactions that were aborted.
+        the ids of the aborted transactions.
 
     Raises:
-        BrokerError: the brokers do not answer.
+        BrokerError: the brokers do not respond.
     """
     config = to_librdkafka(properties)
-    with closing(Transactions(config)) as transactions:
-        if not rewrite and not left_open(transactions, prefix):
+    with closing(TransactionAdmin(config)) as transactions:
+        if not rewrite and not lingering(transactions, prefix):
             return []
-        ended = _take_over(config, transactions, prefix, (lambda _: None) if rewrite else Decision.encoded).superseded
-        decided = {d.id for decision in _of(config, prefix) for d in decision.transactions}
-        open_ = left_open(transactions, prefix)
-        return abort_all(transactions, [t for t, run in open_.items() if run in ended and t not in decided])
+        superseded = _take_over(
+            config, transactions, prefix, (lambda _: None) if rewrite else Decision.encode
+        ).superseded
+        decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
+        open_ = lingering(transactions, prefix)
+        return abort_all(transactions, [t for t, run in open_.items() if run in superseded and t not in decided])
 
 
 def _take_over(
-    config: Mapping[str, str], transactions: Transactions, prefix: str, change: Callable[[Decision], bytes | None]
+    config: Mapping[str, str], transactions: TransactionAdmin, prefix: str, change: Callable[[Decision], bytes | None]
 ) -> Claim:
-    """Claim the prefix, which ends whoever writes under it, and change what was decided until then."""
-    with closing(LogWriter(config, driver_id(prefix))) as log:
-        log.fence()
-        found = read_log(config)
-        at_work = set(left_open(transactions, prefix).values())
-        mine = next_claim(found, Writer(_HAND, prefix, "", short(uuid.uuid4().hex), None), at_work)
-        log.write({mine.key: mine.encoded(), **{d.key: change(d) for d in decisions(found) if d.prefix == prefix}})
-    return mine
+    """Claim the prefix, which fences its current writer, and change the earlier decisions."""
+    with closing(DecisionLogWriter(config, driver_id(prefix))) as log:
+        log.fence_older_writers()
+        records = read_decisions(config)
+        active_runs = set(lingering(transactions, prefix).values())
+        claim = next_claim(records, Writer(_ADMIN_WRITER, prefix, "", run_id(uuid.uuid4().hex), None), active_runs)
+        log.write(
+            {claim.key: claim.encode(), **{d.key: change(d) for d in parse_decisions(records) if d.prefix == prefix}}
+        )
+    return claim
 
 
-def _of(config: Mapping[str, str], prefix: str) -> list[Decision]:
-    return [d for d in decisions(read_log(config)) if d.prefix == prefix]
+def _decisions_under(config: Mapping[str, str], prefix: str) -> list[Decision]:
+    return [d for d in parse_decisions(read_decisions(config)) if d.prefix == prefix]
 
 
-def _shown(key: str, found: Described, decided: bool) -> OpenTransaction:
-    topics = tuple(sorted({topic for topic, _ in found.partitions}))
-    started = datetime.fromtimestamp(found.started / 1000, timezone.utc)
-    return OpenTransaction(key, decided, topics, started, started + timedelta(milliseconds=found.timeout))
+def _open_transaction(key: str, description: TransactionDescription, decided: bool) -> OpenTransaction:
+    topics = tuple(sorted({topic for topic, _ in description.partitions}))
+    started = datetime.fromtimestamp(description.start_time_ms / 1000, timezone.utc)
+    return OpenTransaction(key, decided, topics, started, started + timedelta(milliseconds=description.timeout_ms))

@@ -1,4 +1,4 @@
-"""The driver's side: decide, record the decision, end the transactions; and finish what a dead driver has left."""
+"""Commit prepared transactions on the driver: record the decision, commit, and complete what a crashed driver left."""
 
 from __future__ import annotations
 
@@ -9,259 +9,282 @@ from typing import Final
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DELIVERY_TIMEOUT
-from kafka_sql.kafka.decision_log import read_log
-from kafka_sql.kafka.decision_log_writer import Fenced
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
-from kafka_sql.kafka.protocol.transaction_requests import ONGOING, Described
-from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, left_open
+from kafka_sql.kafka.decision_log import read_decisions
+from kafka_sql.kafka.decision_log_writer import LogWriterFenced
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
+from kafka_sql.kafka.protocol.transactions import ONGOING, TransactionDescription
+from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, lingering
 from kafka_sql.sink.exactly_once.errors import (
-    contested,
-    cut_otherwise,
+    batch_written_twice,
     decided_lost,
+    fencing_contention,
     prepared_lost,
+    replay_differs,
     statement_lost,
-    written_twice,
 )
-from kafka_sql.sink.exactly_once.ownership import Owned, fenced, own
-from kafka_sql.sink.exactly_once.records import Decided, Decision, Prepared, Writer, decisions
+from kafka_sql.sink.exactly_once.ownership import PrefixOwner, claim_prefix, fencing_error
+from kafka_sql.sink.exactly_once.records import (
+    DecidedTransaction,
+    Decision,
+    PreparedTransaction,
+    Writer,
+    parse_decisions,
+)
 
 _LOG = logging.getLogger("kafka_sql.sink")
-_ATTEMPTS: Final = 3  # of a driver that an outsider fences without claiming
+_CLAIM_ATTEMPTS: Final = 3  # if another driver fences this one without claiming the prefix
 
 
 class Committer:
-    """Commits the batches of one run, or one statement."""
+    """Commits the batches of one run of a query, or one statement.
+
+    ``commit`` works in two phases: the tasks have prepared transactions; the driver writes its decision to the decision
+    log (the point of no return) and then commits the transactions. A restarted driver first completes the decisions in
+    the log.
+    """
 
     def __init__(self, config: Mapping[str, str], writer: Writer) -> None:
-        """Keep how to connect; nothing is asked yet.
+        """Create the committer; connections are opened when needed.
 
         Args:
-            config: librdkafka's, with references to secrets.
+            config: librdkafka's configuration, with references to secrets.
 
         Raises:
-            InvalidOptionError: a security setting that the protocol's client does not know.
+            InvalidOptionError: a security setting is not supported by the protocol client.
         """
         self.writer = writer
-        # brokers that are away may come back: wait as long as for a record
+        # wait for unavailable brokers as long as producers do
         self._config = {**config, API_TIMEOUT: config[DELIVERY_TIMEOUT]}
-        self._transactions, self._sweeping = Transactions(config), Transactions(config)
-        self._owned: Owned | None = None
-        self._asked = False  # for a transaction's first offsets
+        self._transactions, self._cleanup_transactions = TransactionAdmin(config), TransactionAdmin(config)
+        self._owner: PrefixOwner | None = None
+        self._first_offsets_fetched = False
 
     def close(self) -> None:
         """Close the connections."""
-        for transactions in (self._transactions, self._sweeping):
+        for transactions in (self._transactions, self._cleanup_transactions):
             transactions.close()
-        self._disown()
+        self._release_prefix()
 
-    def commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
-        """Commit what the tasks have prepared, once and for all; a batch that was decided before is only completed.
+    def commit(self, batch: int | None, messages: Sequence[PreparedTransaction]) -> None:
+        """Commit the prepared transactions. If the batch was decided before, only complete that decision.
 
         Raises:
-            WriterFencedError: another run, query or statement has taken over.
-            PreparedTransactionLostError: a transaction is no longer open; nothing of the batch is to be seen.
-            DecidedTransactionLostError: the brokers have aborted what was decided.
-            TransactionInDoubtError: what became of a transaction cannot be told.
-            BrokerError: the brokers do not answer; whether it was decided is found out at the next start.
+            WriterFencedError: another run, query or statement has claimed the prefix.
+            PreparedTransactionLostError: a transaction is no longer open; nothing of the batch was committed.
+            DecidedTransactionLostError: the brokers aborted decided transactions.
+            TransactionInDoubtError: the outcome of a transaction is unknown.
+            BrokerError: the brokers do not respond; the next start finds out whether the batch was decided.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_CLAIM_ATTEMPTS):
             try:
                 return self._commit(batch, messages)
-            except Fenced:
-                self._disown()
-                why = fenced(self._config, self.writer, batch)
-                if why is not None:
-                    self._abort(messages)
-                    raise why from None
-        raise contested(self.writer)
+            except LogWriterFenced:
+                self._release_prefix()
+                error = fencing_error(self._config, self.writer, batch)
+                if error is not None:
+                    self._abort_undecided(messages)
+                    raise error from None
+        raise fencing_contention(self.writer)
 
-    def _disown(self) -> None:
-        if self._owned is not None:
-            self._owned.log.close()
-        self._owned = None
+    def _release_prefix(self) -> None:
+        if self._owner is not None:
+            self._owner.log.close()
+        self._owner = None
 
-    def _commit(self, batch: int | None, messages: Sequence[Prepared]) -> None:
+    def _commit(self, batch: int | None, messages: Sequence[PreparedTransaction]) -> None:
         try:
-            self._owned = self._owned or own(self._config, self.writer, batch, self._at_work)
+            self._owner = self._owner or claim_prefix(self._config, self.writer, batch, self._active_runs)
             todo = [m for m in messages if m.transaction is not None]
-            settled: tuple[Decided, ...] = ()
-            earlier = self._finish_earlier(batch, messages)
+            already_committed: tuple[DecidedTransaction, ...] = ()
+            earlier = self._complete_earlier(batch, messages)
             if earlier is not None:
-                settled, missing = earlier
+                already_committed, missing = earlier
                 todo = [m for m in todo if m.partition in missing]
-            with ThreadPoolExecutor(1) as meanwhile:
-                swept = meanwhile.submit(self._sweep, {str(m.transaction) for m in todo})
-                decided = self._decided(batch, todo)
-            swept.result()
+            with ThreadPoolExecutor(1) as executor:
+                cleanup = executor.submit(self._abort_lingering, {str(m.transaction) for m in todo})
+                decided = self._check_prepared(batch, todo)
+            cleanup.result()
             if not decided:
-                return  # all of it is there, however the replay was cut; or there are no rows
+                return  # everything is committed, however the replay was split into tasks; or there are no rows
         except BrokerError:
-            self._abort(messages)
+            self._abort_undecided(messages)
             raise
-        self._decide(batch, (*settled, *decided))
+        self._record_decision(batch, (*already_committed, *decided))
         _, lost = commit_all(self._transactions, decided)
         if lost:
             raise decided_lost(self.writer, batch, lost)
         if batch is None:
-            self._owned.record(without=tuple(d for d in self._owned.known if d.query is None))
+            self._owner.record_decisions(without=tuple(d for d in self._owner.decisions if d.query is None))
 
-    def _finish_earlier(
-        self, batch: int | None, messages: Sequence[Prepared]
-    ) -> tuple[tuple[Decided, ...], set[int]] | None:
-        """Complete what was decided before.
+    def _complete_earlier(
+        self, batch: int | None, messages: Sequence[PreparedTransaction]
+    ) -> tuple[tuple[DecidedTransaction, ...], set[int]] | None:
+        """Complete earlier decisions.
 
         Returns:
-            where this batch was decided before: the transactions that are committed, and the partitions whose rows are
-            still missing; None where it was not.
+            None if this batch was not decided before. Otherwise its committed transactions, and the Spark partitions
+            whose rows are still missing.
         """
-        assert self._owned is not None
-        for statement in [d for d in self._owned.known if d.query is None]:
-            self._finish_statement(statement)
-        same = [d for d in self._owned.known if self.writer.wrote(d)]
-        last = max(same, key=lambda d: d.batch or 0, default=None)
+        assert self._owner is not None
+        for statement in [d for d in self._owner.decisions if d.query is None]:
+            self._complete_statement(statement)
+        of_query = [d for d in self._owner.decisions if self.writer.wrote(d)]
+        last = max(of_query, key=lambda d: d.batch or 0, default=None)
         if batch is None or last is None or last.batch != batch:
             return None
         if last.accepted:
             return last.transactions, set()
         if last.run == self.writer.run and self._is_complete(last):
-            raise written_twice(self.writer, batch)
+            raise batch_written_twice(self.writer, batch)
         committed, lost = commit_all(self._transactions, last.transactions)
         if not lost:
-            self._compare(last, messages)
+            self._warn_if_replay_differs(last, messages)
             return tuple(committed), set()
         if not committed:
-            self._owned.record(without=(last,))
+            self._owner.record_decisions(without=(last,))
             return None
-        if not _alike(last, messages):
-            raise cut_otherwise(self.writer, batch, lost)
+        if not _has_same_rows(last, messages):
+            raise replay_differs(self.writer, batch, lost)
         return tuple(committed), {d.partition for d in lost}
 
-    def _compare(self, last: Decision, messages: Sequence[Prepared]) -> None:
-        """A replay of other rows may be a query's that is not deterministic, or a checkpoint that was set back."""
+    def _warn_if_replay_differs(self, last: Decision, messages: Sequence[PreparedTransaction]) -> None:
+        """Warn if a replay has a different row count: the query is not deterministic, or the checkpoint was reset."""
         before, now = sum(d.rows for d in last.transactions), sum(m.rows for m in messages)
         if before != now:
             _LOG.warning(
-                "table '%s': batch %s was written with %d rows before a crash. Done again it has %d, which are left "
-                "out. Where the answer depends on the input alone, the checkpoint is an old copy: rows are missing",
+                "table '%s': batch %s was written with %d rows before a crash. The replay has %d rows, which are not "
+                "written. If the query is deterministic, the checkpoint is an old copy, and rows are missing",
                 self.writer.name,
                 last.batch,
                 before,
                 now,
             )
 
-    def _finish_statement(self, statement: Decision) -> None:
-        assert self._owned is not None
+    def _complete_statement(self, statement: Decision) -> None:
+        assert self._owner is not None
         if not statement.accepted:
             _, lost = commit_all(self._transactions, statement.transactions)
             if lost:
                 raise statement_lost(statement, lost)
-        self._owned.record(without=(statement,))
+        self._owner.record_decisions(without=(statement,))
 
     def _is_complete(self, decision: Decision) -> bool:
         states = self._transactions.describe([d.id for d in decision.transactions]).values()
         return all(d is not None and d.state in ("CompleteCommit", "PrepareCommit") for d in states)
 
-    def _sweep(self, keep: set[str]) -> None:
-        """End what dead runs and lost attempts left open: commit what was decided, abort the rest."""
-        assert self._owned is not None
-        client = self._sweeping
-        decided = {d.id: d for decision in self._owned.known for d in decision.transactions}
-        runs = self._owned.older | {self.writer.run}
-        for prefix in self._owned.prefixes:
-            ids = [t for t, run in left_open(client, prefix).items() if run in runs and t not in keep]
+    def _abort_lingering(self, keep: set[str]) -> None:
+        """End the open transactions of earlier runs and failed task attempts: commit decided ones, abort the rest.
+
+        Args:
+            keep: transactional ids that the current batch has prepared.
+        """
+        assert self._owner is not None
+        client = self._cleanup_transactions
+        decided = {d.id: d for decision in self._owner.decisions for d in decision.transactions}
+        runs = self._owner.superseded_runs | {self.writer.run}
+        for prefix in self._owner.prefixes:
+            ids = [t for t, run in lingering(client, prefix).items() if run in runs and t not in keep]
             open_ = client.describe(ids)
-            late = [decided[t] for t in ids if t in decided and _is_of(decided[t], open_[t])]
-            if late:
-                commit_all(client, late)
-            committed = {d.id for d in late}
+            still_open = [decided[t] for t in ids if t in decided and _is_same_transaction(decided[t], open_[t])]
+            if still_open:
+                commit_all(client, still_open)
+            committed = {d.id for d in still_open}
             aborted = abort_all(client, [t for t in ids if t not in committed])
             if aborted:
-                _LOG.info("aborted what was left open: %s", ", ".join(aborted))
+                _LOG.info("aborted lingering transactions: %s", ", ".join(aborted))
 
-    def _at_work(self) -> set[str]:
-        """The runs that have open transactions under the prefix."""
-        return set(left_open(self._sweeping, self.writer.prefix).values())
+    def _active_runs(self) -> set[str]:
+        """Return the runs that have open transactions under the prefix."""
+        return set(lingering(self._cleanup_transactions, self.writer.prefix).values())
 
-    def _decided(self, batch: int | None, todo: Sequence[Prepared]) -> tuple[Decided, ...]:
-        """What is to be decided, after a look at the brokers that all of it is still there."""
-        assert self._owned is not None
+    def _check_prepared(self, batch: int | None, todo: Sequence[PreparedTransaction]) -> tuple[DecidedTransaction, ...]:
+        """Check that all prepared transactions are still open, and return what to write to the decision log."""
+        assert self._owner is not None
         if not todo:
             return ()
-        self._owned.log.ahead()
-        self._transactions.expect({str(m.transaction): m.hint.coordinator for m in todo if m.hint.coordinator})
-        known = self._transactions.describe([str(m.transaction) for m in todo])
-        gone = [m for m in todo if (found := known[str(m.transaction)]) is None or found.state != ONGOING]
+        self._owner.log.announce_write()
+        self._transactions.set_coordinators(
+            {str(m.transaction): m.hint.coordinator for m in todo if m.hint.coordinator}
+        )
+        described = self._transactions.describe([str(m.transaction) for m in todo])
+        gone = [m for m in todo if (d := described[str(m.transaction)]) is None or d.state != ONGOING]
         if gone:
-            states = [(str(m.transaction), _state(known[str(m.transaction)])) for m in gone]
-            raise fenced(self._config, self.writer, batch) or prepared_lost(self.writer, len(todo), states)
-        open_ = {key: found for key, found in known.items() if found is not None}
-        hinted = {str(m.transaction): m.hint.first for m in todo if m.hint.first is not None}
-        # the first time the brokers are asked: a right that a recovery will need is missed then
-        witnesses = hinted if self._asked else {}
-        witnesses |= self._transactions.first_offsets({k: found for k, found in open_.items() if k not in witnesses})
-        self._asked = True
+            states = [(str(m.transaction), _state_name(described[str(m.transaction)])) for m in gone]
+            raise fencing_error(self._config, self.writer, batch) or prepared_lost(self.writer, len(todo), states)
+        open_ = {key: d for key, d in described.items() if d is not None}
+        hinted = {str(m.transaction): m.hint.first_record for m in todo if m.hint.first_record is not None}
+        # The first batch ignores the hints and asks the brokers: this shows missing ACLs that a recovery will need.
+        witnesses = hinted if self._first_offsets_fetched else {}
+        witnesses |= self._transactions.first_offsets({key: d for key, d in open_.items() if key not in witnesses})
+        self._first_offsets_fetched = True
         return tuple(
-            Decided(
+            DecidedTransaction(
                 m.partition,
                 m.rows,
                 m.digest,
                 str(m.transaction),
-                open_[str(m.transaction)].producer,
-                open_[str(m.transaction)].epoch,
+                open_[str(m.transaction)].producer_id,
+                open_[str(m.transaction)].producer_epoch,
                 witnesses.get(str(m.transaction)),
             )
             for m in todo
         )
 
-    def _decide(self, batch: int | None, transactions: tuple[Decided, ...]) -> None:
-        """The point of no return."""
-        assert self._owned is not None
+    def _record_decision(self, batch: int | None, transactions: tuple[DecidedTransaction, ...]) -> None:
+        """Write the decision to the log. This is the point of no return."""
+        assert self._owner is not None
         w = self.writer
         decision = Decision(w.prefix, w.run, w.query, w.topics, batch, transactions)
-        # of the same query under another prefix, which it had before
-        elsewhere = tuple(d for d in self._owned.known if self.writer.wrote(d))
-        self._owned.record(decision, without=elsewhere)
+        # also replaces decisions of the same query under its earlier prefixes
+        replaced = tuple(d for d in self._owner.decisions if self.writer.wrote(d))
+        self._owner.record_decisions(decision, without=replaced)
 
-    def _abort(self, messages: Sequence[Prepared]) -> None:
-        """Abort what was not decided: as well as that can be done, the next start does the rest.
+    def _abort_undecided(self, messages: Sequence[PreparedTransaction]) -> None:
+        """Abort undecided transactions, as far as possible. The next start aborts the rest.
 
-        Whatever this driver may have decided is in the log by now: it, or the one that fenced it, has fenced since.
+        The log shows all decisions of this driver: this driver or the one that fenced it has called
+        ``fence_older_writers`` since the last write.
         """
         try:
-            decided = {d.id for decision in decisions(read_log(self._config)) for d in decision.transactions}
-            ours = [m.transaction for m in messages if m.transaction is not None and m.transaction not in decided]
-            abort_all(self._transactions, ours)
+            decided = {
+                d.id for decision in parse_decisions(read_decisions(self._config)) for d in decision.transactions
+            }
+            ids = [m.transaction for m in messages if m.transaction is not None and m.transaction not in decided]
+            abort_all(self._transactions, ids)
         except BrokerError as e:
             _LOG.warning("transactions stay open until the next start: %s", e)
 
 
-def abort_attempt(config: Mapping[str, str], messages: Sequence[Prepared | None]) -> None:
+def abort_failed_job(config: Mapping[str, str], messages: Sequence[PreparedTransaction | None]) -> None:
     """Abort the transactions of a job that failed.
 
-    Where all tasks were done, the driver may have decided: nothing is touched then. Fences nobody.
+    If all tasks succeeded, the driver may already have decided, so nothing is aborted. No other writer is fenced.
     """
-    ours = [m.transaction for m in messages if m is not None and m.transaction is not None]
-    if not ours or all(m is not None for m in messages):
+    ids = [m.transaction for m in messages if m is not None and m.transaction is not None]
+    if not ids or all(m is not None for m in messages):
         return
-    transactions = Transactions(config)
+    transactions = TransactionAdmin(config)
     try:
-        abort_all(transactions, ours)
+        abort_all(transactions, ids)
     except BrokerError as e:
         _LOG.warning("transactions stay open until the next start: %s", e)
     finally:
         transactions.close()
 
 
-def _is_of(decided: Decided, found: Described | None) -> bool:
-    """Whether an open transaction is the decided one, and not a later one of the same pooled name."""
-    return found is not None and (found.producer, found.epoch) == (decided.producer, decided.epoch)
+def _is_same_transaction(decided: DecidedTransaction, description: TransactionDescription | None) -> bool:
+    """Return whether an open transaction is the decided one, not a later one with the same pooled id."""
+    return description is not None and (description.producer_id, description.producer_epoch) == (
+        decided.producer,
+        decided.epoch,
+    )
 
 
-def _state(found: Described | None) -> str:
-    return "unknown" if found is None else found.state
+def _state_name(description: TransactionDescription | None) -> str:
+    return "unknown" if description is None else description.state
 
 
-def _alike(last: Decision, messages: Sequence[Prepared]) -> bool:
-    """Whether a replay's tasks were given the same rows as the decided ones: only then can it fill what is missing."""
+def _has_same_rows(last: Decision, messages: Sequence[PreparedTransaction]) -> bool:
+    """Return whether a replay's tasks have the same rows as the decided ones. Only then can it write missing rows."""
     before = {d.partition: (d.rows, d.digest) for d in last.transactions}
     return before == {m.partition: (m.rows, m.digest) for m in messages if m.rows}

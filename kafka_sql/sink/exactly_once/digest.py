@@ -1,4 +1,4 @@
-"""Whether two tasks were given the same rows: a checksum at the speed of memory."""
+"""Compute a fast checksum of rows, to detect whether a replayed task has the same rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _PARTS: Final = 64
 
 
 def digest(batch: pa.RecordBatch, before: int = 0) -> int:
-    """A 32-bit checksum of a batch's columns.
+    """Return a 32-bit checksum of a batch's columns.
 
-    Each buffer is summed up in 64 parts, and the sums are hashed: 15 GB a second. It tells replays apart that differ
-    by accident; nobody tries to forge one.
+    The sums of 64 parts of each buffer are hashed, at 15 GB per second. This detects accidental differences between
+    replays; it is not meant to resist forgery.
 
     Args:
-        before: the digest of the batches before it.
+        before: the digest of the preceding batches.
     """
     value = zlib.crc32(struct.pack(">Iq", before, batch.num_rows))
     for column in batch.columns:

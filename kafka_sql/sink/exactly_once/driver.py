@@ -1,4 +1,4 @@
-"""Spark's driver and the committer: which one a batch belongs to."""
+"""Route commits and aborts of Spark's driver to the committer of the table's prefix."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 from kafka_sql.definition import Definition
 from kafka_sql.options import connector as opt
-from kafka_sql.sink.exactly_once.committer import Committer, abort_attempt
-from kafka_sql.sink.exactly_once.records import Prepared, Writer
+from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
+from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
 
-# Spark keeps one process for the commits of a query; its claim of the prefix and its connections stay with it
+# Spark commits all batches of a query in one process, which keeps its claim of the prefix and its connections
 _committers: dict[tuple[str, str], Committer] = {}
 
 
 def commit(definition: Definition, messages: Sequence[Any]) -> None:
-    """Commit what all tasks of a write have prepared.
+    """Commit the transactions that the tasks of a write have prepared.
 
     Raises:
-        TransactionError: as ``Committer.commit``.
-        BrokerError: the brokers do not answer.
+        TransactionError: see ``Committer.commit``.
+        BrokerError: the brokers do not respond.
     """
-    prepared = [m for m in messages if isinstance(m, Prepared)]
+    prepared = [m for m in messages if isinstance(m, PreparedTransaction)]
     if not prepared:
         return
     first, topics = prepared[0], opt.topics(definition.options) or ()
@@ -48,5 +48,5 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
 
 
 def abort(definition: Definition, messages: Sequence[Any]) -> None:
-    """Abort what the tasks of a failed write have prepared."""
-    abort_attempt(definition.client, [m if isinstance(m, Prepared) else None for m in messages])
+    """Abort the transactions that the tasks of a failed write have prepared."""
+    abort_failed_job(definition.client, [m if isinstance(m, PreparedTransaction) else None for m in messages])

@@ -1,4 +1,4 @@
-"""What goes wrong with transactions, in words that say what is missing and what to do."""
+"""Build the errors of exactly-once writes. Each message names what is missing and what to do."""
 
 from __future__ import annotations
 
@@ -10,105 +10,107 @@ from kafka_sql.errors import (
     TransactionError,
     WriterFencedError,
 )
-from kafka_sql.sink.exactly_once.records import Claim, Decided, Decision, Writer
+from kafka_sql.sink.exactly_once.records import Claim, DecidedTransaction, Decision, Writer
 
-_SHOWN = 5  # transactions that a message names
+_MAX_SHOWN = 5  # transactions that a message lists
 
 
 def superseded(writer: Writer, now: Claim) -> WriterFencedError:
-    """Another writer has claimed the prefix."""
+    """Return the error that another writer has claimed the prefix."""
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
-        f"{now.who}. This one has decided nothing since. If it is the same query, started again, all is well; else "
-        "give each query and statement a prefix of its own."
+        f"{now.who}. This writer has committed nothing since then. If the other writer is a restart of the same query, "
+        "nothing needs to be done. Otherwise set a different prefix for each query and statement."
     )
 
 
-def overtaken(writer: Writer, batch: int | None, decision: Decision) -> WriterFencedError:
-    """The log is further than the checkpoint."""
+def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decision) -> WriterFencedError:
+    """Return the error that the log has a later batch than the checkpoint."""
     return WriterFencedError(
-        f"Table '{writer.name}': batch {batch} is to be written, and batch {decision.batch} of query '{writer.query}' "
-        "was written already. Another run of the query has gone on, or the checkpoint is an old copy. Let the newest "
-        "run go on; to write from an old copy again, give it a query id of its own (delete its file 'metadata')."
+        f"Table '{writer.name}': cannot write batch {batch}, because batch {decision.batch} of query '{writer.query}' "
+        "was already written. Either a newer run of the query has continued, or the checkpoint is an old copy. Use the "
+        "newest run. To write again from an old copy, give it a new query id (delete its file 'metadata')."
     )
 
 
-def contested(writer: Writer) -> WriterFencedError:
-    """Drivers fence each other, and none of them claims the prefix."""
+def fencing_contention(writer: Writer) -> WriterFencedError:
+    """Return the error that drivers fence each other, but none of them claims the prefix."""
     return WriterFencedError(
-        f"Table '{writer.name}': other drivers keep taking 'sink.transactional-id-prefix' = '{writer.prefix}' away "
-        "without deciding anything. Let only one of them run."
+        f"Table '{writer.name}': other drivers repeatedly fence 'sink.transactional-id-prefix' = '{writer.prefix}' "
+        "without committing anything. Run only one of them."
     )
 
 
-def written_twice(writer: Writer, batch: int | None) -> TransactionError:
-    """Two writes of one batch cannot be told from a batch and its replay."""
+def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
+    """Return the error for two writes in the same batch, which cannot be distinguished from a batch and its replay."""
     return TransactionError(
-        f"Table '{writer.name}' is written a second time in batch {batch} of query '{writer.query}': under "
-        "exactly-once, "
-        "foreachBatch may write to each topic once a batch. Write a union of both."
+        f"Table '{writer.name}' is written a second time in batch {batch} of query '{writer.query}'. With "
+        "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both."
     )
 
 
 def prepared_lost(writer: Writer, count: int, gone: Sequence[tuple[str, str]]) -> PreparedTransactionLostError:
-    """Transactions are not open any more, and nothing was decided.
+    """Return the error that prepared transactions are no longer open, and nothing was committed.
 
     Args:
-        count: of all that were prepared.
-        gone: ids and states.
+        count: number of all prepared transactions.
+        gone: ids and states of those that are no longer open.
     """
-    states = ", ".join(f"'{key}' is {state}" for key, state in gone[:_SHOWN])
+    states = ", ".join(f"'{key}' is {state}" for key, state in gone[:_MAX_SHOWN])
     return PreparedTransactionLostError(
-        f"Table '{writer.name}': of {count} transactions that were prepared, {len(gone)} are no longer open "
-        f"({states}). Nothing of the batch is to be seen. Either it took longer than "
-        "'properties.transaction.timeout.ms', or they were aborted by hand."
+        f"Table '{writer.name}': of {count} prepared transactions, {len(gone)} are no longer open ({states}). "
+        "Nothing of the batch was committed. Either the batch took longer than 'properties.transaction.timeout.ms', or "
+        "the transactions were aborted manually."
     )
 
 
-def decided_lost(writer: Writer, batch: int | None, lost: Sequence[Decided]) -> DecidedTransactionLostError:
-    """The brokers have aborted what was decided."""
+def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
+    """Return the error that the brokers aborted decided transactions."""
     which = f"batch {batch}" if batch is not None else "the statement"
     return DecidedTransactionLostError(
-        f"Table '{writer.name}', {which}: the brokers have aborted transactions that were decided, before they could "
-        f"be committed: 'properties.transaction.timeout.ms' had passed. {_missing(lost)} {_advice(writer)}"
+        f"Table '{writer.name}', {which}: the brokers aborted decided transactions before they were committed, because "
+        "'properties.transaction.timeout.ms' had expired. "
+        f"{_missing_rows(lost)} {_recovery_advice(writer)}"
     )
 
 
-def cut_otherwise(writer: Writer, batch: int | None, lost: Sequence[Decided]) -> DecidedTransactionLostError:
-    """A replay cannot fill the gap that the brokers have made."""
+def replay_differs(
+    writer: Writer, batch: int | None, lost: Sequence[DecidedTransaction]
+) -> DecidedTransactionLostError:
+    """Return the error that a replay cannot write the missing rows of decided transactions."""
     return DecidedTransactionLostError(
-        f"Table '{writer.name}', batch {batch}: the brokers have aborted transactions that were decided. The replay is "
-        f"cut into other tasks, or they have other rows, so that it cannot tell which are missing. {_missing(lost)} "
-        f"{_by_hand(writer.prefix)}"
+        f"Table '{writer.name}', batch {batch}: the brokers aborted decided transactions. The replay has different "
+        "tasks or rows, so the missing rows cannot be identified. "
+        f"{_missing_rows(lost)} {_admin_commands(writer.prefix)}"
     )
 
 
-def statement_lost(statement: Decision, lost: Sequence[Decided]) -> DecidedTransactionLostError:
-    """What an earlier statement's dead driver has left is past completing."""
+def statement_lost(statement: Decision, lost: Sequence[DecidedTransaction]) -> DecidedTransactionLostError:
+    """Return the error that a statement whose driver died can no longer be completed."""
     return DecidedTransactionLostError(
-        f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, its driver "
-        f"died, and the brokers have aborted a part of it. {_missing(lost)} Its other rows are written. To go on: "
+        f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, but its driver "
+        f"died and the brokers aborted part of it. {_missing_rows(lost)} Its other rows are written. To continue: "
         f"kafka-sql transactions commit --prefix {statement.prefix} --accept-missing."
     )
 
 
-def _missing(lost: Sequence[Decided]) -> str:
+def _missing_rows(lost: Sequence[DecidedTransaction]) -> str:
     rows = sum(d.rows for d in lost)
-    each = ", ".join(f"'{d.id}' (task {d.partition}, {d.rows} rows)" for d in lost[:_SHOWN])
-    return f"Missing are {rows} rows of {len(lost)} transactions: {each}{', ...' if len(lost) > _SHOWN else ''}."
+    each = ", ".join(f"'{d.id}' (task {d.partition}, {d.rows} rows)" for d in lost[:_MAX_SHOWN])
+    return f"Missing: {rows} rows of {len(lost)} transactions: {each}{', ...' if len(lost) > _MAX_SHOWN else ''}."
 
 
-def _advice(writer: Writer) -> str:
+def _recovery_advice(writer: Writer) -> str:
     if writer.query is None:
-        return f"To go on without them: kafka-sql transactions commit --prefix {writer.prefix} --accept-missing."
+        return f"To continue without them: kafka-sql transactions commit --prefix {writer.prefix} --accept-missing."
     return (
-        "Start the query again: where its tasks have the same rows as before, it writes those that are missing, and "
-        f"only those. {_by_hand(writer.prefix)}"
+        "Restart the query: if its tasks have the same rows as before, it writes only the missing rows. "
+        f"{_admin_commands(writer.prefix)}"
     )
 
 
-def _by_hand(prefix: str) -> str:
+def _admin_commands(prefix: str) -> str:
     return (
-        f"To go on without them: kafka-sql transactions commit --prefix {prefix} --accept-missing. To have the whole "
-        f"batch written again, a part of it twice: kafka-sql transactions abort --prefix {prefix} --rewrite."
+        f"To continue without them: kafka-sql transactions commit --prefix {prefix} --accept-missing. To write the "
+        f"whole batch again, part of it twice: kafka-sql transactions abort --prefix {prefix} --rewrite."
     )

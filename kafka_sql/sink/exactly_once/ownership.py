@@ -1,4 +1,4 @@
-"""Who may decide under a prefix: the newest run, for good."""
+"""Claim a transactional id prefix, so that only the newest run can commit under it."""
 
 from __future__ import annotations
 
@@ -11,132 +11,140 @@ from datetime import datetime, timezone
 from typing import Final
 
 from kafka_sql.errors import WriterFencedError
-from kafka_sql.kafka.decision_log import glance_at_log, make_log, read_log
-from kafka_sql.kafka.decision_log_writer import LogWriter
-from kafka_sql.sink.exactly_once.errors import overtaken, superseded
-from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, claims, decisions
+from kafka_sql.kafka.decision_log import create_log, read_committed_decisions, read_decisions
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.sink.exactly_once.errors import log_ahead_of_checkpoint, superseded
+from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_claims, parse_decisions
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id
 
-_REMEMBERED: Final = 64  # runs that must not come back
+_MAX_SUPERSEDED_RUNS: Final = 64  # in a claim
 
 
 @dataclass
-class Owned:
-    """A prefix that is one's own, until a newer run claims it.
+class PrefixOwner:
+    """The owner of a prefix, until a newer run claims it.
 
     Attributes:
-        log: by which decisions are written.
-        prefixes: this one, and those under which the query wrote before.
-        known: decisions of this prefix, and of this query under others that it had before.
-        older: runs that cannot decide any more, so that what they left open may be aborted. What others have open may
-            not: a driver that was stopped for a while, and goes on, would abort what a newer one has decided.
+        writer: the owner.
+        log: writes the decisions.
+        prefixes: this prefix, and those under which the query wrote before.
+        decisions: decisions under this prefix, and of this query under its earlier prefixes.
+        superseded_runs: runs that can no longer commit, so their open transactions may be aborted. Transactions of
+            unknown runs must not be aborted: if this driver was paused, a newer driver may have decided to commit them.
     """
 
     writer: Writer
-    log: LogWriter
+    log: DecisionLogWriter
     prefixes: tuple[str, ...]
-    known: list[Decision] = field(default_factory=list)
-    older: frozenset[str] = frozenset()
+    decisions: list[Decision] = field(default_factory=list)
+    superseded_runs: frozenset[str] = frozenset()
 
-    def record(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:
-        """Write decisions down, in place of those that they replace, and delete others.
+    def record_decisions(self, *new: Decision, without: tuple[Decision, ...] = ()) -> None:
+        """Write decisions to the log, replacing earlier ones with the same key, and delete others.
 
         Raises:
             Fenced: a newer writer has fenced this one.
         """
-        gone = {d.key for d in without} - {d.key for d in new}
-        self.log.write({**dict.fromkeys(gone), **{d.key: d.encoded() for d in new}})
-        replaced = gone | {d.key for d in new}
-        self.known = [d for d in self.known if d.key not in replaced] + list(new)
+        deleted = {d.key for d in without} - {d.key for d in new}
+        self.log.write({**dict.fromkeys(deleted), **{d.key: d.encode() for d in new}})
+        replaced = deleted | {d.key for d in new}
+        self.decisions = [d for d in self.decisions if d.key not in replaced] + list(new)
 
 
-def own(config: Mapping[str, str], writer: Writer, batch: int | None, at_work: Callable[[], Collection[str]]) -> Owned:
-    """Fence all older drivers of the prefix, and read what they have decided.
+def claim_prefix(
+    config: Mapping[str, str], writer: Writer, batch: int | None, active_runs: Callable[[], Collection[str]]
+) -> PrefixOwner:
+    """Fence all older drivers of the prefix and read their decisions.
 
-    The log is read before, too: a driver that was superseded and wakes up must not throw the new one out. Runs that
-    have open transactions and never claimed the prefix are superseded as well.
+    The log is also read before fencing: a superseded driver that resumes must not fence the new one. Runs that have
+    open transactions but never claimed the prefix are superseded, too.
 
     Args:
-        batch: that is to be decided.
-        at_work: gives the runs that have open transactions under the prefix.
+        batch: the batch to commit.
+        active_runs: returns the runs that have open transactions under the prefix.
 
     Raises:
-        WriterFencedError: a newer run writes under this prefix, or is further.
-        Fenced: a newer writer came in between.
-        BrokerError: the brokers do not answer or refuse.
+        WriterFencedError: a newer run has claimed the prefix, or has committed a later batch.
+        Fenced: a newer writer fenced this one meanwhile.
+        BrokerError: the brokers do not respond, or reject a request.
     """
-    found = glance_at_log(config)
-    if not found:
-        make_log(config)
-    _refuse_superseded(found, writer, batch)
+    records = read_committed_decisions(config)
+    if not records:
+        create_log(config)
+    _raise_if_superseded(records, writer, batch)
     with ExitStack() as stack:
-        log = stack.enter_context(closing(LogWriter(config, driver_id(writer.prefix))))
-        log.fence()
-        others = _others(found, writer)
-        for other in others:
-            with closing(LogWriter(config, driver_id(other))) as older:
-                older.fence()
-        found = read_log(config)
-        _refuse_superseded(found, writer, batch)
-        before = claims(found).get(writer.prefix)
-        mine = next_claim(found, writer, at_work())
-        if before is None or (before.run, before.superseded) != (mine.run, mine.superseded):
-            log.write({mine.key: mine.encoded()})
-        known = [d for d in decisions(found) if d.prefix == writer.prefix or writer.wrote(d)]
-        once = [claims(found)[other] for other in others]
-        ended = {*mine.superseded, *(d.run for d in known), *(r for c in once for r in (c.run, *c.superseded))}
+        log = stack.enter_context(closing(DecisionLogWriter(config, driver_id(writer.prefix))))
+        log.fence_older_writers()
+        earlier = _earlier_prefixes(records, writer)
+        for prefix in earlier:
+            with closing(DecisionLogWriter(config, driver_id(prefix))) as fencing:
+                fencing.fence_older_writers()
+        records = read_decisions(config)
+        _raise_if_superseded(records, writer, batch)
+        claims = parse_claims(records)
+        before = claims.get(writer.prefix)
+        claim = next_claim(records, writer, active_runs())
+        if before is None or (before.run, before.superseded) != (claim.run, claim.superseded):
+            log.write({claim.key: claim.encode()})
+        decisions = [d for d in parse_decisions(records) if d.prefix == writer.prefix or writer.wrote(d)]
+        superseded_runs = {*claim.superseded, *(d.run for d in decisions)}
+        for prefix in earlier:
+            superseded_runs |= {claims[prefix].run, *claims[prefix].superseded}
         stack.pop_all()
-    return Owned(writer, log, (writer.prefix, *others), known, frozenset(ended - {writer.run}))
+    return PrefixOwner(writer, log, (writer.prefix, *earlier), decisions, frozenset(superseded_runs - {writer.run}))
 
 
-def next_claim(log: dict[str, bytes], writer: Writer, at_work: Collection[str] = ()) -> Claim:
-    """The claim with which a writer takes the place of the one before it.
+def next_claim(log: dict[str, bytes], writer: Writer, active_runs: Collection[str] = ()) -> Claim:
+    """Return the claim by which a writer supersedes the previous one.
 
     Args:
-        at_work: runs whose place it takes, too.
+        log: records of the decision log.
+        active_runs: other runs that the claim supersedes.
     """
-    before = claims(log).get(writer.prefix)
+    before = parse_claims(log).get(writer.prefix)
     runs = (*before.superseded, before.run) if before is not None else ()
-    older = tuple(r for r in dict.fromkeys((*runs, *sorted(at_work))) if r != writer.run)[-_REMEMBERED:]
+    superseded_runs = tuple(r for r in dict.fromkeys((*runs, *sorted(active_runs))) if r != writer.run)[
+        -_MAX_SUPERSEDED_RUNS:
+    ]
     topics = writer.topics if writer.query is not None else None
-    return Claim(writer.prefix, writer.run, writer.query, topics, _who(writer), older)
+    return Claim(writer.prefix, writer.run, writer.query, topics, _describe_writer(writer), superseded_runs)
 
 
-def fenced(config: Mapping[str, str], writer: Writer, batch: int | None) -> WriterFencedError | None:
-    """Who has taken this writer's place; None where nobody has, so that it may go on."""
-    log = read_log(config)
-    now = claims(log).get(writer.prefix)
-    if now is not None and now.run != writer.run:
-        return superseded(writer, now)
-    further = _further(log, writer, batch)
-    return overtaken(writer, batch, further) if further is not None else None
+def fencing_error(config: Mapping[str, str], writer: Writer, batch: int | None) -> WriterFencedError | None:
+    """Return the error that another writer has superseded this one; None if it may continue."""
+    log = read_decisions(config)
+    current = parse_claims(log).get(writer.prefix)
+    if current is not None and current.run != writer.run:
+        return superseded(writer, current)
+    later = _later_decision(log, writer, batch)
+    return log_ahead_of_checkpoint(writer, batch, later) if later is not None else None
 
 
-def _others(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
-    """Prefixes that the same query had before, and nobody has claimed since."""
-    mine = (writer.query, writer.topics)
-    found = [c.prefix for c in claims(log).values() if c.query is not None and (c.query, c.topics) == mine]
-    return tuple(prefix for prefix in found if prefix != writer.prefix)
+def _earlier_prefixes(log: dict[str, bytes], writer: Writer) -> tuple[str, ...]:
+    """Return prefixes that the same query used before, and that no other writer has claimed since."""
+    sink = (writer.query, writer.topics)
+    prefixes = [c.prefix for c in parse_claims(log).values() if c.query is not None and (c.query, c.topics) == sink]
+    return tuple(prefix for prefix in prefixes if prefix != writer.prefix)
 
 
-def _refuse_superseded(log: dict[str, bytes], writer: Writer, batch: int | None) -> None:
-    now = claims(log).get(writer.prefix)
-    if now is not None and writer.run in now.superseded:
-        raise superseded(writer, now)
-    further = _further(log, writer, batch)
-    if further is not None:
-        raise overtaken(writer, batch, further)
+def _raise_if_superseded(log: dict[str, bytes], writer: Writer, batch: int | None) -> None:
+    current = parse_claims(log).get(writer.prefix)
+    if current is not None and writer.run in current.superseded:
+        raise superseded(writer, current)
+    later = _later_decision(log, writer, batch)
+    if later is not None:
+        raise log_ahead_of_checkpoint(writer, batch, later)
 
 
-def _further(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:
-    """A decision of another run of the query, of a batch that comes later."""
-    for decision in decisions(log):
+def _later_decision(log: dict[str, bytes], writer: Writer, batch: int | None) -> Decision | None:
+    """Return a decision of another run of the query about a later batch, if there is one."""
+    for decision in parse_decisions(log):
         if writer.wrote(decision) and decision.run != writer.run and (decision.batch or 0) > (batch or 0):
             return decision
     return None
 
 
-def _who(writer: Writer) -> str:
-    kind = f"query {writer.query}" if writer.query else "a statement"
+def _describe_writer(writer: Writer) -> str:
+    source = f"query {writer.query}" if writer.query else "a statement"
     now = datetime.now(timezone.utc).isoformat(" ", "seconds")
-    return f"{kind} into '{writer.name}' on {socket.gethostname()}, process {os.getpid()}, at {now}"
+    return f"{source} into '{writer.name}' on {socket.gethostname()}, process {os.getpid()}, at {now}"

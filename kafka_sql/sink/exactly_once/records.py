@@ -1,4 +1,7 @@
-"""What is said between tasks, drivers and the record of decisions."""
+"""Define the messages between tasks and driver, and the records of the decision log.
+
+The field names of ``Claim``, ``Decision`` and ``DecidedTransaction`` are keys of the stored JSON: do not rename them.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,31 @@ import json
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kafka_sql.errors import TransactionError
-from kafka_sql.kafka.protocol.transaction_admin import Hint
-from kafka_sql.sink.write_stats import Figures
+from kafka_sql.kafka.protocol.transaction_admin import TransactionHint
+from kafka_sql.sink.write_stats import WriteStats
 
 A = TypeVar("A")
 B = TypeVar("B")
-Place = tuple[str, int, int]  # topic, partition, offset
+RecordLocation = tuple[str, int, int]  # topic, partition, offset
 
 
 @dataclass
-class Prepared(WriterCommitMessage):
-    """What a task has prepared.
+class PreparedTransaction(WriterCommitMessage):
+    """The transaction that a task has prepared; its commit message to the driver.
 
     Attributes:
-        partition: of the task.
-        rows: that were acknowledged.
-        transaction: its id; None where there were no rows, as the brokers know of no empty transaction.
-        digest: of the rows, to tell whether a replayed task was given the same.
-        run: of the query, or of the statement: 16 hexadecimal digits.
-        query: the continuous query's id; None for a statement.
-        batch: the micro-batch's number; None for a statement.
+        partition: index of the task's Spark partition.
+        rows: number of acknowledged records.
+        transaction: the transactional id; None if the task had no rows, because brokers have no empty transactions.
+        digest: checksum of the rows, to detect whether a replayed task has the same rows.
+        run: id of the query's or statement's run: 16 hexadecimal digits.
+        query: id of the streaming query; None for a statement.
+        batch: id of the micro-batch; None for a statement.
         figures: what the client says of the writing.
         hint: what the driver need not ask for.
     """
@@ -42,18 +45,19 @@ class Prepared(WriterCommitMessage):
     run: str
     query: str | None
     batch: int | None
-    figures: Figures = field(default_factory=Figures)
-    hint: Hint = field(default_factory=Hint)
+    stats: WriteStats = field(default_factory=WriteStats)
+    hint: TransactionHint = field(default_factory=TransactionHint)
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Who wants to decide.
+    """A run of a query or statement that wants to commit.
 
     Attributes:
-        name: the table, for errors.
-        topics: as the table names them.
-        run, query: as in ``Prepared``.
+        name: name of the table, for errors.
+        prefix: 'sink.transactional-id-prefix'.
+        topics: the table's topics, as in its option.
+        run, query: as in ``PreparedTransaction``.
     """
 
     name: str
@@ -63,16 +67,20 @@ class Writer:
     query: str | None
 
     def wrote(self, decision: Decision) -> bool:
-        """Whether a decision is one of this query's for this sink, under whichever prefix."""
+        """Return whether the decision was made by this query for this sink, under any prefix."""
         return self.query is not None and (decision.query, decision.topics) == (self.query, self.topics)
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A task's transaction that is to be committed, whatever happens.
+class DecidedTransaction:
+    """A task's transaction that the driver has decided to commit.
 
     Attributes:
-        witness: one of its records, by which a reader can tell what became of it.
+        partition, rows, digest: as in ``PreparedTransaction``.
+        id: the transactional id.
+        producer: the producer id.
+        epoch: the producer epoch.
+        witness: location of one of its records. Reading it shows whether the transaction was committed.
     """
 
     partition: int
@@ -81,21 +89,21 @@ class Decided:
     id: str
     producer: int
     epoch: int
-    witness: Place | None
+    witness: RecordLocation | None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A batch or statement that is to be committed.
+    """The decision to commit a batch or statement.
 
     Attributes:
         prefix: 'sink.transactional-id-prefix'.
-        run: that decided.
-        query: None for a statement.
-        topics: that the sink writes to, as the table names them.
-        batch: None for a statement.
-        transactions: of its tasks that had rows.
-        accepted: whether somebody has accepted by hand that what is missing stays missing.
+        run: the run that decided.
+        query: id of the streaming query; None for a statement.
+        topics: the table's topics, as in its option.
+        batch: id of the micro-batch; None for a statement.
+        transactions: transactions of the tasks that had rows.
+        accepted: whether a user accepted missing rows (``kafka-sql transactions commit --accept-missing``).
     """
 
     prefix: str
@@ -103,28 +111,29 @@ class Decision:
     query: str | None
     topics: str
     batch: int | None
-    transactions: tuple[Decided, ...]
+    transactions: tuple[DecidedTransaction, ...]
     accepted: bool = False
 
     @property
     def key(self) -> str:
-        """Under which it is recorded: a statement's is replaced by the next statement's of the prefix."""
+        """Key of the record. The next statement under the prefix replaces the decision of the previous one."""
         return json.dumps(["decision", self.prefix, self.query, self.topics if self.query else None])
 
-    def encoded(self) -> bytes:
-        """As it is recorded."""
+    def encode(self) -> bytes:
+        """Return the value of the record: zlib-compressed JSON."""
         return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode())
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Who writes under a prefix.
+    """A writer's claim of a prefix.
 
     Attributes:
-        run: the newest writer's.
-        query, topics: its query and what it writes to; None for a statement.
-        who: words for errors: table, host, process, time.
-        superseded: runs that wrote before, newest last; they must not come back.
+        prefix: 'sink.transactional-id-prefix'.
+        run: the run of the newest writer.
+        query, topics: its query and topics; None for a statement.
+        who: description for errors: table, host, process and time.
+        superseded: earlier runs, newest last. They must not claim the prefix again.
     """
 
     prefix: str
@@ -136,53 +145,54 @@ class Claim:
 
     @property
     def key(self) -> str:
-        """Under which it is recorded."""
+        """Key of the record."""
         return json.dumps(["claim", self.prefix])
 
-    def encoded(self) -> bytes:
-        """As it is recorded."""
+    def encode(self) -> bytes:
+        """Return the value of the record: JSON."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
 
-def decisions(log: dict[str, bytes]) -> list[Decision]:
-    """The decisions of a log."""
-    return [_read(_decision, key, value) for key, value in log.items() if _kind(key) == "decision"]
+def parse_decisions(log: dict[str, bytes]) -> list[Decision]:
+    """Return the decisions in a log."""
+    return [_decode(_decode_decision, key, value) for key, value in log.items() if _record_type(key) == "decision"]
 
 
-def claims(log: dict[str, bytes]) -> dict[str, Claim]:
-    """The claims of a log, by prefix."""
-    found = [_read(_claim, key, value) for key, value in log.items() if _kind(key) == "claim"]
-    return {claim.prefix: claim for claim in found}
+def parse_claims(log: dict[str, bytes]) -> dict[str, Claim]:
+    """Return the claims in a log, by prefix."""
+    parsed = [_decode(_decode_claim, key, value) for key, value in log.items() if _record_type(key) == "claim"]
+    return {claim.prefix: claim for claim in parsed}
 
 
-def _kind(key: str) -> str:
-    return _read(lambda text: str(json.loads(text)[0]), key, key)
+def _record_type(key: str) -> str:
+    return _decode(lambda encoded: str(json.loads(encoded)[0]), key, key)
 
 
-def _read(read: Callable[[A], B], key: str, value: A) -> B:
-    """What is recorded under a key, as far as it is of this package.
+def _decode(decode: Callable[[A], B], key: str, value: A) -> B:
+    """Decode a record.
 
     Raises:
-        TransactionError: somebody else has written into the log. What it says cannot be relied on then.
+        TransactionError: this package did not write the record, so the log cannot be relied on.
     """
     try:
-        return read(value)
+        return decode(value)
     except (ValueError, TypeError, LookupError, AttributeError, zlib.error, RecursionError) as e:
         raise TransactionError(
-            f"The record of decisions (topic '__kafka_sql_transactions') has a record under the key {key[:100]!r} that "
-            f"this package did not write ({type(e).__name__}). Only who writes under a prefix should have WRITE on the "
-            "topic; a tombstone under the key removes the record."
+            "The decision log (topic '__kafka_sql_transactions') has an invalid record under the key "
+            f"{key[:100]!r}, which this package did not write ({type(e).__name__}). To remove it, write a tombstone "
+            "with this key. Grant WRITE on the topic only to users that write exactly-once."
         ) from e
 
 
-def _claim(value: bytes) -> Claim:
-    found = json.loads(value)
-    return Claim(**{**found, "superseded": tuple(found["superseded"])})
+def _decode_claim(value: bytes) -> Claim:
+    fields = json.loads(value)
+    return Claim(**{**fields, "superseded": tuple(fields["superseded"])})
 
 
-def _decision(value: bytes) -> Decision:
-    found = json.loads(zlib.decompress(value))
-    transactions = tuple(
-        Decided(**{**t, "witness": tuple(t["witness"]) if t["witness"] else None}) for t in found["transactions"]
-    )
-    return Decision(**{**found, "transactions": transactions})
+def _decode_decision(value: bytes) -> Decision:
+    fields = json.loads(zlib.decompress(value))
+    return Decision(**{**fields, "transactions": tuple(_decode_transaction(**t) for t in fields["transactions"])})
+
+
+def _decode_transaction(witness: list[Any] | None, **fields: Any) -> DecidedTransaction:
+    return DecidedTransaction(**fields, witness=(witness[0], witness[1], witness[2]) if witness else None)

@@ -1,4 +1,4 @@
-"""How long a transaction may stay open: checked before the first row is written."""
+"""Determine the transaction timeout, and check it before the first row is written."""
 
 from __future__ import annotations
 
@@ -6,54 +6,53 @@ from typing import Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.kafka.admin.broker_config import broker_setting
+from kafka_sql.kafka.admin.descriptions import broker_setting
 from kafka_sql.kafka.config.properties import TRANSACTION_TIMEOUT
 
 _OPTION: Final = f"properties.{TRANSACTION_TIMEOUT}"
 _LIMIT: Final = "transaction.max.timeout.ms"
-_USUAL: Final = 900_000  # milliseconds: the brokers' limit where nobody has changed it
+_DEFAULT_LIMIT: Final = 900_000  # milliseconds: Kafka's default
 _limits: dict[str, int | None] = {}
 
 
 def transaction_timeout(definition: Definition) -> int:
-    """Milliseconds after which the brokers abort a transaction: the option's, or as many as they allow.
+    """Return the timeout in milliseconds: the option's value, or the brokers' limit (at most 15 minutes).
 
     Raises:
-        InvalidOptionError: more than they allow.
-        BrokerError: they do not answer.
+        InvalidOptionError: the option exceeds the brokers' limit.
+        BrokerError: the brokers do not respond.
     """
-    limit = _limit(definition)
+    limit = _broker_limit(definition)
     if TRANSACTION_TIMEOUT not in definition.client:
-        return min(limit or _USUAL, _USUAL)
-    given = int(definition.client[TRANSACTION_TIMEOUT])
-    if limit is not None and given > limit:
+        return min(limit or _DEFAULT_LIMIT, _DEFAULT_LIMIT)
+    timeout = int(definition.client[TRANSACTION_TIMEOUT])
+    if limit is not None and timeout > limit:
         raise InvalidOptionError(
-            f"Table '{definition.name}': option '{_OPTION}' = '{given}' is more than the brokers' '{_LIMIT}' = "
-            f"'{limit}'. Lower it, or raise theirs; without it, a transaction may take as long as they allow."
+            f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' exceeds the brokers' '{_LIMIT}' = "
+            f"'{limit}'. Lower it, raise the brokers' limit, or remove the option to use the limit."
         )
-    return given
+    return timeout
 
 
-def check_trigger(definition: Definition, interval: int) -> None:
-    """Refuse a timeout below the trigger's interval: a batch that takes all its time would be aborted.
+def check_trigger_interval(definition: Definition, interval: int) -> None:
+    """Check that the timeout covers the trigger interval. Otherwise a batch that takes that long would be aborted.
 
     Args:
-        interval: milliseconds.
+        interval: trigger interval in milliseconds.
 
     Raises:
-        InvalidOptionError: the timeout is given, and shorter.
+        InvalidOptionError: the timeout is set, and shorter than the interval.
     """
-    given = definition.client.get(TRANSACTION_TIMEOUT)
-    if given is not None and int(given) < interval:
+    timeout = definition.client.get(TRANSACTION_TIMEOUT)
+    if timeout is not None and int(timeout) < interval:
         raise InvalidOptionError(
-            f"Table '{definition.name}': option '{_OPTION}' = '{given}' is less than "
-            f"'execution.checkpointing.interval' = '{interval} ms', so the brokers would abort a batch that takes all "
-            "the time it has. Raise it, or leave "
-            "it out: a transaction may then take as long as the brokers allow."
+            f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' is less than "
+            f"'execution.checkpointing.interval' = '{interval} ms', so the brokers could abort a batch that "
+            "takes the whole interval. Raise the option, or remove it to use the brokers' limit."
         )
 
 
-def _limit(definition: Definition) -> int | None:
+def _broker_limit(definition: Definition) -> int | None:
     servers = definition.client["bootstrap.servers"]
     if servers not in _limits:
         text = broker_setting(definition.client, _LIMIT)

@@ -1,4 +1,4 @@
-"""How transactions are named, so that one can tell whose they are."""
+"""Build and parse transactional ids, which identify the prefix and the run that a transaction belongs to."""
 
 from __future__ import annotations
 
@@ -9,68 +9,68 @@ import re
 import uuid
 from typing import Final
 
-# behind '<prefix>-t-': the run, and what tells its transactions apart
+# after '<prefix>-t-': the run, then the transaction within the run
 _TASK: Final = re.compile(r"([0-9a-f]{16})-(?:\d+-\d+-\d+|w[0-9a-f]{12}-\d+)")
 
 
 def driver_id(prefix: str) -> str:
-    """Under which a driver writes its decisions; the newest of the prefix fences the others."""
+    """Return the id under which a driver writes its decisions. The newest driver of a prefix fences the others."""
     return f"{prefix}-driver"
 
 
 def task_prefix(prefix: str) -> str:
-    """What all ids of tasks' transactions begin with."""
+    """Return the common prefix of the ids of all tasks' transactions."""
     return f"{prefix}-t-"
 
 
-def run_of(prefix: str, transaction: str) -> str | None:
-    """The run that a task's transaction belongs to; None where it is none of the prefix."""
-    found = _TASK.fullmatch(transaction.removeprefix(task_prefix(prefix)))
-    return found[1] if found is not None and transaction.startswith(task_prefix(prefix)) else None
+def parse_run(prefix: str, transaction: str) -> str | None:
+    """Return the run that a task's transaction belongs to; None if it does not belong to the prefix."""
+    match = _TASK.fullmatch(transaction.removeprefix(task_prefix(prefix)))
+    return match[1] if match is not None and transaction.startswith(task_prefix(prefix)) else None
 
 
-def short(text: str) -> str:
-    """16 hexadecimal digits for a run."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def run_id(name: str) -> str:
+    """Return 16 hexadecimal digits that identify a run."""
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
-def incrementing(prefix: str, run: str, batch: int | None, partition: int, attempt: int) -> str:
-    """A name that is never used again.
+def incrementing_id(prefix: str, run: str, batch: int | None, partition: int, attempt: int) -> str:
+    """Return an id that is never reused.
 
     Args:
-        attempt: Spark's task attempt id, which is unique in a SparkContext.
+        attempt: Spark's task attempt id, unique within a SparkContext.
     """
     return f"{task_prefix(prefix)}{run}-{batch or 0}-{partition}-{attempt}"
 
 
-def pooling(prefix: str, run: str, batch: int | None) -> str:
-    """A name that this process uses again in later batches of the run.
+def pooling_id(prefix: str, run: str, batch: int | None) -> str:
+    """Return an id that this process reuses in later batches of the run.
 
-    Nobody else ever has it, so no task that was given up can disturb a transaction of its name. Within a batch it is
-    not used twice: a transaction that is prepared would be aborted.
+    No other process uses it, so an abandoned task attempt elsewhere cannot fence it. Within a batch it is used only
+    once, because beginning a second transaction would abort the prepared one.
     """
     return f"{task_prefix(prefix)}{run}-w{_pool.process()}-{_pool.next(run, batch)}"
 
 
 class _Pool:
-    """The names that this process has given out in a batch."""
+    """The ids that this process has used in the current batch."""
 
     def __init__(self) -> None:
         self._pid, self._name = 0, ""
         self._batches: dict[str, tuple[int | None, itertools.count[int]]] = {}
 
     def process(self) -> str:
-        """12 hexadecimal digits for this process, which was perhaps forked off another."""
+        """Return 12 hexadecimal digits that identify this process. They change after a fork."""
         if self._pid != os.getpid():
             self._pid, self._name, self._batches = os.getpid(), uuid.uuid4().hex[:12], {}
         return self._name
 
     def next(self, run: str, batch: int | None) -> int:
-        """From 0 in each batch."""
+        """Return the next number, from 0 in each batch."""
         last, numbers = self._batches.get(run, (None, itertools.count()))
         if last != batch:
             numbers = itertools.count()
-        self._batches = {run: (batch, numbers)}  # a process works for one run at a time, nearly always
+        self._batches = {run: (batch, numbers)}  # a process nearly always works for one run at a time
         return next(numbers)
 
 

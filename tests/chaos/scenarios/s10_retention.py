@@ -28,14 +28,14 @@ def scenario(asked: Asked) -> Outcome:
             run.send(asked.portion)
             run.delivered()
             removed = remove(run, i % PARTITIONS, 1 + asked.portion // 10)
-            words = f"{run.query.source}[{i % PARTITIONS}]: offset "
+            words = f"{run.query.source}[{i % PARTITIONS}]@"
             if i % 2:
                 before = run.watch.seen.value
                 os.kill(run.driver.pid, signal.SIGCONT)
                 said = run.failed()
                 assert words in said, said
                 assert run.watch.seen.value == before, "rows were written by a driver that refused"
-            run.refused(words, f"{removed} are lost")
+            run.refused(words, f"{removed} offsets are lost")
             gone += removed
             run.start(reading={**run.query.reading, **going_on})
             run.caught_up(run.sent - gone)

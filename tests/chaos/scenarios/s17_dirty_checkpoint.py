@@ -91,7 +91,7 @@ def _torn(run: Run, _: Path) -> None:
 
 # what is done to it, and what the query says then
 DIRT: dict[str, tuple[Callable[[Run, Path], None], tuple[str, ...]]] = {
-    "an old copy": (_old, ("was written already", "the checkpoint is an old copy")),
+    "an old copy": (_old, ("was already written", "the checkpoint is an old copy")),
     "another query's": (_foreign, ("the checkpoint holds offsets of 'another-topic'", "belongs to another query")),
     "ahead of the log": (_ahead, ("the checkpoint goes on from here, but it ends at",)),
     "of a later version": (_later, ("The checkpoint's offset has version 9",)),

@@ -9,7 +9,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerUnreachableError, InvalidOptionError, TopicMismatchError, TopicNotFoundError
-from kafka_sql.sink.topics import check_topics_exist
+from kafka_sql.sink.topics import ensure_topics_exist
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
 
@@ -50,7 +50,7 @@ CREATE = {"sink.topic.create": "true"}
 def test_nothing_is_made_unless_the_table_says_so(topics: Topics) -> None:
     name = fresh()
     with pytest.raises(TopicNotFoundError):
-        check_topics_exist(table(topics.bootstrap, name))
+        ensure_topics_exist(table(topics.bootstrap, name))
     assert name not in topics.admin.list_topics(timeout=30).topics
 
 
@@ -58,7 +58,7 @@ def test_topics_are_made_as_the_table_says(topics: Topics) -> None:
     one, two = fresh(), fresh()
     more = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
     more["sink.topic.config.retention.ms"] = "123000"
-    check_topics_exist(table(topics.bootstrap, f"{one};{two}", **CREATE, **more))
+    ensure_topics_exist(table(topics.bootstrap, f"{one};{two}", **CREATE, **more))
     found = topics.admin.list_topics(timeout=30).topics
     for name in (one, two):
         assert len(found[name].partitions) == 3
@@ -68,10 +68,10 @@ def test_topics_are_made_as_the_table_says(topics: Topics) -> None:
 
 def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
     one, two = fresh(), fresh()
-    check_topics_exist(upsert(topics.bootstrap, one, **CREATE))
+    ensure_topics_exist(upsert(topics.bootstrap, one, **CREATE))
     assert config(topics, one, "cleanup.policy") == "compact"
     own = {"sink.topic.config.cleanup.policy": "compact,delete"}
-    check_topics_exist(upsert(topics.bootstrap, two, **CREATE, **own))
+    ensure_topics_exist(upsert(topics.bootstrap, two, **CREATE, **own))
     assert config(topics, two, "cleanup.policy") == "compact,delete"
 
 
@@ -88,9 +88,9 @@ def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
 )
 def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], words: str) -> None:
     topic = topics.create(2)
-    check_topics_exist(table(topics.bootstrap, topic, **CREATE, **{"sink.topic.partitions": "2"}))
+    ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **{"sink.topic.partitions": "2"}))
     with pytest.raises(TopicMismatchError) as e:
-        check_topics_exist(table(topics.bootstrap, topic, **CREATE, **more))
+        ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **more))
     assert f"Table 't': topic '{topic}' exists and {words}" in str(e.value)
 
 
@@ -103,11 +103,11 @@ def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], wor
     ],
 )
 def test_what_the_cluster_does_not_take(topics: Topics, more: dict[str, str], option: str) -> None:
-    with pytest.raises(InvalidOptionError, match=rf"cannot be created .* Look at option '{option}'"):
-        check_topics_exist(table(topics.bootstrap, fresh(), **CREATE, **more))
+    with pytest.raises(InvalidOptionError, match=rf"cannot be created .* Check option '{option}'"):
+        ensure_topics_exist(table(topics.bootstrap, fresh(), **CREATE, **more))
 
 
 def test_no_broker() -> None:
     wait = {"properties.default.api.timeout.ms": "500"}
     with pytest.raises(BrokerUnreachableError, match=r"No broker of '127\.0\.0\.1:1'"):
-        check_topics_exist(table("127.0.0.1:1", "t", **CREATE, **wait))
+        ensure_topics_exist(table("127.0.0.1:1", "t", **CREATE, **wait))

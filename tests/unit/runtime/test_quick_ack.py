@@ -10,12 +10,12 @@ from contextlib import ExitStack
 import pytest
 
 from kafka_sql.runtime import quick_ack
-from kafka_sql.runtime.quick_ack import Prompt
+from kafka_sql.runtime.quick_ack import QuickAckMixin
 
 Ends = tuple[socket.socket, socket.socket]
 
 
-class Task(Prompt):
+class Task(QuickAckMixin):
     def __init__(self, rows: int) -> None:
         self.rows = rows
 

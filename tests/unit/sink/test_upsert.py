@@ -1,4 +1,4 @@
-"""Upsert writes: the last row of each key in a flush, against a dictionary; deletes as tombstones."""
+"""Upsert writes: each flush keeps the last row per key (compared to a dictionary); deletes become tombstones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError
-from kafka_sql.sink.upsert import reduced, tombstones
+from kafka_sql.sink.upsert import encode_with_tombstones, reduced
+from kafka_sql.table.changelog import is_retraction
 from kafka_sql.table.declaration import Column, Table
-from kafka_sql.table.row_kind import taken_back
 
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
 
@@ -42,40 +42,40 @@ def pairs(flushes: list[pa.RecordBatch]) -> list[list[tuple[str, int]]]:
     return [[(row["k"], row["v"]) for row in flush.to_pylist()] for flush in flushes]
 
 
-def test_without_the_option_batches_pass() -> None:
+def test_batches_are_unchanged_without_the_option() -> None:
     batches = [batch([("a", 1), ("a", 2)]), batch([("a", 3)])]
     assert list(reduced(table(), iter(batches))) == batches
 
 
-def test_the_last_row_of_each_key() -> None:
+def test_only_the_last_row_of_each_key_is_kept() -> None:
     rows = [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]
     definition = table(**{"max-rows": "100", "interval": "1 h"})
-    found = list(reduced(definition, iter([batch(rows[:2]), batch(rows[2:])])))
-    assert pairs(found) == [[("a", 3), ("c", 4), ("b", 5)]]
+    flushes = list(reduced(definition, iter([batch(rows[:2]), batch(rows[2:])])))
+    assert pairs(flushes) == [[("a", 3), ("c", 4), ("b", 5)]]
 
 
-def test_a_flush_when_so_many_keys_are_held() -> None:
+def test_flush_at_max_rows() -> None:
     definition = table(**{"max-rows": "2", "interval": "1 h"})
     rows = [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("a", 5), ("c", 6)]
     assert pairs(list(reduced(definition, iter([batch(rows)])))) == [[("a", 3), ("b", 4)], [("a", 5), ("c", 6)]]
 
 
-def test_a_flush_when_the_interval_has_passed() -> None:
+def test_flush_after_the_interval() -> None:
     definition = table(**{"max-rows": "100", "interval": "1 ms"})
 
-    def slowly() -> Iterator[pa.RecordBatch]:
+    def slow_batches() -> Iterator[pa.RecordBatch]:
         for value in range(3):
             time.sleep(0.005)
             yield batch([("a", value)])
 
-    assert pairs(list(reduced(definition, slowly()))) == [[("a", 0)], [("a", 1)], [("a", 2)]]
+    assert pairs(list(reduced(definition, slow_batches()))) == [[("a", 0)], [("a", 1)], [("a", 2)]]
 
 
 @given(
     st.lists(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 99)), max_size=8), max_size=6),
     st.integers(1, 7),
 )
-def test_no_last_row_is_lost_and_no_order_of_a_key_changed(batches: list[list[tuple[str, int]]], limit: int) -> None:
+def test_last_rows_and_the_order_per_key_are_preserved(batches: list[list[tuple[str, int]]], limit: int) -> None:
     numbered = [[(k, n * 1000 + i) for i, (k, _) in enumerate(rows)] for n, rows in enumerate(batches)]
     flushes = pairs(
         list(reduced(table(**{"max-rows": str(limit), "interval": "1 h"}), (batch(rows) for rows in numbered)))
@@ -88,21 +88,21 @@ def test_no_last_row_is_lost_and_no_order_of_a_key_changed(batches: list[list[tu
         assert written == sorted(written)
 
 
-def test_kinds() -> None:
+def test_retractions_by_row_kind() -> None:
     kinds = pa.array(["+I", "-U", "+U", "-D", None])
-    assert taken_back(kinds).to_pylist() == [False, True, False, True, False]
-    assert taken_back(pa.array([None, None], pa.string())).to_pylist() == [False, False]
+    assert is_retraction(kinds).to_pylist() == [False, True, False, True, False]
+    assert is_retraction(pa.array([None, None], pa.string())).to_pylist() == [False, False]
 
 
-def test_a_kind_that_does_not_exist() -> None:
-    with pytest.raises(EncodeError, match=r"'D' is no row kind .* '-D' or '-U' to delete it"):
-        taken_back(pa.array(["+I", "D"]))
+def test_an_unknown_row_kind_is_rejected() -> None:
+    with pytest.raises(EncodeError, match=r"Invalid row kind 'D' .* '-D' or '-U' to delete it"):
+        is_retraction(pa.array(["+I", "D"]))
 
 
-def test_tombstones_between_values() -> None:
+def test_deletes_are_encoded_as_tombstones() -> None:
     definition, rows = table(), batch([("a", 1), ("b", 2), ("c", 3)])
-    found = np.array([True, False, True])
-    values = tombstones(definition.value.encoder(SCHEMA), rows, found)
+    deleted = np.array([True, False, True])
+    values = encode_with_tombstones(definition.value.create_encoder(SCHEMA), rows, deleted)
     assert values.to_pylist() == [None, b'{"k":"b","v":2}', None]
-    all_of_them = np.array([True] * 3)
-    assert tombstones(definition.value.encoder(SCHEMA), rows, all_of_them).to_pylist() == [None] * 3
+    all_deleted = np.array([True] * 3)
+    assert encode_with_tombstones(definition.value.create_encoder(SCHEMA), rows, all_deleted).to_pylist() == [None] * 3

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import ConflictingOptionsError, KeyStoreError, MissingOptionError
-from kafka_sql.kafka.config.properties import resolved, to_librdkafka
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.stores.errors import UnreadableStore
-from kafka_sql.stores.store import identity, trusted
+from kafka_sql.stores.store import read_identity, trusted_certificates
 from tests.certificates import STORE, Party, authority, jks, signed, trust_store
 
 pytestmark = pytest.mark.large  # Java's keytool
@@ -48,7 +48,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 def client(**given: str | Path) -> dict[str, str]:
     """What librdkafka would be given."""
-    return resolved(to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in given.items()}}))
+    return resolve_config(to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in given.items()}}))
 
 
 def refused(**given: str | Path) -> str:
@@ -87,7 +87,7 @@ def test_a_key_with_a_password_of_its_own(files: Files) -> None:
     given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE}
     assert client(**given, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
     assert refused(**given).endswith(
-        "the private key does not open with this password. Look at option 'properties.ssl.key.password'."
+        "the private key cannot be decrypted with this password. Look at option 'properties.ssl.key.password'."
     )
 
 
@@ -119,14 +119,14 @@ def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
 def test_the_old_form_of_a_key(files: Files, password: str | None) -> None:
     old = files.client.key(password, PrivateFormat.TraditionalOpenSSL)
     text = (old + files.client.chain).replace("\n", "\r\n").encode()
-    assert identity(text, None, password).key == files.client.key()
+    assert read_identity(text, None, password).key == files.client.key()
 
 
 def test_what_is_no_store(files: Files) -> None:
     path = files.write("words.jks", "these are words")
     for name in ("ssl.truststore.location", "ssl.keystore.location"):
         message = refused(**{name.replace(".", "_"): path})
-        assert f"Option 'properties.{name}': file '{path}': it is no store: neither JKS nor PKCS12 nor PEM." in message
+        assert f"Option 'properties.{name}': file '{path}': it is not a store: expected JKS, PKCS12 or PEM." in message
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
@@ -149,7 +149,7 @@ def test_files_that_cannot_be_read(files: Files) -> None:
 
 def test_a_trust_store_is_no_key_store(files: Files) -> None:
     message = refused(ssl_keystore_location=files.trust["PKCS12"], ssl_keystore_password=STORE)
-    assert "it has no private key, only certificates: is it a trust store?" in message
+    assert "it has no private key, only certificates; it may be a trust store" in message
     assert "expected one private key" in refused(ssl_keystore_location=files.trust["JKS"], ssl_keystore_password=STORE)
     assert "no trusted certificate" in refused(ssl_truststore_location=files.keys, ssl_truststore_password=STORE)
 
@@ -162,14 +162,14 @@ def test_inline_pem_is_looked_at_with_the_statement(files: Files) -> None:
 
     assert "'properties.ssl.truststore.certificates': it has no certificate" in at_once(ssl_truststore_certificates="x")
     cut = files.authority.pem[:200]
-    assert "it is cut off" in at_once(ssl_truststore_certificates=cut)
+    assert "it is truncated" in at_once(ssl_truststore_certificates=cut)
     damaged = files.authority.pem.replace("MII", "MIJ", 1)
     assert "certificate 1 of 1 is damaged" in at_once(ssl_truststore_certificates=damaged)
     key = {"ssl_keystore_certificate_chain": files.client.chain, "ssl_keystore_key": files.client.key("a")}
     assert "'properties.ssl.key.password'" in at_once(**key)
-    assert "does not open with this password" in at_once(**key, ssl_key_password="b")
+    assert "cannot be decrypted with this password" in at_once(**key, ssl_key_password="b")
     other = {**key, "ssl_keystore_key": files.between.key()}
-    assert "first certificate is of another private key" in at_once(**other)
+    assert "first certificate does not belong to its private key" in at_once(**other)
 
 
 def test_options_that_exclude_or_need_each_other(files: Files) -> None:
@@ -184,7 +184,7 @@ def test_stores_are_read_where_the_client_is_made_and_again_each_time(files: Fil
     config = to_librdkafka({**SERVERS, "ssl.truststore.location": str(path)})
     for party in (files.authority, files.between):
         path.write_text(party.pem)
-        assert resolved(config)["ssl.ca.pem"] == party.pem
+        assert resolve_config(config)["ssl.ca.pem"] == party.pem
 
 
 def test_a_reference_to_the_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +200,9 @@ def test_damage_is_an_error_of_its_own(data: st.DataObject, files: Files) -> Non
     damaged = bytearray(whole[:cut] if data.draw(st.booleans()) else whole)
     if damaged:
         damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
-    for read in (lambda: trusted(bytes(damaged), STORE), lambda: identity(bytes(damaged), None, STORE)):
+    for read in (
+        lambda: trusted_certificates(bytes(damaged), STORE),
+        lambda: read_identity(bytes(damaged), None, STORE),
+    ):
         with contextlib.suppress(UnreadableStore):
             read()

@@ -16,10 +16,10 @@ from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.errors import AuthorizationError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.decision_log import LOG_TOPIC, make_log
+from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log
 from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.types import Split
-from kafka_sql.sink.topics import check_topics_exist
+from kafka_sql.sink.topics import ensure_topics_exist
 from tests.kills.engine import ROWS, Engine, table
 from tests.topics import Topics, grant
 
@@ -99,7 +99,7 @@ def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None
     topic, prefix, user = guarded.topics.create(), uuid.uuid4().hex, next(guarded.users)
     guarded.grant(user, [r for name, some in rights(topic, prefix).items() if name not in without for r in some])
     sink = guarded.sink(user, topic, prefix)
-    check_topics_exist(sink)
+    ensure_topics_exist(sink)
     for run in ("one", "two"):
         engine = Engine(sink, folder, run, prefix)
         try:
@@ -117,7 +117,7 @@ def test_the_log_that_nobody_may_create(guarded: Guarded, tmp_path: Path) -> Non
 
 @pytest.fixture
 def with_log(guarded: Guarded) -> Guarded:
-    make_log(to_librdkafka({"bootstrap.servers": guarded.topics.bootstrap}))
+    create_log(to_librdkafka({"bootstrap.servers": guarded.topics.bootstrap}))
     return guarded
 
 
@@ -152,11 +152,11 @@ def test_a_topic_that_is_not_there_is_told_from_one_that_may_not_be_seen(guarded
     user = next(guarded.users)
     guarded.grant(user, [(TOPIC, "absent", LITERAL, AclOperation.WRITE)])
     with pytest.raises(TopicNotFoundError, match="Topic 'absent' does not exist on"):
-        check_topics_exist(guarded.sink(user, "absent", "p"))
+        ensure_topics_exist(guarded.sink(user, "absent", "p"))
     with pytest.raises(
-        AuthorizationError, match=r"'secret' does not exist on .*, or the user .* may not see it. Grant"
+        AuthorizationError, match=r"'secret' does not exist on .*, or the user .* is not authorized to see it. Grant"
     ):
-        check_topics_exist(guarded.sink(user, "secret", "p"))
+        ensure_topics_exist(guarded.sink(user, "secret", "p"))
     assert "absent" not in guarded.topics.admin.list_topics(timeout=30).topics
 
 

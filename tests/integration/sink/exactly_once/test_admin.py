@@ -17,11 +17,11 @@ from kafka_sql.errors import (
     TransactionError,
     WriterFencedError,
 )
-from kafka_sql.kafka.decision_log import read_log
+from kafka_sql.kafka.decision_log import read_decisions
 from kafka_sql.sink.exactly_once.admin import abort_transactions, commit_transactions, list_transactions
 from kafka_sql.sink.exactly_once.committer import Committer
-from kafka_sql.sink.exactly_once.ownership import Owned
-from kafka_sql.sink.exactly_once.records import Writer, decisions
+from kafka_sql.sink.exactly_once.ownership import PrefixOwner
+from kafka_sql.sink.exactly_once.records import Writer, parse_decisions
 from tests.kills.engine import ROWS, Engine
 from tests.transaction_writers import (
     Sink,
@@ -45,7 +45,7 @@ def test_a_statement_is_all_or_nothing(sink: Sink, monkeypatch: pytest.MonkeyPat
     driver, prepared = statement(sink, range(20, 30))
     driver.commit(None, prepared)  # the next one completes what was decided
     assert sink.numbers(30) == list(range(30))
-    assert [d for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix] == []
+    assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == []
 
 
 def test_a_statement_that_did_not_decide_is_as_if_it_had_not_been(sink: Sink) -> None:
@@ -77,9 +77,7 @@ def test_a_lost_part_of_a_statement_is_never_passed_over(sink: Sink, monkeypatch
     sink.await_timeout()
     for _ in range(2):
         driver, prepared = statement(sink, range(10, 20))
-        with pytest.raises(
-            DecidedTransactionLostError, match=r"Missing are 2 rows of 2 transactions.*--accept-missing"
-        ):
+        with pytest.raises(DecidedTransactionLostError, match=r"Missing: 2 rows of 2 transactions.*--accept-missing"):
             driver.commit(None, prepared)
     with pytest.raises(DecidedTransactionLostError):
         commit_transactions(sink.properties, sink.prefix)
@@ -171,11 +169,11 @@ def test_another_writers_open_transaction_does_not_hide_a_decision(sink: Sink, m
     monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test takes as long
     driver = sink.driver()
     driver.batch(tasks=1)
-    with closing(decision_log_writer.LogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as dead_one:
-        dead_one.fence()
+    with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as dead_one:
+        dead_one.fence_older_writers()
         dead_one._written({'["nothing"]': b"x"})
     driver.batch(tasks=1)
-    found = [d.batch for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix]
+    found = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
     assert found == [1]
 
 
@@ -183,9 +181,9 @@ def test_owned_is_what_the_log_says(sink: Sink) -> None:
     driver = sink.driver()
     for _ in range(3):
         driver.batch(tasks=2)
-    owned = driver.committer._owned
-    assert isinstance(owned, Owned)
-    assert [d for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix] == owned.known
+    owned = driver.committer._owner
+    assert isinstance(owned, PrefixOwner)
+    assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == owned.decisions
     assert isinstance(owned.writer, Writer)
 
 

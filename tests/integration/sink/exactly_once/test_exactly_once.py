@@ -138,7 +138,7 @@ def test_a_second_query_under_the_prefix_is_refused_by_name(sql: Any, topics: To
         (
             {"properties.transaction.timeout.ms": "900001"},
             None,
-            "'properties.transaction.timeout.ms' = '900001' is more than the brokers' .* = '900000'",
+            "'properties.transaction.timeout.ms' = '900001' exceeds the brokers' .* = '900000'",
         ),
         (
             {"properties.transaction.timeout.ms": "5000"},

@@ -8,10 +8,10 @@ from contextlib import closing
 import pytest
 
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.transaction_admin import Hint, Transactions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, TransactionHint
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transaction_requests import INIT
-from kafka_sql.sink.exactly_once.records import Decided
+from kafka_sql.kafka.protocol.transactions import INIT
+from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from tests.chaos.clusters import until
 from tests.transaction_writers import Sink, rows
 
@@ -22,27 +22,27 @@ def test_it_is_what_the_brokers_say(sink: Sink) -> None:
     driver = sink.driver()
     for batch in range(2):  # the first one's offsets begin at 0
         prepared = [driver.task(batch, task, [(task, key) for key in range(7)]) for task in range(2)]
-        with closing(Transactions(sink.config)) as client:
+        with closing(TransactionAdmin(sink.config)) as client:
             for one in prepared:
                 described = client.describe([str(one.transaction)])[str(one.transaction)]
                 assert described is not None
-                assert one.hint.first is not None
-                assert one.hint.first[:2] in described.partitions
-                alone = {"one": dataclasses.replace(described, partitions=(one.hint.first[:2],))}
-                assert client.first_offsets(alone) == {"one": one.hint.first}
+                assert one.hint.first_record is not None
+                assert one.hint.first_record[:2] in described.partitions
+                alone = {"one": dataclasses.replace(described, partitions=(one.hint.first_record[:2],))}
+                assert client.first_offsets(alone) == {"one": one.hint.first_record}
             driver.committer.commit(batch, prepared)
-            owned = driver.committer._owned
+            owned = driver.committer._owner
             assert owned is not None
             for one in prepared:
-                assert one.hint.first is not None
-                (decided,) = [d for d in owned.known[0].transactions if d.id == one.transaction]
-                assert batch == 0 or decided.witness == one.hint.first
+                assert one.hint.first_record is not None
+                (decided,) = [d for d in owned.decisions[0].transactions if d.id == one.transaction]
+                assert batch == 0 or decided.witness == one.hint.first_record
                 assert_committed(client, decided)
             host, port = sink.topics.bootstrap.split(":")
             assert {one.hint.coordinator for one in prepared} == {(host, int(port))}
 
 
-def assert_committed(client: Transactions, decided: Decided) -> None:
+def assert_committed(client: TransactionAdmin, decided: DecidedTransaction) -> None:
     assert decided.witness is not None
     witness, producer = decided.witness, decided.producer
     # whoever ends a transaction has an answer before its partitions have the marker
@@ -56,7 +56,7 @@ def test_a_coordinator_that_is_not_there_is_looked_for(sink: Sink, wrong: tuple[
     driver.batch(tasks=2)
     number, pairs = driver.last("done") + 1, [(a, a % 7) for a in rows(2)[len(rows(1)) :]]
     told = driver.task(number, 0, pairs)
-    driver.committer.commit(number, [dataclasses.replace(told, hint=Hint(wrong, told.hint.first))])
+    driver.committer.commit(number, [dataclasses.replace(told, hint=TransactionHint(wrong, told.hint.first_record))])
     assert sink.numbers(2 * len(rows(1))) == rows(2)
     assert sink.open() == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from tests.kdc import REALM, Kerberized, missing
 
 pytest.importorskip("gssapi")
@@ -37,23 +37,23 @@ def _without_tickets(kerberos: Kerberized) -> None:
 
 
 def test_a_keytab(config: dict[str, str]) -> None:
-    transactions = Transactions(config)
-    assert transactions.ongoing("nothing") == []
+    transactions = TransactionAdmin(config)
+    assert transactions.list_ongoing("nothing") == []
     transactions.close()
 
 
 def test_a_service_that_nobody_knows(config: dict[str, str]) -> None:
-    transactions = Transactions({**config, "sasl.kerberos.service.name": "stranger"})
+    transactions = TransactionAdmin({**config, "sasl.kerberos.service.name": "stranger"})
     with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'stranger@localhost'.*klist"):
-        transactions.ongoing("nothing")
+        transactions.list_ongoing("nothing")
 
 
 def test_no_ticket_and_no_keytab(config: dict[str, str]) -> None:
     without = {k: v for k, v in config.items() if k != "sasl.kerberos.keytab"}
     with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'kafka@localhost'.*Check"):
-        Transactions(without).ongoing("nothing")
+        TransactionAdmin(without).list_ongoing("nothing")
 
 
 def test_a_keytab_that_is_not_there(config: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(BrokerError, match=r"Kerberos: no security context"):
-        Transactions({**config, "sasl.kerberos.keytab": str(tmp_path / "none")}).ongoing("nothing")
+        TransactionAdmin({**config, "sasl.kerberos.keytab": str(tmp_path / "none")}).list_ongoing("nothing")

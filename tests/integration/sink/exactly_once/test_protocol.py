@@ -14,7 +14,7 @@ import pytest
 from kafka_sql.errors import WriterFencedError
 from kafka_sql.kafka.librdkafka.transaction import open_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
-from kafka_sql.sink.exactly_once.committer import Committer, abort_attempt
+from kafka_sql.sink.exactly_once.committer import Committer, abort_failed_job
 from tests.kills.engine import ROWS, Engine
 from tests.transaction_writers import (
     Died,
@@ -48,7 +48,7 @@ def test_a_replay_with_other_rows_is_told(
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS + 5}))
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         sink.driver().batch(tasks=3)
-    assert f"batch 0 was written with {ROWS} rows before a crash. Done again it has {ROWS + 5}" in caplog.text
+    assert f"batch 0 was written with {ROWS} rows before a crash. The replay has {ROWS + 5} rows" in caplog.text
     assert sink.numbers(ROWS) == rows(1)
 
 
@@ -139,9 +139,9 @@ def test_a_zombie_in_a_new_process_does_not_throw_the_living_out(sink: Sink) -> 
     (sink.folder / "planned" / "2").write_text(json.dumps({"start": 2 * ROWS, "end": 3 * ROWS}))
     with pytest.raises(WriterFencedError, match="another writer has taken over"):
         again.commit(2, zombie.prepare(2, 2))
-    before = living.committer._owned
+    before = living.committer._owner
     living.batch(tasks=2)
-    assert living.committer._owned is before  # it has not been fenced
+    assert living.committer._owner is before  # it has not been fenced
     assert sink.numbers(3 * ROWS) == rows(3)
 
 
@@ -152,7 +152,7 @@ def test_a_zombie_that_never_decided_does_not_throw_the_living_out(sink: Sink) -
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = zombie.prepare(0, 2)
     with pytest.raises(
-        WriterFencedError, match=r"batch 0 is to be written, and batch 1 of query .* was written already"
+        WriterFencedError, match=r"cannot write batch 0, because batch 1 of query .* was already written"
     ):
         zombie.committer.commit(0, prepared)
     living.batch(tasks=2)
@@ -163,7 +163,7 @@ def test_a_zombies_failed_job_touches_its_own_transactions_only(sink: Sink) -> N
     zombie, living = sink.driver(), sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     old, new = zombie.prepare(0, 2), living.prepare(0, 3)
-    abort_attempt(zombie.sink.client, [*old, None])
+    abort_failed_job(zombie.sink.client, [*old, None])
     assert sorted(sink.open()) == sorted(str(m.transaction) for m in new)
     living.committer.commit(0, new)
     assert sink.numbers(ROWS) == rows(1)
@@ -173,18 +173,18 @@ def test_a_job_whose_tasks_are_all_done_is_not_aborted(sink: Sink) -> None:
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = driver.prepare(0, 2)
-    abort_attempt(driver.sink.client, prepared)  # what Spark does when commit() has raised
+    abort_failed_job(driver.sink.client, prepared)  # what Spark does when commit() has raised
     assert len(sink.open()) == 2
 
 
 def test_an_outsider_that_fences_and_decides_nothing_does_not_end_a_query(sink: Sink) -> None:
     driver = sink.driver()
     driver.batch(tasks=2)
-    from kafka_sql.kafka.decision_log_writer import LogWriter
+    from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
     from kafka_sql.sink.exactly_once.transactional_ids import driver_id
 
-    with closing(LogWriter(sink.config, driver_id(sink.prefix))) as outsider:
-        outsider.fence()
+    with closing(DecisionLogWriter(sink.config, driver_id(sink.prefix))) as outsider:
+        outsider.fence_older_writers()
     driver.batch(tasks=2)
     assert sink.numbers(2 * ROWS) == rows(2)
 
@@ -255,7 +255,7 @@ def go_on_after(sweep: Callable[[], object], sink: Sink, driver: Engine) -> None
     broker would begin another transaction under the same id and epoch.
     """
     config = {**sink.config, "transaction.timeout.ms": "60000"}
-    name = transactional_ids.incrementing(sink.prefix, driver.run, 0, 0, 99)
+    name = transactional_ids.incrementing_id(sink.prefix, driver.run, 0, 0, 99)
     with open_transaction(config, name, sink.topic) as producer:
         for partition in range(2):
             producer.produce(pa.array([b'{"a": -1}']), partitions=np.array([partition], np.int32))

@@ -21,7 +21,7 @@ from kafka_sql.errors import BrokerError, InvalidOptionError, UnsupportedOptionE
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.protocol.transaction_admin import Transactions, check_security
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, check_security
 from kafka_sql.kafka.types import Split
 from tests.http_server import serving
 from tests.kills.engine import ROWS, Engine, table
@@ -172,18 +172,18 @@ def test_a_bearer_token_reads_as_it_writes(secured: Secured) -> None:
 
 def test_an_endpoint_that_gives_no_token(secured: Secured) -> None:
     options = {**secured.options("SASL", "OIDC"), "sasl.oauthbearer.client.secret": "planted-4711"}
-    transactions = Transactions(to_librdkafka(options))
+    transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"token.endpoint.url' gave no token: HTTP status 401") as e:
-        transactions.ongoing("x")
+        transactions.list_ongoing("x")
     assert "planted-4711" not in str(e.value)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 def test_a_wrong_password_is_said_and_not_shown(secured: Secured, mechanism: str) -> None:
     options = {**secured.options("SASL", mechanism), "sasl.password": "planted-4711"}
-    transactions = Transactions(to_librdkafka(options))
+    transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"SASL authentication failed.*Check 'properties.sasl") as e:
-        transactions.ongoing("x")
+        transactions.list_ongoing("x")
     assert "planted-4711" not in str(e.value)
 
 
@@ -192,8 +192,8 @@ def test_a_certificate_that_nobody_is_to_check(secured: Secured) -> None:
     del options["ssl.ca.location"]
     config = to_librdkafka(options)
     assert Cluster(config).topics()
-    transactions = Transactions(config)
-    assert transactions.ongoing("nothing") == []
+    transactions = TransactionAdmin(config)
+    assert transactions.list_ongoing("nothing") == []
     transactions.close()
 
 
@@ -201,7 +201,7 @@ def test_a_certificate_that_nobody_knows_is_refused(secured: Secured) -> None:
     options = secured.options("BOTH", "PLAIN")
     del options["ssl.ca.location"]
     with pytest.raises(BrokerError, match="the broker's certificate is refused: self-signed certificate"):
-        Transactions(to_librdkafka(options)).ongoing("x")
+        TransactionAdmin(to_librdkafka(options)).list_ongoing("x")
 
 
 def test_what_this_client_cannot_do_is_refused_by_name() -> None:

@@ -13,11 +13,11 @@ from kafka_sql.errors import (
     PreparedTransactionLostError,
     TransactionInDoubtError,
 )
-from kafka_sql.kafka.decision_log import read_log
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.decision_log import read_decisions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer, end_transactions
 from kafka_sql.sink.exactly_once.admin import abort_transactions, commit_transactions
-from kafka_sql.sink.exactly_once.records import decisions
+from kafka_sql.sink.exactly_once.records import parse_decisions
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
 from tests.transaction_writers import (
     SHORT,
@@ -82,11 +82,11 @@ def test_what_timed_out_after_the_decision_stops_the_query_and_is_filled_in(
     sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = times_out_in_part(sink, monkeypatch)
-    assert "batch 0: the brokers have aborted transactions that were decided" in message
+    assert "batch 0: the brokers aborted decided transactions" in message
     assert f"'{task_prefix(sink.prefix)}" in message
     assert "Start the query again" in message
     before = len(sink.topics.take(sink.topic, message_rows(sink), 3, **{"isolation.level": "read_committed"}))
-    assert f"Missing are {sink.size - before} rows of 2 transactions" in message
+    assert f"Missing: {sink.size - before} rows of 2 transactions" in message
     sink.driver().batch(tasks=3)
     assert sink.numbers(sink.size) == rows(1, sink.size)
     assert sink.open() == []
@@ -102,7 +102,7 @@ def test_a_gap_that_a_replay_cannot_fill_stops_the_query_until_somebody_says(
 ) -> None:
     times_out_in_part(sink, monkeypatch)
     for _ in range(2):
-        with pytest.raises(DecidedTransactionLostError, match=r"cut into other tasks.*--accept-missing.*--rewrite"):
+        with pytest.raises(DecidedTransactionLostError, match=r"different tasks or rows.*--accept-missing.*--rewrite"):
             sink.driver().batch(tasks=2)
     assert sink.open() == []
     commit_transactions(sink.properties, sink.prefix, accept_missing=True)
@@ -124,11 +124,11 @@ def test_a_doubt_is_settled_by_the_witness(sink: Sink, monkeypatch: pytest.Monke
     from kafka_sql.kafka.librdkafka.transaction import open_transaction
 
     crash(monkeypatch, ends_first_only, lambda: sink.driver().batch(tasks=3))
-    (decision,) = [d for d in decisions(read_log(sink.config)) if d.prefix == sink.prefix]
+    (decision,) = [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
     for one in decision.transactions[:2]:  # the first was committed, this aborts the second
         with open_transaction({**sink.config, "transaction.timeout.ms": "60000"}, one.id, sink.topic):
             pass
-    client = Transactions(sink.config)
+    client = TransactionAdmin(sink.config)
     committed, lost = end_transactions.commit_all(client, decision.transactions[:2])
     client.close()
     assert ([d.partition for d in committed], [d.partition for d in lost]) == ([0], [1])
@@ -144,5 +144,5 @@ def test_a_doubt_without_a_witness_stops_the_query(sink: Sink, monkeypatch: pyte
     deleted = [TopicPartition(sink.topic, p, -1) for p in range(3)]
     for future in sink.topics.admin.delete_records(deleted).values():
         future.result(30)
-    with pytest.raises(TransactionInDoubtError, match=r"cannot be told: its coordinator no longer knows it .* is gone"):
+    with pytest.raises(TransactionInDoubtError, match=r"is unknown: the coordinator no longer knows it .* is gone"):
         sink.driver().batch(tasks=2)

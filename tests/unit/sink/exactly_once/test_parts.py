@@ -1,4 +1,4 @@
-"""What exactly-once is made of, as far as it needs no broker."""
+"""Building blocks of exactly-once writes that need no broker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import struct
+import zlib
 
 import pyarrow as pa
 import pytest
@@ -14,36 +16,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.protocol import codec, transaction_outcome, transaction_requests
+from kafka_sql.kafka.protocol import codec, transaction_outcome, transactions
 from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.oauth import token
+from kafka_sql.kafka.protocol.oauth import fetch_token
 from kafka_sql.kafka.protocol.sasl import conversation
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transaction_requests import Described
+from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.digest import digest
-from kafka_sql.sink.exactly_once.records import Claim, Decided, Decision, claims, decisions
+from kafka_sql.sink.exactly_once.records import Claim, DecidedTransaction, Decision, parse_claims, parse_decisions
 
 PREFIXES = st.text(st.sampled_from("ab-t0"), min_size=1, max_size=12)
 
 
 @given(st.integers(0, 2**35 - 1))
-def test_numbers_of_varying_length(value: int) -> None:
+def test_uvarint_round_trip(value: int) -> None:
     assert Reader(codec.uvarint(value)).uvarint() == value
 
 
-def test_a_text_that_is_null() -> None:
+def test_null_string_round_trip() -> None:
     assert Reader(codec.string(None)).string() is None
 
 
 @given(st.text(max_size=300))
-def test_texts(text: str) -> None:
+def test_string_round_trip(text: str) -> None:
     assert Reader(codec.string(text)).string() == text
     assert Reader(codec.compact_string(text)).compact_string() == text
 
 
-def test_a_response_that_ends_early_is_an_error() -> None:
-    with pytest.raises(codec.BrokenAnswer, match="ends early"):
+def test_a_truncated_response_is_an_error() -> None:
+    with pytest.raises(codec.MalformedResponse, match="ends early"):
         Reader(codec.string("abc")[:-1]).string()
 
 
@@ -55,42 +57,83 @@ def test_a_response_that_ends_early_is_an_error() -> None:
         (5, 4, b"\2x" + struct.pack(">qh?", 7, 2, True) + b"\0"),  # never version 5
     ],
 )
-def test_the_end_of_a_transaction_is_asked_at_version_4_at_most(last: int, version: int, body: bytes) -> None:
-    request = transaction_requests.commit("x", 7, 2, last)
+def test_end_txn_uses_version_4_at_most(last: int, version: int, body: bytes) -> None:
+    request = transactions.commit("x", 7, 2, last)
     assert (request.key, request.version, request.flexible, request.body) == (26, version, version >= 3, body)
 
 
-def test_a_fence_names_the_epoch_that_it_is_for() -> None:
-    request = transaction_requests.fence("x", Described("Ongoing", 7, 2, 60_000, 1, ()))
+def test_init_producer_id_names_the_fenced_epoch() -> None:
+    request = transactions.fence("x", TransactionDescription("Ongoing", 7, 2, 60_000, 1, ()))
     body = b"\2x" + struct.pack(">iqh", 60_000, 7, 2) + b"\0"
     assert (request.key, request.version, request.flexible, request.body) == (22, 3, True, body)
 
 
 @given(PREFIXES, PREFIXES)
-def test_a_transactions_name_says_whose_it_is(prefix: str, other: str) -> None:
-    run = transactional_ids.short("run")
-    for made in (transactional_ids.incrementing(prefix, run, 3, 1, 17), transactional_ids.pooling(prefix, run, 3)):
-        assert transactional_ids.run_of(prefix, made) == run
+def test_transactional_id_contains_prefix_and_run(prefix: str, other: str) -> None:
+    run = transactional_ids.run_id("run")
+    for name in (
+        transactional_ids.incrementing_id(prefix, run, 3, 1, 17),
+        transactional_ids.pooling_id(prefix, run, 3),
+    ):
+        assert transactional_ids.parse_run(prefix, name) == run
         if other != prefix:
-            assert transactional_ids.run_of(other, made) is None
+            assert transactional_ids.parse_run(other, name) is None
 
 
-def test_a_pooled_name_is_used_once_a_batch_and_again_in_the_next() -> None:
-    run = transactional_ids.short("pooled")
-    first = [transactional_ids.pooling("p", run, 1) for _ in range(3)]
+def test_pooled_ids_are_used_once_per_batch_and_reused_in_the_next() -> None:
+    run = transactional_ids.run_id("pooled")
+    first = [transactional_ids.pooling_id("p", run, 1) for _ in range(3)]
     assert len(set(first)) == 3
-    assert [transactional_ids.pooling("p", run, 2) for _ in range(3)] == first
+    assert [transactional_ids.pooling_id("p", run, 2) for _ in range(3)] == first
 
 
-def test_records_of_the_log() -> None:
-    one = Decided(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
-    decision = Decision("p", "run", "query", "t", 7, (one, Decided(1, 1, 1, "p-t-y", 6, 0, None)))
+def test_decision_log_records_round_trip() -> None:
+    one = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
+    decision = Decision("p", "run", "query", "t", 7, (one, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
     statement = Decision("p", "run", None, "t", None, (one,))
-    mine = Claim("p", "run", "query", "t", "who", ("older",))
-    log = {decision.key: decision.encoded(), statement.key: statement.encoded(), mine.key: mine.encoded()}
-    assert decisions(log) == [decision, statement]
-    assert claims(log) == {"p": mine}
+    claim = Claim("p", "run", "query", "t", "who", ("older",))
+    log = {decision.key: decision.encode(), statement.key: statement.encode(), claim.key: claim.encode()}
+    assert parse_decisions(log) == [decision, statement]
+    assert parse_claims(log) == {"p": claim}
     assert all(isinstance(json.loads(key), list) for key in log)
+
+
+# records that earlier versions have written into the decision log
+STORED = {
+    '["decision", "p", "query", "t"]': (
+        b'{"prefix":"p","run":"run","query":"query","topics":"t","batch":7,"transactions":['
+        b'{"partition":0,"rows":10,"digest":99,"id":"p-t-x","producer":5,"epoch":0,"witness":["t",1,42]},'
+        b'{"partition":1,"rows":1,"digest":1,"id":"p-t-y","producer":6,"epoch":0,"witness":null}],"accepted":false}'
+    ),
+    '["decision", "p", null, null]': (
+        b'{"prefix":"p","run":"run","query":null,"topics":"t","batch":null,"transactions":['
+        b'{"partition":0,"rows":10,"digest":99,"id":"p-t-x","producer":5,"epoch":0,"witness":["t",1,42]}],'
+        b'"accepted":true}'
+    ),
+    '["claim", "p"]': (b'{"prefix":"p","run":"run","query":"query","topics":"t","who":"who","superseded":["older"]}'),
+}
+
+
+def test_stored_records_keep_their_format() -> None:
+    """Another version must be able to read what this one writes, and the other way round."""
+    transaction = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
+    decision = Decision("p", "run", "query", "t", 7, (transaction, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
+    statement = Decision("p", "run", None, "t", None, (transaction,), accepted=True)
+    claim = Claim("p", "run", "query", "t", "who", ("older",))
+    log = {key: value if "claim" in key else zlib.compress(value) for key, value in STORED.items()}
+    assert parse_decisions(log) == [decision, statement]
+    assert parse_claims(log) == {"p": claim}
+    written = {decision.key: zlib.decompress(decision.encode()), statement.key: zlib.decompress(statement.encode())}
+    assert {**written, claim.key: claim.encode()} == STORED
+
+
+def test_transactional_ids_keep_their_format() -> None:
+    """Transactions of another version must be recognized."""
+    run = transactional_ids.run_id("a run")
+    assert run == "7666f0507e9b2d38"
+    assert transactional_ids.driver_id("p") == "p-driver"
+    assert transactional_ids.incrementing_id("p", run, 3, 1, 17) == f"p-t-{run}-3-1-17"
+    assert re.fullmatch(rf"p-t-{run}-w[0-9a-f]{{12}}-0", transactional_ids.pooling_id("p", run, 3))
 
 
 def batch(values: list[int], texts: list[str | None]) -> pa.RecordBatch:
@@ -105,13 +148,15 @@ def test_equal_rows_have_equal_digests(rows: list[tuple[int, str | None]]) -> No
     assert digest(changed) != digest(one)
 
 
-def test_the_order_of_batches_counts() -> None:
+def test_digest_depends_on_the_order_of_batches() -> None:
     one, two = batch([1], ["x"]), batch([2], ["y"])
     assert digest(two, digest(one)) != digest(one, digest(two))
     assert digest(batch(list(range(2000)), [None] * 2000)) != digest(batch(list(range(2000))[::-1], [None] * 2000))
 
 
-def answer(stable: int, aborted: list[tuple[int, int]], base: int, delta: int, producer: int, size: int = 61) -> Reader:
+def fetch_response(
+    stable: int, aborted: list[tuple[int, int]], base: int, delta: int, producer: int, size: int = 61
+) -> Reader:
     header = bytearray(61)
     struct.pack_into(">q", header, 0, base)
     struct.pack_into(">i", header, 23, delta)
@@ -124,20 +169,23 @@ def answer(stable: int, aborted: list[tuple[int, int]], base: int, delta: int, p
 @pytest.mark.parametrize(
     ("reader", "expected"),
     [
-        (answer(20, [], 10, 4, 7), Outcome.COMMITTED),
-        (answer(20, [(7, 10)], 10, 4, 7), Outcome.ABORTED),
-        (answer(20, [(8, 10), (7, 15)], 10, 4, 7), Outcome.COMMITTED),  # others, and a later one of the same producer
-        (answer(10, [], 10, 4, 7), Outcome.OPEN),
-        (answer(20, [], 11, 4, 7), Outcome.GONE),  # compacted away
-        (answer(20, [], 10, 4, 8), Outcome.GONE),  # the topic was made anew
-        (answer(20, [], 10, 4, 7, size=0), Outcome.GONE),
+        (fetch_response(20, [], 10, 4, 7), Outcome.COMMITTED),
+        (fetch_response(20, [(7, 10)], 10, 4, 7), Outcome.ABORTED),
+        (
+            fetch_response(20, [(8, 10), (7, 15)], 10, 4, 7),
+            Outcome.COMMITTED,
+        ),  # other producers, and a later transaction of the same producer
+        (fetch_response(10, [], 10, 4, 7), Outcome.OPEN),
+        (fetch_response(20, [], 11, 4, 7), Outcome.UNKNOWN),  # compacted
+        (fetch_response(20, [], 10, 4, 8), Outcome.UNKNOWN),  # the topic was recreated
+        (fetch_response(20, [], 10, 4, 7, size=0), Outcome.UNKNOWN),
     ],
 )
-def test_what_became_of_a_transaction(reader: Reader, expected: Outcome) -> None:
-    assert transaction_outcome.seen(reader, 0, 10, 7) == (0, expected)
+def test_transaction_outcome_from_a_fetch_response(reader: Reader, expected: Outcome) -> None:
+    assert transaction_outcome.parse_outcome(reader, 0, 10, 7) == (0, expected)
 
 
-def test_scram_as_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scram_example_of_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 7677, section 3."""
     nonce = "rOprNGfwEbeRWgbNEkqO"
     monkeypatch.setattr("os.urandom", lambda _: base64.b64decode(nonce))
@@ -151,7 +199,7 @@ def test_scram_as_in_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
         talk.send(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
-def test_a_broker_that_does_not_know_the_password_is_refused() -> None:
+def test_a_broker_without_the_password_is_rejected() -> None:
     talk = conversation({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
     nonce = next(talk).decode().partition("r=")[2]
     talk.send(f"r={nonce}x,s={base64.b64encode(b'salt').decode()},i=4096".encode())
@@ -160,9 +208,9 @@ def test_a_broker_that_does_not_know_the_password_is_refused() -> None:
         talk.send(f"v={forged}".encode())
 
 
-def test_an_unsecured_token() -> None:
-    made = token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
-    head, claims_, signature = made.split(".")
-    found = json.loads(base64.urlsafe_b64decode(claims_ + "=="))
+def test_an_unsecured_oauth_token() -> None:
+    encoded = fetch_token({"sasl.oauthbearer.config": "principal=me scope=a,b lifeSeconds=60"})
+    head, claims_, signature = encoded.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(claims_ + "=="))
     assert (head, signature) == (base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
-    assert (found["sub"], found["scope"], found["exp"] - found["iat"]) == ("me", ["a", "b"], 60)
+    assert (claims["sub"], claims["scope"], claims["exp"] - claims["iat"]) == ("me", ["a", "b"], 60)

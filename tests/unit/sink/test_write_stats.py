@@ -1,0 +1,95 @@
+"""Write statistics of a batch are summed up and passed to the observing process."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.observability.metrics import JobMetrics
+from kafka_sql.sink.spark_writers import TaskCommitMessage
+from kafka_sql.sink.write_stats import Report, WriteStats, last_report, remove_report, report_batch, total_stats
+from kafka_sql.table.declaration import Column, Table
+
+
+@pytest.fixture(autouse=True)
+def report_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def table(**more: str) -> Definition:
+    options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+
+
+@dataclass
+class Prepared:
+    """Has the attributes of an exactly-once commit message."""
+
+    stats: WriteStats | None
+    transaction: str | None
+    query: str = "q"
+    batch: int = 7
+
+
+def test_stats_are_summed_and_the_send_time_is_the_longest() -> None:
+    assert total_stats([WriteStats(1, 20, 0, 3.5), WriteStats(10, 200, 2, 1.0)]) == WriteStats(11, 220, 2, 3.5)
+    assert total_stats([]) == WriteStats()
+
+
+def test_last_report_accumulates_the_batches_of_a_query() -> None:
+    assert last_report("q") is None
+    report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])
+    report_batch(
+        table(),
+        [
+            TaskCommitMessage(WriteStats(2, 20, 1, 5.0), "q", 7),
+            None,
+            TaskCommitMessage(WriteStats(3, 30, 0, 4.0), "q", 7),
+        ],
+    )
+    assert last_report("q") == Report(7, "t", WriteStats(6, 60, 1, 5.0), 0)
+    report_batch(table(), [TaskCommitMessage(WriteStats(0, 0, 0, 2.0), "q", 8)])
+    assert last_report("q") == Report(8, "t", WriteStats(6, 60, 1, 2.0), 0)
+    assert last_report("other") is None
+    remove_report("q")
+    remove_report("q")
+    assert last_report("q") is None
+
+
+def test_transactions_of_the_last_batch_are_counted() -> None:
+    messages: list[Any] = [Prepared(WriteStats(1), "p-1"), Prepared(WriteStats(2), "p-2"), Prepared(None, None)]
+    report_batch(table(), messages)
+    assert last_report("q") == Report(7, "t", WriteStats(3), 2)
+
+
+def test_a_batch_statement_stores_no_report(tmp_path: Path) -> None:
+    report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0))])
+    report_batch(table(), [])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["register.producer.metrics", "properties.register.producer.metrics"])
+def test_no_report_if_disabled_by_the_table(key: str) -> None:
+    report_batch(table(**{key: "false"}), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 0)])
+    assert last_report("q") is None
+
+
+def test_job_metrics_take_the_last_report() -> None:
+    job = JobMetrics()
+    job.add_sink_report(Report(0, "t", WriteStats(1, 10, 1, 2.0), 3))
+    job.add_sink_report(Report(1, "t", WriteStats(3, 30, 1, 1.0), 4))
+    assert (job.sink, job.num_records_out, job.num_bytes_out, job.num_send_errors) == ("t", 3, 30, 1)
+    assert (job.send_time, job.transactions) == (1.0, 4)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"batch": 1, "table": "t", "figures": {"rows": 1}}'])
+def test_a_report_of_another_version_is_ignored(tmp_path: Path, content: str) -> None:
+    report_batch(table(), [TaskCommitMessage(WriteStats(1, 10, 0, 1.0), "q", 6)])
+    (stored,) = tmp_path.rglob("q.json")
+    stored.write_text(content)
+    assert last_report("q") is None
