@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.types import Offsets, Split
 from kafka_sql.source.enumerator.data_loss import data_loss_handler
 from kafka_sql.source.enumerator.partitions import list_partitions
@@ -125,7 +125,7 @@ def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place
     def of(split: Split) -> list[tuple[Place, bytes | None]]:
         return [
             ((split.topic, split.partition, offset), value)
-            for run in fetch(definition.client, split, lost=data_loss_handler(definition))
+            for run in read_records(definition.client, split, on_data_loss=data_loss_handler(definition))
             for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
         ]
 

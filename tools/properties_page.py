@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_sql.kafka.config.java_properties import JAVA, OWN_REFUSED, Fate, Property
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling, Property
 from kafka_sql.kafka.config.properties import DEFAULTS
 
 PAGE = Path(__file__).parent.parent / "docs" / "properties.md"
 
 _HEADINGS = {
-    Fate.SAME: ("The same", "Java's client and librdkafka have these under one name, with the same meaning."),
-    Fate.RENAMED: ("Renamed", "The same thing under another name of librdkafka's."),
-    Fate.CONVERTED: ("Converted", "The same meaning, written otherwise."),
-    Fate.IGNORED: ("Ignored", "They would have no effect. A warning in the log says so."),
-    Fate.REFUSED: ("Refused", "They ask for something that cannot be had. The statement fails and says why."),
+    Handling.SAME: ("The same", "Java's client and librdkafka have these under one name, with the same meaning."),
+    Handling.RENAMED: ("Renamed", "The same thing under another name of librdkafka's."),
+    Handling.CONVERTED: ("Converted", "The same meaning, written otherwise."),
+    Handling.IGNORED: ("Ignored", "They would have no effect. A warning in the log says so."),
+    Handling.REJECTED: ("Refused", "They ask for something that cannot be had. The statement fails and says why."),
 }
 
 
@@ -35,14 +35,14 @@ def page() -> str:
         "",
     ]
     for fate, (heading, words) in _HEADINGS.items():
-        found = sorted((p for p in JAVA.values() if p.fate is fate), key=lambda p: p.key)
+        found = sorted((p for p in JAVA_PROPERTIES.values() if p.handling is fate), key=lambda p: p.key)
         parts += [f"## {heading}", "", words, "", *_table(fate, found), ""]
     parts += [
         "librdkafka's own, refused:",
         "",
         "| property | why |",
         "|---|---|",
-        *(f"| `{key}` | {why} |" for key, why in sorted(OWN_REFUSED.items())),
+        *(f"| `{key}` | {why} |" for key, why in sorted(REJECTED_LIBRDKAFKA_OPTIONS.items())),
         "",
         "## Defaults",
         "",
@@ -56,13 +56,17 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _table(fate: Fate, properties: list[Property]) -> list[str]:
-    if fate is Fate.SAME:
+def _table(fate: Handling, properties: list[Property]) -> list[str]:
+    if fate is Handling.SAME:
         return [", ".join(f"`{p.key}`" for p in properties) + "."]
-    if fate is Fate.RENAMED:
-        return ["| Java's property | librdkafka's |", "|---|---|", *(f"| `{p.key}` | `{p.to}` |" for p in properties)]
-    heading = "what it becomes" if fate is Fate.CONVERTED else "why"
-    return [f"| Java's property | {heading} |", "|---|---|", *(f"| `{p.key}` | {p.why} |" for p in properties)]
+    if fate is Handling.RENAMED:
+        return [
+            "| Java's property | librdkafka's |",
+            "|---|---|",
+            *(f"| `{p.key}` | `{p.librdkafka_name}` |" for p in properties),
+        ]
+    heading = "what it becomes" if fate is Handling.CONVERTED else "why"
+    return [f"| Java's property | {heading} |", "|---|---|", *(f"| `{p.key}` | {p.reason} |" for p in properties)]
 
 
 if __name__ == "__main__":

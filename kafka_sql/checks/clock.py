@@ -17,7 +17,7 @@ _AHEAD: Final = 60.0  # seconds
 def check_clock(definition: Definition, cluster: Cluster) -> Finding:
     """Whether the newest record lies ahead of this machine's time: one of the clocks is wrong then."""
     try:
-        newest = cluster.newest(list_partitions(definition, cluster))()
+        newest = cluster.newest_timestamp(list_partitions(definition, cluster))()
     except KafkaSqlError as e:
         return Finding(definition.name, "clock", None, f"no record tells the time: {e}")
     if newest is None:

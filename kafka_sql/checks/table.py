@@ -13,11 +13,11 @@ from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.checks.schemas import check_schemas
 from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
-from kafka_sql.kafka.admin.acls import TopicFacts, group_rights, topic_facts
 from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.admin.descriptions import TopicState, allowed_group_operations, describe_topics
 from kafka_sql.kafka.config.kerberos import mechanism
-from kafka_sql.kafka.config.properties import resolved
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.config.properties import resolve_config
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id, task_prefix
@@ -39,7 +39,7 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
 
 
 def _settings(definition: Definition) -> str:
-    resolved(definition.client)
+    resolve_config(definition.client)
     return "the options' references name something, and key and trust stores can be read"
 
 
@@ -94,33 +94,33 @@ def _topics(definition: Definition, cluster: Cluster) -> Iterator[Finding]:
         return
     if not topics:
         yield Finding(name, "topic", None, "there is none yet")
-    for topic, facts in topic_facts(cluster, topics).items():
+    for topic, facts in describe_topics(cluster.admin(), topics).items():
         yield run_check(name, f"topic '{topic}'", partial(_whole, facts))
         for right in ("READ", "WRITE"):
             yield run_check(name, f"{right.lower()} '{topic}'", partial(_right, facts, right))
 
 
-def _whole(facts: TopicFacts) -> str:
+def _whole(facts: TopicState) -> str:
     if facts.leaderless:
         raise BrokerError(f"partitions without a leader: {_numbers(facts.leaderless)}. Are their brokers down?")
-    behind = f"; with replicas that are behind: {_numbers(facts.behind)}" if facts.behind else ""
-    return f"{facts.partitions} partitions, {facts.replicas} replicas each{behind}"
+    behind = f"; with replicas that are behind: {_numbers(facts.under_replicated)}" if facts.under_replicated else ""
+    return f"{facts.partitions} partitions, {facts.replication_factor} replicas each{behind}"
 
 
 def _numbers(partitions: tuple[int, ...]) -> str:
     return ", ".join(map(str, partitions))
 
 
-def _right(facts: TopicFacts, right: str) -> str:
-    if facts.rights is None:
+def _right(facts: TopicState, right: str) -> str:
+    if facts.allowed_operations is None:
         return "the brokers do not tell rights"
-    if right not in facts.rights:
+    if right not in facts.allowed_operations:
         raise AuthorizationError(f"the user may not. Grant {right} on the topic.")
     return "the user may"
 
 
 def _group(cluster: Cluster, group: str) -> str:
-    rights = group_rights(cluster, group)
+    rights = allowed_group_operations(cluster.admin(), group)
     if rights is not None and "READ" not in rights:
         raise AuthorizationError(f"the user may not use group '{group}'. Grant READ on it ('properties.group.id').")
     return "the user may commit and read offsets"
@@ -134,9 +134,9 @@ def _exactly_once(definition: Definition) -> Iterator[Finding]:
 
 
 def _transactional(definition: Definition, identifier: str) -> str:
-    client = Transactions(definition.client)
+    client = TransactionAdmin(definition.client)
     with closing(client):
-        if not client.may_write(identifier):
+        if not client.can_write(identifier):
             raise AuthorizationError(
                 f"the user may not write as '{identifier}'. Grant WRITE and DESCRIBE on the transactional ids that "
                 "begin with 'sink.transactional-id-prefix'."

@@ -270,20 +270,20 @@ COMMIT_OFFSETS: Final = boolean(
     "commit.offsets.on.checkpoint",
     "Whether a stream commits its offsets to Kafka after each batch, for monitoring: a restarted query goes on by "
     "Spark's checkpoint in any case. Default: true where 'properties.group.id' is set.",
-    also=("properties.commit.offsets.on.checkpoint",),
+    aliases=("properties.commit.offsets.on.checkpoint",),
 )
 CLIENT_ID_PREFIX: Final = string(
     "client.id.prefix",
     "Beginning of the client ids under which readers appear at the brokers: '<prefix>-<task>' and "
     "'<prefix>-enumerator-admin-client'. Default: the group's id.",
-    also=("properties.client.id.prefix",),
+    aliases=("properties.client.id.prefix",),
 )
 REGISTER_METRICS: Final = boolean(
     "register.consumer.metrics",
     "Whether a stream's progress tells commits and committed offsets beside the latest offsets. The figures of Flink's "
     "group KafkaConsumer have no equal (see metrics.md).",
     default="true",
-    also=("properties.register.consumer.metrics",),
+    aliases=("properties.register.consumer.metrics",),
 )
 WATERMARK_EMIT: Final = enum(
     "scan.watermark.emit.strategy",

@@ -16,7 +16,7 @@ DELIVERY_GUARANTEE: Final = enum(
     "'at-least-once'.",
     allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
     default=AT_LEAST_ONCE,
-    deprecated=("sink.semantic",),
+    deprecated_keys=("sink.semantic",),
 )
 TRANSACTIONAL_ID_PREFIX: Final = string(
     "sink.transactional-id-prefix",
@@ -73,7 +73,7 @@ REGISTER_PRODUCER_METRICS: Final = boolean(
     "register.producer.metrics",
     "Whether a stream's metrics tell what its sink has written.",
     default="true",
-    also=("properties.register.producer.metrics",),
+    aliases=("properties.register.producer.metrics",),
 )
 FLUSH_ROWS: Final = integer(
     "sink.buffer-flush.max-rows",

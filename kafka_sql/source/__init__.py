@@ -1,3 +1,1 @@
-"""The source: which offsets a query reads (enumerate), cut into splits; and a split's records as Spark's columns
-(read).
-"""
+"""Plan partitions and offsets (enumerator), read splits as Arrow batches (reader) and track streams (stream)."""

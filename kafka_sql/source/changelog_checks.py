@@ -1,4 +1,4 @@
-"""Tables whose records are changes of rows, and how they may be read. Checked on the driver, before planning."""
+"""Check whether a changelog table can be read as requested. Runs on the driver, before planning."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.table.changelog import ROW_KIND
 
-_DECLARE = "a column `kind STRING METADATA FROM 'row-kind' VIRTUAL`"
+_ROW_KIND_COLUMN = "a column `kind STRING METADATA FROM 'row-kind' VIRTUAL`"
 
 
 def check_batch_read(definition: Definition) -> None:
-    """Check that a batch read is not of changes as if they were rows.
+    """Check that a batch read of a changelog table is well defined.
 
     Raises:
-        UnsupportedSqlError: neither the latest row of a key can be told nor what a row is.
+        UnsupportedSqlError: the table has neither a PRIMARY KEY nor a row kind column.
     """
-    if definition.is_changelog and not definition.reads_latest_per_key and not _says_kinds(definition):
+    if definition.is_changelog and not definition.reads_latest_per_key and not _has_row_kind_column(definition):
         raise UnsupportedSqlError(
-            f"Table '{definition.name}': the format '{definition.value.format.identifier}' has changes of rows. "
-            f"Declare PRIMARY KEY (...) NOT ENFORCED to read the current content, or {_DECLARE} to read every change."
+            f"Table '{definition.name}': records of the format '{definition.value.format.identifier}' are changes of "
+            f"rows. Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows, or {_ROW_KIND_COLUMN} to read "
+            "every change."
         )
 
 
 def check_stream_read(definition: Definition) -> None:
-    """Check that a stream is not of changes as if they were rows: Spark's streams have new rows only.
+    """Check that a streaming read does not return changes as if they were rows: Spark's streams are append-only.
 
     Raises:
         UnsupportedSqlError: says how the table can be read.
     """
     if definition.is_upsert:
         raise UnsupportedSqlError(
-            f"Table '{definition.name}': a stream of an 'upsert-kafka' table is a stream of changes, and "
-            "Spark's streams have new rows only: an aggregate would count a row and never take it back. Read it as "
-            "a batch, or declare the topic as a 'kafka' table to have all its records."
+            f"Table '{definition.name}': streaming reads of 'upsert-kafka' tables are not supported. Spark's streams "
+            "are append-only, so that an aggregate could not retract a row. Read the table in a batch query, or "
+            "declare the topic as a 'kafka' table to read all its records."
         )
-    if definition.is_changelog and not _says_kinds(definition):
+    if definition.is_changelog and not _has_row_kind_column(definition):
         raise UnsupportedSqlError(
-            f"Table '{definition.name}': a stream of the format '{definition.value.format.identifier}' is a stream of "
-            "changes, and Spark's streams have new rows only: an aggregate would count a row and never take it back. "
-            f"Read it as a batch, or declare {_DECLARE}, which says of every row what happened: +I, -U, +U or -D."
+            f"Table '{definition.name}': streaming reads of the format '{definition.value.format.identifier}' need a "
+            "row kind column. Spark's streams are append-only, so that an aggregate could not retract a row. Read the "
+            f"table in a batch query, or declare {_ROW_KIND_COLUMN}, whose value is +I, -U, +U or -D."
         )
 
 
-def _says_kinds(definition: Definition) -> bool:
+def _has_row_kind_column(definition: Definition) -> bool:
     return any(column.metadata == ROW_KIND for column in definition.table.stored_columns)
 
 
@@ -57,8 +58,9 @@ def check_key_types(schema: pa.Schema, key: Sequence[str]) -> None:
         SchemaError: a key column is nested.
     """
     for name in key:
-        kind = schema.field(name).type
-        if pa.types.is_nested(kind):
+        column_type = schema.field(name).type
+        if pa.types.is_nested(column_type):
             raise SchemaError(
-                f"PRIMARY KEY column '{name}' cannot be of type {kind}: keys are compared, and nested values are not."
+                f"PRIMARY KEY column '{name}' cannot be of type {column_type}: nested values cannot be compared. "
+                "Use a column of an atomic type."
             )

@@ -1,4 +1,4 @@
-"""Under which names readers appear at the brokers: as Flink's do, by ``client.id.prefix``."""
+"""Configure the source's Kafka clients: client ids derived from ``client.id.prefix`` as in Flink, and the rack."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ENUMERATOR: Final = "enumerator-admin-client"
 
 
 def client_config(definition: Definition, role: str) -> Mapping[str, str]:
-    """The client's configuration of a table, with a client id for the role.
+    """Return a table's client configuration with a client id for the role.
 
     Args:
-        role: the number of a task, or ``ENUMERATOR``.
+        role: a task's number, or ``ENUMERATOR``.
     """
     prefix = definition.options.get(opt.CLIENT_ID_PREFIX)
     if prefix is None and "client.id" not in definition.client:
@@ -25,10 +25,10 @@ def client_config(definition: Definition, role: str) -> Mapping[str, str]:
 
 
 def task_client_config(definition: Definition, task: int) -> Mapping[str, str]:
-    """The same for a task, with the rack of the process that this is called in.
+    """Return the client configuration of a task, with the rack of the current process.
 
     Raises:
-        InvalidOptionError: 'scan.rack-id' cannot be followed here.
+        InvalidOptionError: 'scan.rack-id' could not be resolved in this process.
     """
     config, rack = client_config(definition, str(task)), resolve_rack_id(definition)
     return config if rack is None else {**config, "client.rack": rack}

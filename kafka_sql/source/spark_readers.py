@@ -1,4 +1,4 @@
-"""Spark's two readers of a table: a batch's and a stream's."""
+"""Implement Spark's batch and streaming readers (Python data source API) for a table."""
 
 from __future__ import annotations
 
@@ -33,115 +33,116 @@ Json = dict[str, Any]
 
 
 class TaskPartition(InputPartition):
-    """The splits of one task as Spark's unit of work."""
+    """The splits of one Spark task."""
 
     def __init__(self, splits: Task) -> None:
-        """Wrap them."""
+        """Wrap the splits."""
         super().__init__(splits)
         self.splits = splits
 
 
 class BatchReader(QuickAckMixin, DataSourceReader):
-    """A snapshot of the table: the startup position to the end as of planning."""
+    """A batch read: from the startup position to the bounded end, or to the end at planning time."""
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
-        """Keep what a task needs; nothing is asked of the cluster yet."""
+        """Store what tasks need. Does not connect to the cluster."""
         self._definition, self._schema = definition, schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The splits, resolved here because Spark calls this for every query that it plans."""
-        return _planned(self._definition, plan_batch(self._definition))
+        """Plan the tasks. Offsets are resolved here because Spark calls this once per query."""
+        return _input_partitions(self._definition, plan_batch(self._definition))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task; of a table of changes that has a key, what they leave."""
-        from kafka_sql.source.reader import (
-            split_reader,  # here: it loads the compiled loops, which planning does not need
-        )
+        """Read the rows of one task; the latest row of each key if the table has changelog semantics and a key."""
+        # lazy: loads the compiled kernels, which planning does not need
+        from kafka_sql.source.reader import split_reader
 
-        read = split_reader.read_latest_rows if self._definition.reads_latest_per_key else split_reader.read_split
-        for split, config in _splits(self._definition, partition):
+        latest = self._definition.reads_latest_per_key
+        read = split_reader.read_latest_rows if latest else split_reader.read_split
+        for split, config in _splits_with_config(self._definition, partition):
             yield from read(self._definition, self._schema, split, config)
         freeze_modules()
 
 
 class StreamReader(QuickAckMixin, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The table as a stream. What Spark keeps of it in its checkpoint: ``source/stream/stream_offset.py``.
+    """A streaming read. ``source/stream/stream_offset.py`` describes what Spark stores in its checkpoint.
 
-    One process has the reader of a query as long as the query runs; its tasks have copies.
+    The query's driver-side process keeps one instance for the query's lifetime; tasks get copies.
     """
 
     def __init__(self, definition: Definition, schema: pa.Schema) -> None:
-        """Keep what a task needs; nothing is asked of the cluster yet.
+        """Store what tasks need. Does not connect to the cluster.
 
         Raises:
-            UnsupportedOptionError: an option of admission control, and Spark has none.
+            UnsupportedOptionError: an admission control option, which this version of Spark does not support.
         """
         check_admission_options(definition)
         self._definition, self._schema = definition, schema
         self._stream = MicroBatchStream(definition)
 
     def __getstate__(self) -> Json:
-        """Without what belongs to the query's own process."""
+        """Exclude the state that belongs to the query's driver-side process."""
         return {"_definition": self._definition, "_schema": self._schema}
 
     def initialOffset(self) -> Json:
-        """The startup position."""
+        """Return the startup position."""
         return to_json(self._stream.initial_offset())
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """What the options admit."""
+        """Return the limit that the options set."""
         return default_limit(self._stream.limits)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Take the ends as of now for the ends of the query."""
+        """Fix the current end offsets as the end of the query."""
         self._stream.prepare_available_now()
 
     def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> Json:
-        """Where the next micro-batch ends; ``start`` itself where there is nothing to read. PySpark 4.1 gives no
-        arguments.
+        """Return where the next micro-batch ends; ``start`` if there is nothing to read.
+
+        PySpark 4.1 passes no arguments.
         """
         if start is None or limit is None:
             return to_json(self._stream.latest_offset_unlimited())
-        progress = from_json(start)
-        end = self._stream.latest_offset(progress, is_limited(limit))
-        return start if end == progress else to_json(end)
+        offset = from_json(start)
+        end = self._stream.latest_offset(offset, is_limited(limit))
+        return start if end == offset else to_json(end)
 
     def reportLatestOffset(self) -> Json | None:
-        """The ends of the partitions and the state of the commits, for the query's progress."""
+        """Return the partitions' end offsets and the state of offset commits, for the query's progress."""
         return self._stream.report()
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
-        """The tasks of one micro-batch."""
-        return _planned(self._definition, self._stream.plan_splits(from_json(start), from_json(end)))
+        """Plan the tasks of one micro-batch."""
+        return _input_partitions(self._definition, self._stream.plan_splits(from_json(start), from_json(end)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task."""
-        from kafka_sql.source.reader.split_reader import read_split  # here, as above
+        """Read the rows of one task."""
+        from kafka_sql.source.reader.split_reader import read_split  # lazy, as above
 
-        for split, config in _splits(self._definition, partition):
+        for split, config in _splits_with_config(self._definition, partition):
             yield from read_split(self._definition, self._schema, split, config)
         freeze_modules()
 
     def commit(self, end: Json) -> None:
-        """Spark's checkpoint holds the offsets; Kafka is told them, too."""
+        """Commit the offsets to Kafka, for monitoring. Recovery uses Spark's checkpoint."""
         self._stream.commit(from_json(end))
 
     def stop(self) -> None:
-        """Wait for a commit that is on its way."""
+        """Wait for a pending commit."""
         self._stream.stop()
 
 
-def _planned(definition: Definition, splits: Sequence[Split]) -> list[InputPartition]:
+def _input_partitions(definition: Definition, splits: Sequence[Split]) -> list[InputPartition]:
     parallelism = definition.options.get(opt.SCAN_PARALLELISM)
-    # the latest row of a key is looked for in the whole partition
-    return [
-        TaskPartition(task) for task in plan_tasks(splits, parallelism, can_cut=not definition.reads_latest_per_key)
-    ]
+    # the latest row of a key can only be found by reading the whole partition in one task
+    can_cut = not definition.reads_latest_per_key
+    return [TaskPartition(task) for task in plan_tasks(splits, parallelism, can_cut)]
 
 
-def _splits(definition: Definition, partition: InputPartition | None) -> Iterator[tuple[Split, Mapping[str, str]]]:
-    """The splits of a task, and how its client is configured."""
-    if isinstance(partition, TaskPartition):  # where there is no split at all, Spark runs one task with no partition
+def _splits_with_config(
+    definition: Definition, partition: InputPartition | None
+) -> Iterator[tuple[Split, Mapping[str, str]]]:
+    if isinstance(partition, TaskPartition):  # without splits, Spark runs one task and passes None
         context = TaskContext.get()
         config = task_client_config(definition, context.partitionId() if context is not None else 0)
         for split in partition.splits:

@@ -1,12 +1,13 @@
-"""Data loss: the log of a partition begins behind the offset that is to be read next.
+"""Detect data loss: the next offset to read is before the beginning of a partition's log.
 
-Nothing else is loss. Compacted records, aborted ones and transactions' markers leave gaps that lose nothing.
+Gaps inside the log are not data loss: compaction, aborted transactions and transaction markers leave them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DataLossError
@@ -17,47 +18,56 @@ from kafka_sql.options import connector as opt
 _LOG = logging.getLogger("kafka_sql.source")
 
 
+class LostRange(NamedTuple):
+    """Offsets of one partition that were removed before they were read."""
+
+    topic: str
+    partition: int
+    start: int  # the offset to read
+    available: int  # the first offset that the log has
+    stop: int  # the end of the read
+
+
 def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
-    """The starts, moved to the beginning of the log where it is beyond them.
+    """Return the start offsets, moved to the beginning of the log if they are before it.
 
     Args:
-        starts: the offsets that are to be read next.
-        stops: where reading ends; what lies there or beyond is nobody's loss.
+        starts: the next offset to read of each partition.
+        stops: where the read ends. Records removed at or after the end do not count as lost.
 
     Raises:
-        DataLossError: offsets in the range are gone, and 'scan.fail-on-data-loss' is true.
+        DataLossError: offsets in the range were removed, and 'scan.fail-on-data-loss' is true.
     """
-    wanted = {p: at for p, at in starts.items() if p in stops and at < stops[p]}
-    earliest = cluster.earliest(wanted)
-    gone = {p: min(earliest[p], stops[p]) for p, at in wanted.items() if earliest[p] > at}
-    if not gone:
+    to_read = {p: offset for p, offset in starts.items() if p in stops and offset < stops[p]}
+    earliest = cluster.earliest(to_read)
+    moved = {p: min(earliest[p], stops[p]) for p, offset in to_read.items() if earliest[p] > offset}
+    if not moved:
         return starts
-    report_data_loss(definition, [(f"{t}[{p}]", starts[t, p], earliest[t, p], stops[t, p]) for t, p in sorted(gone)])
-    return {**starts, **gone}
+    report_data_loss(definition, [LostRange(*p, starts[p], earliest[p], stops[p]) for p in sorted(moved)])
+    return {**starts, **moved}
 
 
 def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
-    """What a task does where the log moves away beneath it: the same."""
+    """Return a function that a task calls if the log's beginning passes the offset it is about to read."""
     return lambda split, wanted, first: report_data_loss(
-        definition, [(f"{split.topic}[{split.partition}]", wanted, first, split.stop)]
+        definition, [LostRange(split.topic, split.partition, wanted, first, split.stop)]
     )
 
 
-def report_data_loss(definition: Definition, places: list[tuple[str, int, int, int]]) -> None:
-    """Say what is lost.
-
-    Args:
-        places: topic[partition], the wanted offset, the first available one, the end of the read.
+def report_data_loss(definition: Definition, ranges: list[LostRange]) -> None:
+    """Raise or log a data loss, as 'scan.fail-on-data-loss' says.
 
     Raises:
-        DataLossError: 'scan.fail-on-data-loss' is true; else it is logged.
+        DataLossError: 'scan.fail-on-data-loss' is true.
     """
-    lost = "; ".join(
-        f"{where}: offset {wanted} was wanted, the first available one is {available}, "
-        f"{min(available, stop) - wanted} are lost"
-        for where, wanted, available, stop in places
+    details = "; ".join(
+        f"{r.topic}[{r.partition}]@{r.start}: the earliest available offset is {r.available}, "
+        f"{min(r.available, r.stop) - r.start} offsets are lost"
+        for r in ranges
     )
-    said = f"Table '{definition.name}': records were removed before they were read, by retention or by hand. {lost}."
+    message = f"Table '{definition.name}': records were deleted before they could be read (retention?). {details}."
     if definition.options[opt.FAIL_ON_DATA_LOSS]:
-        raise DataLossError(f"{said} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with what there is.")
-    _LOG.warning("%s", said, extra={"table": definition.name})
+        raise DataLossError(
+            f"{message} Set '{opt.FAIL_ON_DATA_LOSS.key}' = 'false' to continue with the available records."
+        )
+    _LOG.warning("%s", message, extra={"table": definition.name})

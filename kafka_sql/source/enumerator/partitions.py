@@ -1,4 +1,4 @@
-"""Which partitions a table has, and when a stream looks for new ones."""
+"""List a table's partitions, and discover new ones while a stream runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from kafka_sql.options.java_pattern import compile_java_pattern
 
 _LOG = logging.getLogger("kafka_sql.source")
 
+# Kafka's own topics, which patterns do not match (Topic.isInternal, which Flink's topic listing excludes)
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
 
 def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicPartition]:
-    """The partitions that the table has as of now, sorted.
+    """Return the table's current partitions, sorted.
 
     Raises:
-        TopicNotFoundError: a topic or partition that the table names does not exist, and 'scan.missing-topics' is
-            'fail'. A pattern that no topic matches is no error, as in Flink.
+        TopicNotFoundError: a topic or partition that the options name does not exist, and 'scan.missing-topics' is
+            'fail'. A pattern that matches no topic is not an error, as in Flink.
     """
     options, existing = definition.options, cluster.topics()
-    chosen = options.get(opt.SCAN_PARTITIONS)
+    selected = options.get(opt.SCAN_PARTITIONS)
     ignore = options[opt.MISSING_TOPICS] == opt.IGNORE
     topics = opt.topics(options)
     if topics is None:
@@ -38,52 +41,48 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
                 extra={"table": definition.name},
             )
     found = cluster.partitions(tuple(t for t in topics if t in existing) if ignore else topics, existing)
-    if chosen is None:
+    if selected is None:
         return found
-    missing = sorted(set(chosen) - set(found))
+    missing = sorted(set(selected) - set(found))
     if missing and not ignore:
-        places = ", ".join(f"{topic}[{partition}]" for topic, partition in missing)
+        names = ", ".join(f"{topic}[{partition}]" for topic, partition in missing)
         raise TopicNotFoundError(
-            f"Table '{definition.name}': option '{opt.SCAN_PARTITIONS.key}' names {places}, which does not exist on "
-            "Kafka brokers."
+            f"Table '{definition.name}': partitions of option '{opt.SCAN_PARTITIONS.key}' do not exist on the Kafka "
+            f"brokers: {names}. Create them, or correct the option."
         )
-    return sorted(set(chosen) & set(found))
-
-
-# Kafka's own topics, which no pattern means (Java's Topic.isInternal, which Flink's list of topics leaves out)
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+    return sorted(set(selected) & set(found))
 
 
 class Discovery:
-    """The partitions of a stream: looked up when it starts, and then once an interval.
+    """The partitions of a stream, listed at its start and then at 'scan.topic-partition-discovery.interval'.
 
-    A bounded stream keeps those of its start, as in Flink.
+    A bounded stream keeps its initial partitions, as in Flink.
     """
 
     def __init__(self, definition: Definition, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is asked yet.
+        """Set up discovery. Does not connect to the cluster.
 
         Args:
-            clock: seconds, from any point on.
+            clock: returns monotonic seconds.
         """
         self._definition, self._clock = definition, clock
-        bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
-        fixed = bounded or definition.options.get(opt.SCAN_PARTITIONS) is not None
-        self._interval = 0 if fixed else definition.options[opt.DISCOVERY_INTERVAL] / 1000
-        self._found: list[TopicPartition] | None = None
+        is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
+        is_fixed = is_bounded or definition.options.get(opt.SCAN_PARTITIONS) is not None
+        self._interval = 0 if is_fixed else definition.options[opt.DISCOVERY_INTERVAL] / 1000
+        self._partitions: list[TopicPartition] | None = None
         self._next = 0.0
 
     def partitions(self, cluster: Cluster) -> list[TopicPartition]:
-        """The partitions of the table, as of the last look.
+        """Return the table's partitions as of the last discovery.
 
         Raises:
-            TopicNotFoundError: as ``partitions``.
+            TopicNotFoundError: as ``list_partitions``.
         """
         now = self._clock()
-        if self._found is None or (self._interval > 0 and now >= self._next):
-            self._found, self._next = list_partitions(self._definition, cluster), now + self._interval
-        return self._found
+        if self._partitions is None or (self._interval > 0 and now >= self._next):
+            self._partitions, self._next = list_partitions(self._definition, cluster), now + self._interval
+        return self._partitions
 
     def invalidate(self) -> None:
-        """Look at the next question, because what was found is no more."""
-        self._found = None
+        """Discover again on the next call, because the partitions have changed."""
+        self._partitions = None

@@ -1,4 +1,4 @@
-"""Where a query without a checkpoint starts: ``scan.startup.mode``, by Flink's rules (OffsetsInitializer)."""
+"""Resolve where a query without a checkpoint starts: ``scan.startup.mode``, by Flink's rules (OffsetsInitializer)."""
 
 from __future__ import annotations
 
@@ -10,149 +10,152 @@ from kafka_sql.errors import MissingOptionError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
-from kafka_sql.options import offsets as special
+from kafka_sql.options import offsets as sentinels
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.source.enumerator.offsets_initializer import call_offsets_initializer
 
 _LOG = logging.getLogger("kafka_sql.source")
-_EARLIEST = ("earliest", "smallest", "beginning")  # librdkafka's words, too
+_EARLIEST = ("earliest", "smallest", "beginning")  # values of Java and of librdkafka
 _LATEST = ("latest", "largest", "end")
 
 
-def resolve_start_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
-    """The startup position of each partition.
+def resolve_start_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
+    """Return the start offset of each partition.
 
     Raises:
-        MissingOptionError: the group's offsets are asked for, and no group is named.
-        OffsetError: the group has no offset for a partition, and no reset strategy says where to start then.
-        InvalidOptionError: the initializer cannot be loaded.
+        MissingOptionError: the startup mode is 'group-offsets', and 'properties.group.id' is not set.
+        OffsetError: the group has no offset for a partition, and no reset strategy is set.
+        InvalidOptionError: the initializer could not be imported.
     """
     if definition.options.get(opt.STARTUP_INITIALIZER) is not None:
-        return resolve_sentinels(definition, cluster, call_offsets_initializer(definition, cluster, positions))
+        return resolve_sentinels(definition, cluster, call_offsets_initializer(definition, cluster, partitions))
     match effective_startup_mode(definition):
         case opt.EARLIEST:
-            return cluster.earliest(positions)
+            return cluster.earliest(partitions)
         case opt.LATEST:
-            return cluster.latest(positions)
+            return cluster.latest(partitions)
         case opt.TIMESTAMP:
-            return offsets_for_time(
-                cluster, positions, definition.options[opt.STARTUP_TIMESTAMP].resolve(current_millis())
-            )
+            timestamp = definition.options[opt.STARTUP_TIMESTAMP].resolve(current_millis())
+            return offsets_for_time(cluster, partitions, timestamp)
         case opt.SPECIFIC:
-            return _specific(definition, cluster, positions)
+            return _specific_offsets(definition, cluster, partitions)
         case _:
-            return _group_offsets(definition, cluster, positions)
+            return _group_offsets(definition, cluster, partitions)
 
 
 def clamp_to_log_end(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets | None) -> Offsets:
-    """The starts, with those that lie beyond the end of the log set back as 'properties.auto.offset.reset' says.
+    """Return the start offsets, with those after the end of the log reset as 'properties.auto.offset.reset' says.
 
-    To the beginning unless it is set, as Flink's source does in all modes where that may happen. A read that ends
-    before it starts is left alone: it is empty.
+    The default strategy is 'earliest', as in Flink's source. A range that ends before it starts is left unchanged: it
+    is empty.
 
     Raises:
         OffsetError: the strategy is 'none'.
     """
-    asked = [p for p, at in starts.items() if at > 0 and (stops is None or at < stops.get(p, at))]
-    ends = cluster.high_watermarks(asked)
-    beyond = {p: starts[p] for p in asked if starts[p] > ends[p]}
-    if not beyond:
+    to_check = [p for p, offset in starts.items() if offset > 0 and (stops is None or offset < stops.get(p, offset))]
+    ends = cluster.high_watermarks(to_check)
+    out_of_range = {p: starts[p] for p in to_check if starts[p] > ends[p]}
+    if not out_of_range:
         return starts
-    places = ", ".join(f"{t}[{p}]@{at} (the log ends at {ends[t, p]})" for (t, p), at in sorted(beyond.items()))
+    names = ", ".join(f"{t}[{p}]@{at} (the log ends at {ends[t, p]})" for (t, p), at in sorted(out_of_range.items()))
     _LOG.warning(
-        "table '%s': the log has no offset to start from: %s", definition.name, places, extra={"table": definition.name}
+        "table '%s': start offsets are out of range: %s", definition.name, names, extra={"table": definition.name}
     )
-    return {**starts, **apply_offset_reset(definition, cluster, list(beyond), "earliest")}
+    return {**starts, **apply_offset_reset(definition, cluster, list(out_of_range), "earliest")}
 
 
 def effective_startup_mode(definition: Definition) -> str:
-    """The startup mode: of an upsert table the earliest, as the latest row of a key is known from its first record on
-    only.
-    """
+    """Return the startup mode. Upsert tables are always read from the earliest offset."""
     return opt.EARLIEST if definition.is_upsert else definition.options[opt.STARTUP_MODE]
 
 
 def current_millis() -> int:
-    """Milliseconds since 1970-01-01 UTC."""
+    """Return the current time in milliseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000_000
 
 
-def offsets_for_time(cluster: Cluster, positions: list[TopicPartition], millis: int) -> Offsets:
-    """The first offset of each partition whose record is not older than ``millis``; without one, the end."""
-    ends = cluster.latest(positions)  # first: what comes in between is then not missed
-    return {**ends, **cluster.at_times(dict.fromkeys(positions, millis))}
+def offsets_for_time(cluster: Cluster, partitions: list[TopicPartition], millis: int) -> Offsets:
+    """Return each partition's first offset whose timestamp is ``millis`` or later; the end if no record has one."""
+    ends = cluster.latest(partitions)  # first, so that records written in between are not skipped
+    return {**ends, **cluster.offsets_for_times(dict.fromkeys(partitions, millis))}
 
 
 def resolve_sentinels(definition: Definition, cluster: Cluster, offsets: Offsets) -> Offsets:
-    """The offsets with those that stand for a position (-1 latest, -2 earliest, -3 the group's) looked up."""
-    of = {kind: [p for p, at in offsets.items() if at == kind] for kind in (-1, -2, -3)}
+    """Replace sentinel offsets (-1 latest, -2 earliest, -3 committed) by actual ones."""
+    latest, earliest, committed = (
+        [p for p, offset in offsets.items() if offset == sentinel]
+        for sentinel in (sentinels.LATEST, sentinels.EARLIEST, sentinels.COMMITTED)
+    )
     return {
         **offsets,
-        **cluster.latest(of[special.LATEST]),
-        **cluster.earliest(of[special.EARLIEST]),
-        **(_group_offsets(definition, cluster, of[special.COMMITTED]) if of[special.COMMITTED] else {}),
+        **cluster.latest(latest),
+        **cluster.earliest(earliest),
+        **(_group_offsets(definition, cluster, committed) if committed else {}),
     }
 
 
-def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def _specific_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
-    named = fill_in_topic(
-        parse_specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key), topics
-    )
-    chosen = resolve_sentinels(definition, cluster, {p: named[p] for p in positions if p in named})
-    rest = [p for p in positions if p not in named]
-    committed = cluster.committed(definition.options.get(opt.GROUP_ID), rest)
-    left = [p for p in rest if p not in committed]
-    return {**chosen, **committed, **apply_offset_reset(definition, cluster, left, "earliest")}
+    parsed = parse_specific_offsets(definition.options[opt.STARTUP_OFFSETS], opt.STARTUP_OFFSETS.key)
+    specified = fill_in_topic(parsed, topics)
+    starts = resolve_sentinels(definition, cluster, {p: specified[p] for p in partitions if p in specified})
+    others = [p for p in partitions if p not in specified]
+    committed = cluster.committed(definition.options.get(opt.GROUP_ID), others)
+    uncommitted = [p for p in others if p not in committed]
+    return {**starts, **committed, **apply_offset_reset(definition, cluster, uncommitted, "earliest")}
 
 
-def require_group(definition: Definition, when: str, instead: str) -> str:
-    """The group of a table.
+def require_group(definition: Definition, condition: str, alternative: str) -> str:
+    """Return the table's consumer group.
+
+    Args:
+        condition: when a group is required, for the error.
+        alternative: what to set instead, for the error.
 
     Raises:
-        MissingOptionError: it has none; says when it is needed, and what helps instead.
+        MissingOptionError: 'properties.group.id' is not set.
     """
     group = definition.options.get(opt.GROUP_ID)
     if group is None:
         raise MissingOptionError(
-            f"Table '{definition.name}': option 'properties.group.id' is required when {when}. Set it, or {instead}."
+            f"Table '{definition.name}': option 'properties.group.id' is required when {condition}. "
+            f"Set it, or {alternative}."
         )
     return str(group)
 
 
-def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def _group_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
     group = require_group(
         definition,
         "'scan.startup.mode' is 'group-offsets' (its default)",
         "set 'scan.startup.mode' to 'earliest-offset' or 'latest-offset'",
     )
-    committed = cluster.committed(group, positions)
+    committed = cluster.committed(group, partitions)
     return {
         **committed,
-        **apply_offset_reset(definition, cluster, [p for p in positions if p not in committed], "none"),
+        **apply_offset_reset(definition, cluster, [p for p in partitions if p not in committed], "none"),
     }
 
 
 def apply_offset_reset(
-    definition: Definition, cluster: Cluster, positions: list[TopicPartition], default: str
+    definition: Definition, cluster: Cluster, partitions: list[TopicPartition], default: str
 ) -> Offsets:
-    """Where partitions start that have no offset of their own: 'properties.auto.offset.reset', or ``default``.
+    """Return the start offsets of partitions without a valid one, by 'properties.auto.offset.reset' or ``default``.
 
     Raises:
-        OffsetError: it says 'none'.
+        OffsetError: the strategy is 'none'.
     """
-    if not positions:
+    if not partitions:
         return {}
     strategy = definition.client.get("auto.offset.reset", default)
     if strategy in _EARLIEST:
-        return cluster.earliest(positions)
+        return cluster.earliest(partitions)
     if strategy in _LATEST:
-        return cluster.latest(positions)
-    places = ", ".join(f"{t}[{p}]" for t, p in sorted(positions))
+        return cluster.latest(partitions)
+    names = ", ".join(f"{t}[{p}]" for t, p in sorted(partitions))
     group = definition.options.get(opt.GROUP_ID)
     raise OffsetError(
-        f"Table '{definition.name}': group '{group}' has committed no offset for {places} that the log holds, and no "
-        "reset strategy says where to start then. One of three options helps: 'properties.auto.offset.reset' = "
-        "'earliest' or 'latest'; 'scan.startup.mode' = 'earliest-offset', 'latest-offset' or 'timestamp'; "
-        "'properties.group.id' of a group that has committed."
+        f"Table '{definition.name}': group '{group}' has no valid committed offset for {names}, and no offset reset "
+        "strategy is set. Set 'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' to "
+        "'earliest-offset', 'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed offsets."
     )

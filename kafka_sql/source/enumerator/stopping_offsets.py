@@ -1,4 +1,4 @@
-"""Where a query ends: ``scan.bounded.mode``, by Flink's rules."""
+"""Resolve where a query ends: ``scan.bounded.mode``, by Flink's rules."""
 
 from __future__ import annotations
 
@@ -17,63 +17,61 @@ from kafka_sql.source.enumerator.starting_offsets import (
 )
 
 
-def resolve_stop_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets | None:
-    """The offset of each partition that is the first not to be read; it may not exist yet. None: there is no end.
+def resolve_stop_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets | None:
+    """Return each partition's stop offset (exclusive), which may not exist yet. None: the read is unbounded.
 
     Raises:
-        MissingOptionError: the group's offsets are asked for, and no group is named.
-        OffsetError: the group has committed no offset for a partition.
+        MissingOptionError: the bounded mode is 'group-offsets', and 'properties.group.id' is not set.
+        OffsetError: the group has no committed offset for a partition.
     """
     match definition.options[opt.BOUNDED_MODE]:
         case opt.UNBOUNDED:
             return None
         case opt.LATEST:
-            return cluster.latest(positions)
+            return cluster.latest(partitions)
         case opt.TIMESTAMP:
-            return offsets_for_time(
-                cluster, positions, definition.options[opt.BOUNDED_TIMESTAMP].resolve(current_millis())
-            )
+            timestamp = definition.options[opt.BOUNDED_TIMESTAMP].resolve(current_millis())
+            return offsets_for_time(cluster, partitions, timestamp)
         case opt.SPECIFIC:
-            return _specific(definition, cluster, positions)
+            return _specific_offsets(definition, cluster, partitions)
         case _:
-            return _group_offsets(definition, cluster, positions)
+            return _group_offsets(definition, cluster, partitions)
 
 
 def end_exists(definition: Definition) -> bool:
-    """Whether a bounded table ends at offsets that exist already, so that what is there now is all there will be.
+    """Whether a bounded table's stop offsets exist already, so that a read needs no records written later.
 
     Raises:
-        BrokerError: the cluster, a topic or a position cannot be had.
+        BrokerError: the cluster, a topic or an offset is unavailable.
     """
     if definition.options[opt.BOUNDED_MODE] in (opt.LATEST, opt.TIMESTAMP):
         return True
     cluster = Cluster(definition.client)
-    positions = list_partitions(definition, cluster)
-    ends = cluster.latest(positions)
-    return all(stop <= ends[p] for p, stop in (resolve_stop_offsets(definition, cluster, positions) or {}).items())
+    partitions = list_partitions(definition, cluster)
+    ends = cluster.latest(partitions)
+    return all(stop <= ends[p] for p, stop in (resolve_stop_offsets(definition, cluster, partitions) or {}).items())
 
 
-def _specific(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def _specific_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
     topics = opt.topics(definition.options) or ()
-    named = fill_in_topic(
-        parse_specific_offsets(definition.options[opt.BOUNDED_OFFSETS], opt.BOUNDED_OFFSETS.key), topics
-    )
-    # what is not named is not read: it ends before its first record
-    return resolve_sentinels(definition, cluster, {p: named.get(p, 0) for p in positions})
+    parsed = parse_specific_offsets(definition.options[opt.BOUNDED_OFFSETS], opt.BOUNDED_OFFSETS.key)
+    specified = fill_in_topic(parsed, topics)
+    # a partition that the option does not list ends at 0, so it is not read
+    return resolve_sentinels(definition, cluster, {p: specified.get(p, 0) for p in partitions})
 
 
-def _group_offsets(definition: Definition, cluster: Cluster, positions: list[TopicPartition]) -> Offsets:
+def _group_offsets(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
     group = require_group(
         definition,
         "'scan.bounded.mode' is 'group-offsets'",
-        "end at 'latest-offset', a 'timestamp' or 'specific-offsets'",
+        "set 'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'",
     )
-    committed = cluster.committed(group, positions)
-    missing = ", ".join(f"{t}[{p}]" for t, p in positions if (t, p) not in committed)
+    committed = cluster.committed(group, partitions)
+    missing = ", ".join(f"{t}[{p}]" for t, p in partitions if (t, p) not in committed)
     if missing:
         raise OffsetError(
             f"Table '{definition.name}': partition {missing} should stop at committed offset. But there is no "
-            f"committed offset of this partition for group {group}. Let the group commit, or set 'scan.bounded.mode' "
-            "to 'latest-offset', 'timestamp' or 'specific-offsets'."
+            f"committed offset of this partition for group {group}. Commit offsets for the group, or set "
+            "'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'."
         )
     return committed

@@ -1,6 +1,6 @@
-"""Which task reads what: splits, cut into ranges or packed together by ``scan.parallelism``.
+"""Assign splits to tasks: cut them into ranges, or pack several into a task, as ``scan.parallelism`` says.
 
-A size is a number of offsets. It is known without reading, and so it is what skew is measured by.
+The size of a split is its number of offsets, which is known without reading. It may overestimate the number of records.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ Task = tuple[Split, ...]
 
 
 def plan_tasks(splits: Sequence[Split], parallelism: int | None, can_cut: bool = True) -> list[Task]:
-    """The splits of each task.
+    """Return the splits of each task.
 
     Args:
-        splits: at most one a partition; none of them is empty. One that waits for its end is not cut.
-        parallelism: how many tasks; None for one a split. There are fewer where there are fewer offsets.
-        cuttable: whether one partition may be read by several tasks.
+        splits: at most one per partition, none empty. A split whose end may not exist yet is not cut.
+        parallelism: the number of tasks; None for one per split. Fewer tasks are planned if there are fewer offsets.
+        can_cut: whether several tasks may read one partition.
     """
     if parallelism is None or parallelism == len(splits) or not splits:
         return [(split,) for split in splits]
     if parallelism < len(splits):
         return _pack(splits, parallelism)
-    cut = [split for split in splits if can_cut and not split.end_may_not_exist]
-    whole = [split for split in splits if split not in cut]
-    return [(split,) for split in (*(_cut(cut, parallelism - len(whole)) if cut else ()), *whole)]
+    to_cut = [split for split in splits if can_cut and not split.end_may_not_exist]
+    uncut = [split for split in splits if split not in to_cut]
+    return [(split,) for split in (*(_cut(to_cut, parallelism - len(uncut)) if to_cut else ()), *uncut)]
 
 
 def offset_count(split: Split) -> int:
-    """How many offsets."""
+    """Return the number of offsets of a split."""
     return split.stop - split.start
 
 
 def _pack(splits: Sequence[Split], count: int) -> list[Task]:
-    """The largest first, each to the task that has the least."""
+    """Assign the splits to tasks, largest first, each to the task with the fewest offsets."""
     loads = [(0, i) for i in range(count)]
     packs: list[list[Split]] = [[] for _ in range(count)]
     for split in sorted(splits, key=offset_count, reverse=True):
@@ -48,17 +48,17 @@ def _pack(splits: Sequence[Split], count: int) -> list[Task]:
 
 
 def _cut(splits: Sequence[Split], count: int) -> list[Split]:
-    """One more piece for the split whose pieces are the largest, until there are enough."""
-    pieces: list[tuple[float, int, int]] = [(-offset_count(split), i, 1) for i, split in enumerate(splits)]
-    heapq.heapify(pieces)
+    """Cut the splits into ``count`` ranges: add a range to the split with the largest ranges until there are enough."""
+    ranges: list[tuple[float, int, int]] = [(-offset_count(split), i, 1) for i, split in enumerate(splits)]
+    heapq.heapify(ranges)
     for _ in range(min(count, sum(map(offset_count, splits))) - len(splits)):
-        _, i, n = pieces[0]
-        heapq.heapreplace(pieces, (-(offset_count(splits[i]) / (n + 1)), i, n + 1))
-    counts = {i: n for _, i, n in pieces}
-    return [piece for i, split in enumerate(splits) for piece in _ranges(split, counts[i])]
+        _, i, n = ranges[0]
+        heapq.heapreplace(ranges, (-(offset_count(splits[i]) / (n + 1)), i, n + 1))
+    counts = {i: n for _, i, n in ranges}
+    return [part for i, split in enumerate(splits) for part in _cut_evenly(split, counts[i])]
 
 
-def _ranges(split: Split, count: int) -> list[Split]:
-    """So many ranges of one split, of sizes that differ by one at most."""
+def _cut_evenly(split: Split, count: int) -> list[Split]:
+    """Cut a split into ranges whose sizes differ by at most one."""
     bounds = [split.start + offset_count(split) * i // count for i in range(count + 1)]
     return [replace(split, start=bounds[i], stop=bounds[i + 1]) for i in range(count)]

@@ -1,7 +1,7 @@
-"""What tasks tell the driver of records that they could not read: by one of Spark's accumulators, which count the tasks
-that succeeded and each of them once.
+"""Count undecodable records in tasks and report the counts to the driver through a Spark accumulator.
 
-Spark hands what a Python reader adds to an accumulator over as it does for any other Python function.
+Accumulators count each successful task exactly once. Spark transfers the updates of Python data source readers as it
+does for any other Python function.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.runtime.spark_context import spark_context
 
-_ATTRIBUTE: Final = "_kafka_sql_told"  # of a SparkContext
+_ATTRIBUTE: Final = "_kafka_sql_bad_records"  # of a SparkContext
 _SKIPPED: Final = "skipped"
-_DEAD: Final = "dead"
-Counts = dict[tuple[str, str], int]  # by query and what became of the record
+_DEAD_LETTERED: Final = "dead-lettered"
+Counts = dict[tuple[str, str], int]  # by query id and outcome
 
 
 @dataclass(frozen=True)
 class BadRecordCounts:
-    """How many records of a query could not be read.
+    """The number of undecodable records of a query.
 
     Attributes:
-        skipped: were left out.
-        dead: were written into the topic for them.
+        skipped: records that were skipped.
+        dead_lettered: records that were written to the dead letter topic.
     """
 
     skipped: int
     dead_lettered: int
 
 
-class _Sum(AccumulatorParam[Counts]):
+class _SumByKey(AccumulatorParam[Counts]):
     def zero(self, value: Counts) -> Counts:
         return {}
 
@@ -44,46 +44,47 @@ class _Sum(AccumulatorParam[Counts]):
         return value1
 
 
-_SUM: Final = _Sum()
+_SUM_BY_KEY: Final = _SumByKey()
 
 
 def accumulator_id(spark: SparkSession) -> int | None:
-    """Where the tasks of a session's application tell; None for a Connect client, whom they do not reach."""
+    """Return the id of the application's accumulator; None for a Connect client, which tasks cannot report to."""
     accumulator = _accumulator(spark)
     return accumulator.aid if accumulator is not None else None
 
 
 def bad_record_counts(spark: SparkSession, query: str) -> BadRecordCounts | None:
-    """What the tasks of a continuous query have told so far; None where nobody listens."""
+    """Return what the tasks of a streaming query have counted so far; None for a Connect client."""
     accumulator = _accumulator(spark)
     if accumulator is None:
         return None
-    found = accumulator.value
-    return BadRecordCounts(found.get((query, _SKIPPED), 0), found.get((query, _DEAD), 0))
+    counts = accumulator.value
+    return BadRecordCounts(counts.get((query, _SKIPPED), 0), counts.get((query, _DEAD_LETTERED), 0))
 
 
 def reset_counts(spark: SparkSession, query: str) -> None:
-    """A query begins without any."""
+    """Reset the counts of a query that starts."""
     accumulator = _accumulator(spark)
     if accumulator is not None:
-        for what in (_SKIPPED, _DEAD):
-            accumulator.value.pop((query, what), None)
+        for outcome in (_SKIPPED, _DEAD_LETTERED):
+            accumulator.value.pop((query, outcome), None)
 
 
-def count_bad_records(listener: int | None, count: int, dead: bool) -> None:
-    """Tell of records from within a task of a continuous query; a batch query has the log alone."""
+def count_bad_records(accumulator_id: int | None, count: int, dead_lettered: bool) -> None:
+    """Count records in a task of a streaming query. Records of batch queries are only logged."""
     context = TaskContext.get()
     query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
-    if listener is not None and query:
-        told: Accumulator[Counts] = _deserialize_accumulator(listener, {}, _SUM)  # the task's own, the same each time
-        told.add({(query, _DEAD if dead else _SKIPPED): count})
+    if accumulator_id is not None and query:
+        # returns the task's instance of the accumulator, the same one for each call
+        accumulator: Accumulator[Counts] = _deserialize_accumulator(accumulator_id, {}, _SUM_BY_KEY)
+        accumulator.add({(query, _DEAD_LETTERED if dead_lettered else _SKIPPED): count})
 
 
 def _accumulator(spark: SparkSession) -> Accumulator[Counts] | None:
     context = spark_context(spark)
     if context is None:
         return None
-    found: Accumulator[Counts] | None = context.__dict__.get(_ATTRIBUTE)
-    if found is None:
-        found = context.__dict__[_ATTRIBUTE] = context.accumulator({}, _SUM)
-    return found
+    accumulator: Accumulator[Counts] | None = context.__dict__.get(_ATTRIBUTE)
+    if accumulator is None:
+        accumulator = context.__dict__[_ATTRIBUTE] = context.accumulator({}, _SUM_BY_KEY)
+    return accumulator

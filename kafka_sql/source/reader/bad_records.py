@@ -1,4 +1,4 @@
-"""Records that cannot be read, where the table says that the query goes on: left out, and told of."""
+"""Handle undecodable records as 'error-handling.mode' says: skip, log, or write them to a dead letter topic."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kafka_sql.source.reader.bad_record_counters import count_bad_records
 from kafka_sql.source.reader.dead_letters import write_dead_letters
 
 _LOG = logging.getLogger("kafka_sql.source")
-_TOLD: Final = 10  # errors of a split that are logged one by one
+_MAX_LOGGED: Final = 10  # errors of a split that are logged individually
 
 
 @dataclass
 class BadRecordHandler:
-    """What becomes of a split's records that cannot be read."""
+    """Handles the undecodable records of one split."""
 
     _definition: Definition
     _split: Split
@@ -32,56 +32,60 @@ class BadRecordHandler:
 
     @property
     def needs_whole_records(self) -> bool:
-        """Whether it needs the whole records: keys, timestamps and headers, too."""
+        """Whether the handler needs the records' keys, timestamps and headers."""
         return self._target is not None
 
     @property
     def _target(self) -> str | None:
-        """The topic of dead letters."""
+        """The dead letter topic."""
         return self._definition.options.get(opt.ERROR_TARGET)
 
-    def handle(self, records: Records, bad: list[DecodeError]) -> None:
-        """Tell of them, or write them into their topic; returns when they are safe there.
+    def handle(self, records: Records, errors: list[DecodeError]) -> None:
+        """Count and log the records, or write them to the dead letter topic and wait for the acknowledgments.
+
+        Args:
+            records: the records that were decoded.
+            errors: one per undecodable record; ``row`` is the record's index in ``records``.
 
         Raises:
-            BrokerError: they could not be written.
+            BrokerError: the dead letters could not be written.
         """
-        if not bad:
+        if not errors:
             return
         target = self._target
         if target is not None:
-            dead = records.take(np.array([e.row for e in bad], np.int64))
-            write_dead_letters(self._definition, target, dead, bad, self._split)
+            dead_letters = records.take(np.array([e.row for e in errors], np.int64))
+            write_dead_letters(self._definition, target, dead_letters, errors, self._split)
         elif self._definition.options[opt.ERROR_HANDLING] == opt.LOG:
-            for error in bad[: max(0, _TOLD - self._count)]:
-                _LOG.warning("table '%s': left out: %s", self._definition.name, error, extra=self._facts())
-        self._count += len(bad)
+            for error in errors[: max(0, _MAX_LOGGED - self._count)]:
+                _LOG.warning("table '%s': skipped a record: %s", self._definition.name, error, extra=self._log_fields())
+        self._count += len(errors)
         if not self._definition.has_error_column:
-            count_bad_records(self._definition.accumulator_id, len(bad), dead=target is not None)
+            count_bad_records(self._definition.accumulator_id, len(errors), dead_lettered=target is not None)
 
     def log_summary(self) -> None:
-        """Say how many there were."""
+        """Log how many records of the split could not be decoded."""
         if self._count and not self._definition.has_error_column:
             _LOG.warning(
-                "table '%s': %d records of %s[%d] from offset %d to %d could not be read and were %s",
+                "table '%s': %d records of %s[%d] between offsets %d and %d could not be decoded and were %s",
                 self._definition.name,
                 self._count,
                 self._split.topic,
                 self._split.partition,
                 self._split.start,
                 self._split.stop,
-                f"written to '{self._target}'" if self._target is not None else "left out",
-                extra={**self._facts(), "offset": self._split.start},
+                f"written to '{self._target}'" if self._target is not None else "skipped",
+                extra={**self._log_fields(), "offset": self._split.start},
             )
 
-    def _facts(self) -> dict[str, str | int]:
-        """For logs that are read by machines."""
+    def _log_fields(self) -> dict[str, str | int]:
+        """Return the fields of structured logs."""
         return {"table": self._definition.name, "topic": self._split.topic, "partition": self._split.partition}
 
 
 @contextmanager
 def bad_record_handler(definition: Definition, split: Split) -> Iterator[BadRecordHandler | None]:
-    """What handles a split's bad records, for a ``with`` block; None where the first of them fails the query."""
+    """Provide the handler of a split's undecodable records; None if the first one fails the query."""
     if definition.options[opt.ERROR_HANDLING] == opt.FAIL and not definition.has_error_column:
         yield None
         return

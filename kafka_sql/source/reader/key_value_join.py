@@ -1,6 +1,6 @@
-"""Rows from keys and values: each row of a record's value with each row of its key, as Flink's reader emits them.
+"""Join decoded keys and values: each row of a record's value with each row of its key, as in Flink's reader.
 
-A payload may be no row (a null key or value in JSON) or several. A record whose key is no row is therefore no row.
+A payload may decode to no row (a null key or value in JSON) or to several. A record whose key has no row yields no row.
 """
 
 from __future__ import annotations
@@ -19,60 +19,64 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowOrigins:
-    """For each row, which row of the key, which row of the value and which record it is from; None for the same."""
+    """The key row, the value row and the record that each output row comes from; None for the identity.
 
-    _key: pa.Array | None
-    _value: pa.Array | None
-    _record: pa.Array | None
+    If record 0 decodes to one key row and two value rows, and record 1 to one of each, key indices are ``[0, 0, 1]``,
+    value indices ``[0, 1, 2]`` and record indices ``[0, 0, 1]``.
+    """
+
+    _key_rows: pa.Array | None
+    _value_rows: pa.Array | None
+    _records: pa.Array | None
 
     @property
     def record_indices(self) -> pa.Array | None:
-        """The record of each row; None where each record is a row."""
-        return self._record
+        """The index of each row's record; None if each record is one row."""
+        return self._records
 
     def take_keys(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Columns of the keys, a value a row."""
-        return _taken(columns, self._key)
+        """Return the columns of decoded keys, aligned with the rows."""
+        return _take(columns, self._key_rows)
 
     def take_values(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Columns of the values, a value a row."""
-        return _taken(columns, self._value)
+        """Return the columns of decoded values, aligned with the rows."""
+        return _take(columns, self._value_rows)
 
     def take_records(self, column: pa.Array) -> pa.Array:
-        """A column with a value a record, a value a row."""
-        return _taken([column], self._record)[0]
+        """Return a column with one value per record, aligned with the rows."""
+        return _take([column], self._records)[0]
 
 
-def join_key_and_value(records: int, keys: Decoded | None, values: Decoded) -> RowOrigins:
-    """Which rows there are.
+def join_key_and_value(record_count: int, keys: Decoded | None, values: Decoded) -> RowOrigins:
+    """Return the origins of the joined rows.
 
     Args:
-        records: how many records were decoded.
-        keys: None for a table without key.
+        record_count: the number of decoded records.
+        keys: None for a table without a key.
     """
     if keys is None or (keys.payload_indices is None and values.payload_indices is None):
         return RowOrigins(None, None, values.payload_indices)
-    of_key, of_value = payload_indices(keys, records), payload_indices(values, records)
-    if np.array_equal(of_key, of_value) and (np.diff(of_key) > 0).all():  # each is one row of each
-        return RowOrigins(None, None, _array(of_key))
-    # how many rows each record's key is, and where they begin
-    counts = np.bincount(of_key, minlength=records)
+    key_records, value_records = row_payloads(keys, record_count), row_payloads(values, record_count)
+    if np.array_equal(key_records, value_records) and (np.diff(key_records) > 0).all():  # one row of each
+        return RowOrigins(None, None, _array(key_records))
+    # how many rows each record's key has, and the index of the first one
+    counts = np.bincount(key_records, minlength=record_count)
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
-    repeats = counts[of_value]
-    value = np.repeat(np.arange(len(of_value)), repeats)
-    within = np.arange(len(value)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    record = of_value[value]
-    return RowOrigins(_array(starts[record] + within), _array(value), _array(record))
+    repeats = counts[value_records]
+    value_rows = np.repeat(np.arange(len(value_records)), repeats)
+    index_in_record = np.arange(len(value_rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    records = value_records[value_rows]
+    return RowOrigins(_array(starts[records] + index_in_record), _array(value_rows), _array(records))
 
 
-def payload_indices(decoded: Decoded, records: int) -> Indices:
-    """The payload of each row, of so many."""
-    return np.arange(records) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
+def row_payloads(decoded: Decoded, count: int) -> Indices:
+    """Return the payload index of each decoded row; ``count`` is the number of payloads."""
+    return np.arange(count) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
 
 
 def _array(indices: Indices) -> pa.Array:
     return pa.array(indices, pa.int64())
 
 
-def _taken(columns: list[pa.Array], rows: pa.Array | None) -> list[pa.Array]:
+def _take(columns: list[pa.Array], rows: pa.Array | None) -> list[pa.Array]:
     return columns if rows is None else [column.take(rows) for column in columns]

@@ -1,4 +1,4 @@
-"""Metadata columns as they are read: Flink's keys, and the format's own under ``value.``."""
+"""Read metadata columns: Flink's metadata keys, and the format's keys with the prefix ``value.``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, did_you_mean
-from kafka_sql.kafka.record_metadata import ERROR, INLINE, TIMESTAMP, Metadata, metadata_keys
+from kafka_sql.kafka.record_metadata import ERROR, ERROR_COLUMNS, TIMESTAMP_LTZ, MetadataColumn, metadata_keys
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.table.changelog import ROW_KIND
@@ -23,14 +23,15 @@ FORMAT_PREFIX: Final = "value."
 
 
 @dataclass(frozen=True)
-class MetadataColumn:
+class DeclaredMetadataColumn:
     """A declared metadata column.
 
     Attributes:
-        name: the column's.
-        key: Flink's key.
-        zoned: whether its value depends on the session's time zone.
-        of_format: whether the format gives it, and not the record.
+        name: the column's name.
+        key: Flink's metadata key.
+        cast: converts the key's type to the column's type.
+        needs_time_zone: whether the cast depends on the session's time zone.
+        from_format: whether the value comes from the format instead of the record.
     """
 
     name: str
@@ -40,93 +41,101 @@ class MetadataColumn:
     from_format: bool
 
 
-def metadata_columns(definition: Definition, schema: pa.Schema) -> list[MetadataColumn]:
-    """The metadata columns of a table, in its order.
+def metadata_columns(definition: Definition, schema: pa.Schema) -> list[DeclaredMetadataColumn]:
+    """Return the metadata columns of a table, in declaration order.
 
     Args:
-        schema: the stored columns, as Spark wants them.
+        schema: the stored columns, with the types that Spark expects.
 
     Raises:
-        SchemaError: a key that does not exist, or a type that it cannot have.
+        SchemaError: an unknown metadata key, or a type that it cannot be cast to.
     """
-    known = definition.value.format.metadata.items()
-    formats = {key if key == ROW_KIND else FORMAT_PREFIX + key: kind for key, kind in known}
+    format_metadata = definition.value.format.metadata.items()
+    format_keys = {key if key == ROW_KIND else FORMAT_PREFIX + key: key_type for key, key_type in format_metadata}
     columns = [c for c in definition.table.stored_columns if c.metadata is not None]
-    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog), **INLINE}
-    return [_column(definition.name, c, schema.field(c.name).type, formats, keys) for c in columns]
+    keys = {**metadata_keys(definition.is_upsert or definition.is_changelog), **ERROR_COLUMNS}
+    return [_resolve_column(definition.name, c, schema.field(c.name).type, format_keys, keys) for c in columns]
 
 
-def _column(
-    table: str, column: Column, target: pa.DataType, formats: dict[str, pa.DataType], keys: dict[str, Metadata]
-) -> MetadataColumn:
+def _resolve_column(
+    table: str,
+    column: Column,
+    target: pa.DataType,
+    format_keys: dict[str, pa.DataType],
+    keys: dict[str, MetadataColumn],
+) -> DeclaredMetadataColumn:
     key = cast(str, column.metadata)
-    if key in formats:
-        kind, shown = formats[key], str(formats[key])
+    if key in format_keys:
+        key_type, flink_type = format_keys[key], str(format_keys[key])
     elif key in keys:
-        kind, shown = keys[key].type, keys[key].declared
+        key_type, flink_type = keys[key].type, keys[key].flink_type
     else:
-        known = [*formats, *keys]
+        known = [*format_keys, *keys]
         raise SchemaError(
             f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
             f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}"
         )
-    convert = read_cast(kind, target, column.declared)
+    convert = read_cast(key_type, target, column.declared)
     if convert is None:
-        raise invalid_type_error(table, column.name, key, column.declared, shown, is_read=True)
-    return MetadataColumn(column.name, key, convert, needs_time_zone(kind, target), key in formats)
+        raise invalid_type_error(table, column.name, key, column.declared, flink_type, is_read=True)
+    return DeclaredMetadataColumn(column.name, key, convert, needs_time_zone(key_type, target), key in format_keys)
 
 
-def required_fields(columns: list[MetadataColumn], keys: bool) -> RecordFields:
-    """What must be read of the records for these columns, and for columns of the key, and no more."""
-    asked = {column.key for column in columns}
+def required_fields(columns: list[DeclaredMetadataColumn], keys: bool) -> RecordFields:
+    """Return the record fields to fetch for these columns.
+
+    Args:
+        keys: whether the table has a key.
+    """
+    requested = {column.key for column in columns}
     return RecordFields(
-        keys=keys or "raw-key" in asked,
-        timestamps=bool(asked & {"timestamp", "timestamp-type"}),
-        headers=bool(asked & {"headers", "header-list"}),
-        leader_epochs="leader-epoch" in asked,
+        keys=keys or "raw-key" in requested,
+        timestamps=bool(requested & {"timestamp", "timestamp-type"}),
+        headers=bool(requested & {"headers", "header-list"}),
+        leader_epochs="leader-epoch" in requested,
     )
 
 
 def read_metadata(key: str, records: Records, split: Split) -> pa.Array:
-    """The values of one of Kafka's keys, in the key's own type."""
+    """Return the values of a metadata key, in the key's type."""
     return _READERS[key](records, split)
 
 
-def _constant(value: str | int, kind: pa.DataType, records: Records) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), len(records.offsets))
+def _constant(value: str | int, data_type: pa.DataType, records: Records) -> pa.Array:
+    return pa.repeat(pa.scalar(value, data_type), len(records.offsets))
 
 
-def _numbers(values: npt.NDArray[Any] | None, kind: pa.DataType) -> pa.Array:
-    """The array's own memory; ``pa.array`` would load pandas first."""
+def _as_arrow(values: npt.NDArray[Any] | None, data_type: pa.DataType) -> pa.Array:
+    """Return an Arrow array on the same memory. ``pa.array`` would import pandas first."""
     assert values is not None
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+    return pa.Array.from_buffers(data_type, len(values), [None, pa.py_buffer(values)])
 
 
-def _without(values: pa.Array, marks: pa.Array) -> pa.Array:
-    """The values, null where the mark is -1."""
-    return pc.if_else(pc.less(marks, 0), pa.scalar(None, values.type), values)
+def _null_if_negative(values: pa.Array, numbers: pa.Array) -> pa.Array:
+    """Return the values, with null where the number is -1 (not set)."""
+    return pc.if_else(pc.less(numbers, 0), pa.scalar(None, values.type), values)
 
 
 def _timestamps(records: Records, _: Split) -> pa.Array:
-    return _without(_numbers(records.timestamps, TIMESTAMP), _numbers(records.timestamps, pa.int64()))
+    return _null_if_negative(_as_arrow(records.timestamps, TIMESTAMP_LTZ), _as_arrow(records.timestamps, pa.int64()))
 
 
 def _epochs(records: Records, _: Split) -> pa.Array:
-    epochs = _numbers(records.leader_epochs, pa.int32())
-    return _without(epochs, epochs)
+    epochs = _as_arrow(records.leader_epochs, pa.int32())
+    return _null_if_negative(epochs, epochs)
 
 
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")  # Kafka's TimestampType
 
 
 def _timestamp_types(records: Records, _: Split) -> pa.Array:
-    return pa.array(_TIMESTAMP_TYPES).take(_numbers(records.timestamp_types, pa.int32()))
+    return pa.array(_TIMESTAMP_TYPES).take(_as_arrow(records.timestamp_types, pa.int32()))
 
 
 def _last_values(records: Records, _: Split) -> pa.Array:
-    from kafka_sql.kafka.headers import last_values  # compiled loops, which planners do without
+    from kafka_sql.kafka.headers import headers_to_maps  # lazy: compiled kernels, which planning does not need
 
-    return last_values(records.headers)
+    return headers_to_maps(records.headers)
 
 
 _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
@@ -135,11 +144,11 @@ _READERS: Final[dict[str, Callable[[Records, Split], pa.Array]]] = {
     "headers": _last_values,
     "header-list": lambda r, _: r.headers,
     "leader-epoch": _epochs,
-    "offset": lambda r, _: _numbers(r.offsets, pa.int64()),
+    "offset": lambda r, _: _as_arrow(r.offsets, pa.int64()),
     "timestamp": _timestamps,
     "timestamp-type": _timestamp_types,
-    ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # what has been read has none
+    ERROR: lambda r, _: pa.nulls(len(r.offsets), pa.string()),  # a decoded record has no error
     "raw-key": lambda r, _: r.keys,
     "raw-value": lambda r, _: r.values,
-    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # what a batch reads are rows that there are
+    ROW_KIND: lambda r, _: _constant("+I", pa.string(), r),  # a batch reads rows, not changes
 }

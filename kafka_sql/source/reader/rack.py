@@ -1,6 +1,4 @@
-"""The rack of the machine that reads: ``scan.rack-id``, asked for in the worker, as Flink's rack id supplier is on the
-TaskManager.
-"""
+"""Resolve the rack of a reading process: ``scan.rack-id``, in the worker, like Flink's rack id supplier."""
 
 from __future__ import annotations
 
@@ -14,33 +12,36 @@ from kafka_sql.options.callables import import_callable
 
 
 def resolve_rack_id(definition: Definition) -> str | None:
-    """The rack of this process; None where the option is absent or names nothing, and 'properties.client.rack' counts.
+    """Return the rack of this process; None if the option is not set or its source is empty.
+
+    'properties.client.rack' applies in the latter case.
 
     Raises:
-        InvalidOptionError: the file cannot be read, there is no such callable, or it gives no text.
+        InvalidOptionError: the file could not be read, the callable was not found, or it did not return a string.
     """
     text = definition.options.get(opt.RACK_ID)
     if text is None:
         return None
-    kind, _, name = text.partition(":")
-    if kind == "env":
+    source, _, name = text.partition(":")
+    if source == "env":
         return os.environ.get(name) or None
-    if kind == "file":
-        return _line(name)
-    found = import_callable(opt.RACK_ID.key, text, "in the process that reads")()
-    if found is not None and not isinstance(found, str):
+    if source == "file":
+        return _read_file(name)
+    rack = import_callable(opt.RACK_ID.key, text, "in the process that reads")()
+    if rack is not None and not isinstance(rack, str):
         raise InvalidOptionError(
-            f"Option '{opt.RACK_ID.key}' = '{text}': expected a text or None, and it gave {type(found).__name__}."
+            f"Option '{opt.RACK_ID.key}' = '{text}': the callable must return a string or None, and returned "
+            f"{type(rack).__name__}."
         )
-    return found or None
+    return rack or None
 
 
-def _line(path: str) -> str | None:
+def _read_file(path: str) -> str | None:
     try:
         return allowed_paths.read_allowed(path).decode().strip() or None
     except (OSError, UnicodeDecodeError) as e:
-        why = getattr(e, "strerror", None) or "it is no text"
+        reason = getattr(e, "strerror", None) or "it is not UTF-8"
         raise InvalidOptionError(
-            f"Option '{opt.RACK_ID.key}': file '{path}' cannot be read on this machine: {why}. Each machine that reads "
-            "the table needs it."
+            f"Option '{opt.RACK_ID.key}': file '{path}' cannot be read on this machine: {reason}. Create it on each "
+            "machine that reads the table."
         ) from None

@@ -1,17 +1,20 @@
-"""A run of records as rows: key and value decoded, the metadata put beside."""
+"""Decode records to rows: key, value and metadata columns, with or without tolerating undecodable records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from kafka_sql.definition import Definition
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoded, Decoder, ErrorSink
+from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.runtime.time_zone import session_zone
+from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
 from kafka_sql.table.changelog import ROW_KIND
@@ -19,12 +22,12 @@ from kafka_sql.table.changelog import ROW_KIND
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """The rows of a run of records.
+    """The rows of a batch of records.
 
     Attributes:
         batch: the stored columns.
-        pairs: which of the records each row is from.
-        kinds: what each row says happened (``+I``, ``-U``, ``+U``, ``-D``); None where all are inserted.
+        origins: the record of each row.
+        row_kinds: the row kinds (``+I``, ``-U``, ``+U``, ``-D``); None if all rows are inserts.
     """
 
     batch: pa.RecordBatch
@@ -33,28 +36,28 @@ class DecodedRows:
 
 
 class RowDecoder:
-    """Makes rows of records. Where a column is in both key and value, the value's is read, as in Flink.
+    """Decodes records to rows. A column in both key and value is read from the value, as in Flink.
 
     Attributes:
         schema: the stored columns.
-        key_columns: the names of those that tell rows apart: of the record's key, or of the changes' primary key.
-        split: where the records are from.
-        metadata: the columns of metadata.
-        zone: the session's time zone, where one of them depends on it.
-        wanted: what must be read of the records.
+        key_columns: the columns that identify a row: those of the record's key, or a changelog's primary key.
+        split: the split of the records.
+        metadata: the metadata columns.
+        time_zone: the session's time zone if a metadata column depends on it, else empty.
+        record_fields: the record fields to fetch.
     """
 
     def __init__(self, definition: Definition, schema: pa.Schema, split: Split) -> None:
         """
         Raises:
-            SchemaError: a column that the format or Kafka's metadata cannot carry.
+            SchemaError: a column's type is not supported by the format or the metadata key.
         """
         self.schema, self.split = schema, split
         self.metadata = metadata_columns(definition, schema)
-        self._asked = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.from_format]
-        if definition.is_changelog and ROW_KIND not in self._asked:
-            self._asked.append(ROW_KIND)
-        self.value = definition.value.create_decoder(schema, tuple(self._asked))
+        self._format_metadata = [c.key.removeprefix(FORMAT_PREFIX) for c in self.metadata if c.from_format]
+        if definition.is_changelog and ROW_KIND not in self._format_metadata:
+            self._format_metadata.append(ROW_KIND)
+        self.value = definition.value.create_decoder(schema, tuple(self._format_metadata))
         self._value_columns = definition.value.columns
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
@@ -62,60 +65,116 @@ class RowDecoder:
         self.time_zone = session_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
 
-    def decode(self, records: Records, bad: ErrorSink = None) -> DecodedRows:
-        """The rows of a run of records.
+    def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
+        """Decode records.
 
         Args:
-            bad: takes the error of each record that cannot be read, whose index is its ``row``.
+            errors: collects the error of each undecodable record; ``row`` is the record's index.
 
         Raises:
-            DecodeError: a payload is not what the table declares, and nobody takes it.
+            DecodeError: a payload does not match the declaration, and ``errors`` is None.
         """
-        # the key first, as in Flink: its error comes first, too
-        keys = RowDecoder.keys(self, records, bad) if self._key is not None else None
-        of_value: list[DecodeError] = []
-        values = self._decoded(self.value, records.values, records, None if bad is None else of_value)
-        if bad is not None and (bad or of_value):
-            failed = {e.row: e for e in (*of_value, *bad)}
+        # keys first, as in Flink, so that a key's error is reported before a value's
+        keys = RowDecoder.keys(self, records, errors) if self._key is not None else None
+        value_errors: list[DecodeError] = []
+        values = self._decode_payloads(self.value, records.values, records, None if errors is None else value_errors)
+        if errors is not None and (errors or value_errors):
+            failed = {e.row: e for e in (*value_errors, *errors)}
             keys, values = keys and keys.without_payloads(failed), values.without_payloads(failed)
-            bad[:] = [e for _, e in sorted(failed.items())]
-        pairs = join_key_and_value(len(records.offsets), keys, values)
-        columns = dict(zip(self._value_columns, pairs.take_values(values.columns), strict=True))
+            errors[:] = [e for _, e in sorted(failed.items())]
+        origins = join_key_and_value(len(records.offsets), keys, values)
+        columns = dict(zip(self._value_columns, origins.take_values(values.columns), strict=True))
         if keys is not None:
-            columns = {**dict(zip(self._key_names, pairs.take_keys(keys.columns), strict=True)), **columns}
-        formats = dict(zip(self._asked, pairs.take_values(values.metadata), strict=True))
+            columns = {**dict(zip(self._key_names, origins.take_keys(keys.columns), strict=True)), **columns}
+        format_metadata = dict(zip(self._format_metadata, origins.take_values(values.metadata), strict=True))
         for c in self.metadata:
             if c.from_format:
-                array = formats[c.key.removeprefix(FORMAT_PREFIX)]
+                array = format_metadata[c.key.removeprefix(FORMAT_PREFIX)]
             else:
-                array = pairs.take_records(read_metadata(c.key, records, self.split))
+                array = origins.take_records(read_metadata(c.key, records, self.split))
             columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-        return DecodedRows(rows, pairs, formats.get(ROW_KIND))
+        return DecodedRows(rows, origins, format_metadata.get(ROW_KIND))
 
-    def keys(self, records: Records, bad: ErrorSink = None) -> Decoded:
-        """The keys of records.
+    def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
+        """Decode the keys of records.
 
         Args:
-            bad: takes the error of each record whose key cannot be read.
+            errors: collects the error of each undecodable key.
 
         Raises:
-            DecodeError: a key is not what the table declares, and nobody takes it.
+            DecodeError: a key does not match the declaration, and ``errors`` is None.
         """
         assert self._key is not None
-        return self._decoded(self._key, records.keys, records, bad, " (key)")
+        return self._decode_payloads(self._key, records.keys, records, errors, " (key)")
 
-    def _decoded(
-        self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, bad: ErrorSink, part: str = ""
+    def _decode_payloads(
+        self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, errors: ErrorSink, part: str = ""
     ) -> Decoded:
-        def placed(error: DecodeError) -> DecodeError:
+        def with_location(error: DecodeError) -> DecodeError:
             return error.at(self.split.describe_offset(int(records.offsets[error.row])) + part)
 
-        wrong: list[DecodeError] = []
+        new_errors: list[DecodeError] = []
         try:
-            made = decoder.decode(payloads, None if bad is None else wrong)
+            decoded = decoder.decode(payloads, None if errors is None else new_errors)
         except DecodeError as e:
-            raise placed(e) from e
-        if bad is not None:
-            bad += sorted(map(placed, wrong), key=lambda e: e.row)
-        return made
+            raise with_location(e) from e
+        if errors is not None:
+            errors += sorted(map(with_location, new_errors), key=lambda e: e.row)
+        return decoded
+
+
+class TolerantRowDecoder(RowDecoder):
+    """Decodes the decodable records, and passes the others to a handler."""
+
+    def __init__(self, definition: Definition, schema: pa.Schema, split: Split, handler: BadRecordHandler) -> None:
+        """
+        Raises:
+            SchemaError: a column's type is not supported by the format or the metadata key.
+        """
+        super().__init__(definition, schema, split)
+        self._handler, self._emits_error_rows = handler, definition.has_error_column
+        if handler.needs_whole_records:
+            keys = b"" if self.record_fields.keys is None else self.record_fields.keys
+            self.record_fields = replace(self.record_fields, keys=keys, timestamps=True, headers=True)
+
+    def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:
+        """Decode the decodable records. If the table has an error column, append one row per undecodable record."""
+        failed: list[DecodeError] = []
+        rows = super().decode(records, failed)
+        if not failed:
+            return rows
+        self._handler.handle(records, failed)
+        if not self._emits_error_rows:
+            return rows
+        batch = _concat(self.schema, rows.batch, self._error_rows(records, failed))
+        origins = rows.origins.take_records(pa.array(range(len(records.offsets)), pa.int64()))
+        origins = pa.concat_arrays([origins, pa.array([e.row for e in failed], pa.int64())])
+        return DecodedRows(batch, RowOrigins(None, None, origins), rows.row_kinds)
+
+    def keys(self, records: Records, errors: ErrorSink = None) -> Decoded:
+        """Decode the decodable keys."""
+        failed: list[DecodeError] = []
+        keys = super().keys(records, failed)
+        if failed:
+            self._handler.handle(records, failed)
+        return keys
+
+    def _error_rows(self, records: Records, errors: list[DecodeError]) -> pa.RecordBatch:
+        """Return one row per undecodable record: its metadata and the error message; other columns are null."""
+        failed = records.take(np.array([e.row for e in errors], np.int64))
+        columns = {f.name: pa.nulls(len(errors), f.type) for f in self.schema}
+        for c in self.metadata:
+            if c.from_format:
+                continue
+            if c.key == ERROR:
+                array = pa.array([str(e) for e in errors], pa.string())
+            else:
+                array = read_metadata(c.key, failed, self.split)
+            columns[c.name] = c.cast(array, self.time_zone).cast(self.schema.field(c.name).type)
+        return pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+
+
+def _concat(schema: pa.Schema, *batches: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [pa.concat_arrays(arrays) for arrays in zip(*(batch.columns for batch in batches), strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -9,8 +9,8 @@ from typing import Any
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.admin.cluster import Cluster
+from kafka_sql.kafka.admin.descriptions import topic_ids
 from kafka_sql.kafka.admin.record_sizes import bytes_per_offset
-from kafka_sql.kafka.admin.topic_ids import topic_ids
 from kafka_sql.kafka.types import Split, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.source.client_config import ENUMERATOR, client_config
@@ -109,7 +109,7 @@ class MicroBatchStream:
         self._last_batch = time.monotonic()
         # what is read to its end now has the partition's newest record; of others nobody knows without reading
         read = [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._fixed is None else []
-        self._ask_newest = self._client().newest(read)
+        self._ask_newest = self._client().newest_timestamp(read)
         begin = {p: starts[p] for p in ends if p not in progress.offsets or p in anew}
         return StreamOffset(ends, begin, progress.stops, self._ids)
 
@@ -215,7 +215,7 @@ class MicroBatchStream:
         return {p: self._sizes.get(p, usual) for p in behind}
 
     def _latest(self) -> Mapping[TopicPartition, int]:
-        self._ends = self._client().latest_of_existing(self._positions())
+        self._ends = self._client().latest_if_exists(self._positions())
         return self._ends
 
     def _client(self) -> Cluster:
@@ -226,5 +226,5 @@ class MicroBatchStream:
     def _positions(self) -> list[TopicPartition]:
         found = self._discovery.partitions(self._client())
         if found is not self._found:
-            self._found, self._ids = found, topic_ids(self._client(), {topic for topic, _ in found})
+            self._found, self._ids = found, topic_ids(self._client().admin(), {topic for topic, _ in found})
         return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, KeyStoreError, SecretReferenceError
-from kafka_sql.kafka.config.properties import resolved, to_librdkafka
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.options.allowed_paths import VARIABLE, read_allowed, resolve_allowed
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.source.client_config import task_client_config
@@ -86,7 +86,7 @@ def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSqlError]) -> None:
     config = to_librdkafka({**SERVERS, option: str(folder / "link")})
     with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* it is not in the folders that {VARIABLE}"):
-        resolved(config)
+        resolve_config(config)
 
 
 def test_the_racks_file(folder: Path) -> None:

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from kafka_sql.errors import InvalidOptionError, OptionError, TransactionError
-from kafka_sql.kafka.config.jaas import parse
+from kafka_sql.kafka.config.jaas import parse_jaas
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.options.offsets import parse_specific_offsets
 from kafka_sql.options.option import parse_duration, parse_memory_size
@@ -93,7 +93,7 @@ def test_references_take_time_by_their_length(text: str) -> None:
 def test_logins_take_time_by_their_length(part: str) -> None:
     start = time.process_time()
     with pytest.raises(InvalidOptionError):
-        parse("x.PlainLoginModule required " + part * (SIZE // len(part)))
+        parse_jaas("x.PlainLoginModule required " + part * (SIZE // len(part)))
     assert time.process_time() - start < 20
 
 
@@ -109,9 +109,9 @@ def test_pem_takes_time_by_its_length(part: str) -> None:
 
 def test_a_cut_off_certificate_before_others_is_not_passed_over() -> None:
     whole = authority("a").pem
-    with pytest.raises(UnreadableStore, match="it is cut off"):
+    with pytest.raises(UnreadableStore, match="it is truncated"):
         parse_certificates(whole[:100] + whole)
-    with pytest.raises(UnreadableStore, match="it is cut off"):
+    with pytest.raises(UnreadableStore, match="it is truncated"):
         parse_certificates(whole + whole[:100])
 
 
@@ -152,5 +152,5 @@ def test_a_jks_with_a_certificate_that_is_none() -> None:
 @pytest.mark.parametrize("key", ["x", "[]", "{}", "5", '["decision"]', '["claim", "p"]'])
 @pytest.mark.parametrize("value", [b"x", b"[]", b"{}", b"\x78\x9c\x03\x00", b"[" * 100_000])
 def test_a_log_of_decisions_in_which_others_have_written(key: str, value: bytes) -> None:
-    with pytest.raises(TransactionError, match="that this package did not write"):
+    with pytest.raises(TransactionError, match="which this package did not write"):
         (parse_decisions if "claim" not in key else parse_claims)({key: value})

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_sql.kafka.headers import last_values
-from kafka_sql.kafka.record_metadata import LIST, MAP, METADATA, TIMESTAMP
+from kafka_sql.kafka.headers import headers_to_maps
+from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP, METADATA, TIMESTAMP_LTZ
 from kafka_sql.table.metadata_casts import needs_time_zone, read_cast, write_cast
 
-MOMENT = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP)
+MOMENT = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP_LTZ)
 SPARK_LTZ, SPARK_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
@@ -39,7 +39,7 @@ def test_a_timestamp(target: pa.DataType, declared: str, expected: str) -> None:
 
 
 def test_a_timestamp_at_the_full_second_keeps_its_digits() -> None:
-    assert read(pa.array([1000], TIMESTAMP), pa.string(), "STRING", "UTC") == ["1970-01-01 00:00:01.000"]
+    assert read(pa.array([1000], TIMESTAMP_LTZ), pa.string(), "STRING", "UTC") == ["1970-01-01 00:00:01.000"]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "+09:00", "America/New_York"])
@@ -88,30 +88,30 @@ def test_refused(key: str, target: pa.DataType, declared: str) -> None:
 
 
 def headers(*records: list[tuple[str, bytes | None]]) -> pa.ListArray:
-    return pa.array([[{"key": k, "value": v} for k, v in record] for record in records], LIST)
+    return pa.array([[{"key": k, "value": v} for k, v in record] for record in records], HEADER_LIST)
 
 
 def test_of_several_headers_of_one_name_the_last() -> None:
     found = headers([("a", b"1"), ("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"4"), ("a", b"5"), ("a", b"6")])
     expected = [[("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"6")]]
-    assert last_values(found).to_pylist() == expected
-    assert last_values(found[1:]).to_pylist() == expected[1:]
-    assert last_values(headers()).to_pylist() == []
+    assert headers_to_maps(found).to_pylist() == expected
+    assert headers_to_maps(found[1:]).to_pylist() == expected[1:]
+    assert headers_to_maps(headers()).to_pylist() == []
 
 
 def test_headers_as_texts() -> None:
     found = headers([("a", "ü".encode()), ("b", b"\xff"), ("c", None)])
     texts = pa.map_(pa.string(), pa.string())
-    assert read(last_values(found), texts, "MAP<STRING, STRING>") == [[("a", "ü"), ("b", "\ufffd"), ("c", None)]]
+    assert read(headers_to_maps(found), texts, "MAP<STRING, STRING>") == [[("a", "ü"), ("b", "\ufffd"), ("c", None)]]
     pairs = pa.list_(pa.struct([("n", pa.binary()), ("v", pa.string())]))
     assert read(found, pairs, "ARRAY<ROW<n BYTES, v STRING>>") == [
         [{"n": b"a", "v": "ü"}, {"n": b"b", "v": "\ufffd"}, {"n": b"c", "v": None}]
     ]
-    assert last_values(found).type == MAP
+    assert headers_to_maps(found).type == HEADER_MAP
 
 
 def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
-    cast = write_cast(SPARK_NTZ, TIMESTAMP, "TIMESTAMP(3)")
+    cast = write_cast(SPARK_NTZ, TIMESTAMP_LTZ, "TIMESTAMP(3)")
     assert cast is not None
     local = pa.array(["2023-10-29 02:30:00", None]).cast(SPARK_NTZ)  # twice in Berlin: the first, in summer time
     assert cast(local, "Europe/Berlin").cast(pa.int64()).to_pylist() == [1_698_539_400_000_000, None]
@@ -129,8 +129,8 @@ def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
         (pa.string(), "topic", "CHAR(3)", False),
         (pa.map_(pa.string(), pa.string()), "headers", "MAP<STRING, STRING>", True),
         (pa.map_(pa.string(), pa.int32()), "headers", "MAP<STRING, INT>", False),
-        (LIST, "header-list", "ARRAY<ROW<k STRING, v BYTES>>", True),
-        (LIST, "headers", "ARRAY<ROW<k STRING, v BYTES>>", False),
+        (HEADER_LIST, "header-list", "ARRAY<ROW<k STRING, v BYTES>>", True),
+        (HEADER_LIST, "headers", "ARRAY<ROW<k STRING, v BYTES>>", False),
     ],
 )
 def test_writing(source: pa.DataType, key: str, declared: str, fits: bool) -> None:
@@ -138,6 +138,6 @@ def test_writing(source: pa.DataType, key: str, declared: str, fits: bool) -> No
 
 
 def test_which_casts_need_a_zone() -> None:
-    assert [needs_time_zone(TIMESTAMP, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
-    assert needs_time_zone(SPARK_NTZ, TIMESTAMP)
+    assert [needs_time_zone(TIMESTAMP_LTZ, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
+    assert needs_time_zone(SPARK_NTZ, TIMESTAMP_LTZ)
     assert not needs_time_zone(pa.int32(), pa.string())

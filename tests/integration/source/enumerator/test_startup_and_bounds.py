@@ -117,7 +117,7 @@ def test_a_partition_that_is_not_named_starts_at_the_groups_offset_then_by_the_r
     }
     latest = declared(topics, topic, **options, properties_auto_offset_reset="latest")
     assert planned(latest)[f"{topic}[2]"] == (3, 3)
-    with pytest.raises(OffsetError, match=rf"has committed no offset for {topic}\[2\]"):
+    with pytest.raises(OffsetError, match=rf"has no valid committed offset for {topic}\[2\]"):
         planned(declared(topics, topic, **options, properties_auto_offset_reset="none"))
 
 
@@ -136,7 +136,7 @@ def test_group_offsets(topics: Topics, ten: str, group: str) -> None:
     definition = declared(topics, ten, scan_startup_mode="group-offsets", properties_group_id=group)
     with pytest.raises(OffsetError) as e:
         planned(definition)
-    assert f"group '{group}' has committed no offset for {ten}[1]" in str(e.value)
+    assert f"group '{group}' has no valid committed offset for {ten}[1]" in str(e.value)
     for option in ("'properties.auto.offset.reset'", "'scan.startup.mode'", "'properties.group.id'"):
         assert option in str(e.value)
 
@@ -185,7 +185,7 @@ def test_an_initializer_of_the_users_own(topics: Topics, ten: str, group: str) -
     assert begins("by_group_and_time") == (3, 10)
     commit(topics, group, {(ten, 0): 5})
     assert begins("by_group_and_time") == (5, 10)
-    with pytest.raises(OffsetError, match=rf"gives None as the offset of {ten}\[0\]"):
+    with pytest.raises(OffsetError, match=rf"returned an invalid offset for {ten}\[0\]: None"):
         begins("nothing")
     with pytest.raises(InvalidOptionError, match="has no callable 'nobody'"):
         begins("nobody")

@@ -16,7 +16,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka
-from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
+from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.records import BatchSize
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.client_config import task_client_config
 from tests.batch_read import declared
@@ -102,7 +103,7 @@ def read(topic: str, config: Mapping[str, str], at_first: Callable[[], None] = l
         at_first: is called when the first of them are there.
     """
     found: list[int] = []
-    for records in fetch(config, Split(topic, 0, 0, COUNT), size=BatchSize(rows=500)):
+    for records in read_records(config, Split(topic, 0, 0, COUNT), size=BatchSize(max_rows=500)):
         if not found:
             at_first()
         found += records.offsets.tolist()

@@ -332,11 +332,11 @@ def test_what_was_removed_is_loss(topics: Topics, caplog: pytest.LogCaptureFixtu
     delete_records(topics, topic, 8)
     with pytest.raises(DataLossError) as e:
         query.batch()
-    assert f"{topic}[0]: offset 6 was wanted, the first available one is 8, 2 are lost." in str(e.value)
+    assert f"{topic}[0]@6: the earliest available offset is 8, 2 offsets are lost." in str(e.value)
     assert f"{topic}[1]" not in str(e.value)
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         assert query.again(scan_fail__on__data__loss="false").values() == [b"8", b"9"]
-    assert f"{topic}[0]: offset 6 was wanted, the first available one is 8, 2 are lost." in caplog.text
+    assert f"{topic}[0]@6: the earliest available offset is 8, 2 offsets are lost." in caplog.text
 
 
 def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
@@ -344,12 +344,12 @@ def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
     topics.put(topic, *(b"%d" % i for i in range(6)))
     delete_records(topics, topic, 4)
     wanting = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:1"}
-    with pytest.raises(DataLossError, match=r"offset 1 was wanted, the first available one is 4, 3 are lost"):
+    with pytest.raises(DataLossError, match=r"@1: the earliest available offset is 4, 3 offsets are lost"):
         read(declared(topics, topic, **wanting))
     going_on = {**wanting, "scan_fail__on__data__loss": "false"}
     assert offsets(declared(topics, topic, **going_on)) == [4, 5]
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
-    with pytest.raises(DataLossError, match=r"2 are lost"):  # of those in the range
+    with pytest.raises(DataLossError, match=r"2 offsets are lost"):  # of those in the range
         read(declared(topics, topic, **wanting, **bounded))
     assert offsets(declared(topics, topic, **going_on, **bounded)) == []
     assert offsets(declared(topics, topic)) == [4, 5]  # the earliest offset loses nothing
@@ -364,12 +364,12 @@ def test_what_is_removed_beneath_a_task_is_loss(topics: Topics, caplog: pytest.L
     definition = declared(topics, topic)
     splits = plan_batch(definition)
     delete_records(topics, topic, 4)
-    with pytest.raises(DataLossError, match=rf"{topic}\[0\]: offset 0 was wanted, the first available one is 4, 4 are"):
+    with pytest.raises(DataLossError, match=rf"{topic}\[0\]@0: the earliest available offset is 4, 4 offsets"):
         records(definition, splits)
     going_on = declared(topics, topic, scan_fail__on__data__loss="false")
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         assert [place[2] for place, _ in records(going_on, splits)] == [4, 5]
-    assert "4 are lost" in caplog.text
+    assert "4 offsets are lost" in caplog.text
 
 
 def test_compaction_is_no_loss(topics: Topics) -> None:

@@ -19,8 +19,7 @@ from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler, bad_record_handler
 from kafka_sql.source.reader.changelog_normalize import normalize, upsert_changes
-from kafka_sql.source.reader.row_decoder import RowDecoder
-from kafka_sql.source.reader.tolerant_row_decoder import TolerantRowDecoder
+from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
 
 OPTIONS = {
@@ -130,8 +129,8 @@ def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
         TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 11
-    assert told[0].startswith("table 'db.t': left out: [DECODE] t[0]@0: the payload is no JSON")
-    assert told[-1] == "table 'db.t': 20 records of t[0] from offset 0 to 40 could not be read and were left out"
+    assert told[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is no JSON")
+    assert told[-1] == "table 'db.t': 20 records of t[0] between offsets 0 and 40 could not be decoded and were skipped"
 
 
 def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.types import LongType, StringType, StructType
 
-from kafka_sql.catalog.data_source import provider
+from kafka_sql.catalog.data_source import make_data_source
 from kafka_sql.definition import validate_table
 from kafka_sql.errors import SchemaError, UnsupportedSqlError
 from kafka_sql.kafka.records import Records
@@ -54,9 +54,9 @@ def test_a_key_that_cannot_be_compared() -> None:
 def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
     definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
     stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
-    source = provider("kafka.t", definition, stored)({})
+    source = make_data_source("kafka.t", definition, stored)({})
     assert source.reader(stored)
-    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': a stream of an 'upsert-kafka' table is a stream of"):
+    with pytest.raises(UnsupportedSqlError, match=r"Table 'db.t': streaming reads of 'upsert-kafka' tables are not"):
         source.streamReader(stored)
 
 
@@ -141,17 +141,21 @@ def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: i
 
 def test_changes_are_read_as_content_or_with_their_kind_and_not_as_rows() -> None:
     stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
-    without_key = provider("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
+    without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
     with pytest.raises(
-        UnsupportedSqlError, match=r"Table 'db.t': the format 'debezium-json' has changes of rows. Decl"
+        UnsupportedSqlError, match=r"Table 'db.t': records of the format 'debezium-json' are changes of rows. Decl"
     ):
         without_key.reader(stored)
     for key in ((), ("k",)):
-        plain = provider("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored)({})
-        with pytest.raises(UnsupportedSqlError, match=r"a stream of the format 'debezium-json' is a stream of changes"):
+        plain = make_data_source(
+            "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored
+        )({})
+        with pytest.raises(UnsupportedSqlError, match=r"streaming reads of the format 'debezium-json' need a"):
             plain.streamReader(stored)
         kinds = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
         with_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
-        log = provider("kafka.t", validate_table(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind)({})
+        log = make_data_source(
+            "kafka.t", validate_table(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind
+        )({})
         assert log.reader(with_kind)
         assert log.streamReader(with_kind)

@@ -29,7 +29,7 @@ class TaggedDecoder:
         ASKED.append(metadata)
         self._metadata = metadata
 
-    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         repeated = [(i, p) for i, p in enumerate(payloads.to_pylist()) for _ in range(p[0])]
         made = {"tag": pa.array([p[1:2].decode() for _, p in repeated]), "size": pa.array([p[0] for _, p in repeated])}
         texts = pa.array([p[2:].decode() for _, p in repeated], pa.string())

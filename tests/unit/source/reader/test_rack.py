@@ -42,7 +42,10 @@ def test_where_it_names_nothing_the_property_counts(text: str) -> None:
             "tests.integration.source.reader.rack_functions:missing",
             "module 'tests.integration.source.reader.rack_functions' has no callable 'missing'",
         ),
-        ("tests.integration.source.reader.rack_functions:wrong", "expected a text or None, and it gave int"),
+        (
+            "tests.integration.source.reader.rack_functions:wrong",
+            "the callable must return a string or None, and returned int",
+        ),
         ("env", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
         ("env:", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
     ],
