@@ -1,4 +1,4 @@
-"""The lasting tables of one Spark application, which all of its sessions share, as they share Spark's catalog."""
+"""Permanent tables of a Spark application; all of its sessions share them, as they share Spark's catalog."""
 
 from __future__ import annotations
 
@@ -7,64 +7,64 @@ import threading
 from collections.abc import Iterator
 from weakref import WeakValueDictionary
 
-from kafka_sql.catalog.catalog_table import CatalogTable, TableName
-from kafka_sql.catalog.file_store import FileCatalogStore
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.errors import InvalidOptionError
 
 
 class ApplicationTables:
-    """The tables by name, the folder that keeps them, and the names of data sources that are in use.
+    """The permanent tables by name, the store that persists them, and the storage names in use.
 
     Attributes:
-        lock: held by the session that changes them.
-        version: grows with every change, so that a session knows when to look again.
-        entries: the tables.
-        folder: where they are kept, if anywhere.
-        texts: the folder's statements as they were last read or written.
+        lock: held by the session that changes the tables.
+        version: increases with every change, so that a session knows when to refresh.
+        tables: the tables by name.
+        store: where the tables are persisted, if anywhere.
+        statements: the store's statements as last read or written.
     """
 
     def __init__(self) -> None:
-        """No tables."""
+        """Start without tables."""
         self.version = 0
         self.lock = threading.RLock()
         self.tables: dict[TableName, CatalogTable] = {}
         self.store: FileCatalogStore | None = None
         self.statements: dict[TableName, str] = {}
-        self._places: set[TableName] = set()
+        self._storage_names: set[TableName] = set()
 
-    def attach(self, folder: FileCatalogStore) -> None:
-        """Keep the tables in a folder.
+    def attach(self, store: FileCatalogStore) -> None:
+        """Persist the tables in a store.
 
         Raises:
-            InvalidOptionError: this application's tables are kept in another one.
+            InvalidOptionError: this application uses another store.
         """
-        if self.store is not None and self.store.path != folder.path:
+        if self.store is not None and self.store.path != store.path:
             raise InvalidOptionError(
-                f"Catalog folder '{folder.path}': the tables of this Spark application are kept in "
-                f"'{self.store.path}' already. Use that one, or another application."
+                f"Catalog folder '{store.path}': this Spark application already uses catalog folder "
+                f"'{self.store.path}'. Use that folder, or start another application."
             )
-        self.store = self.store or folder
+        self.store = self.store or store
 
     def free_storage_name(self, name: TableName) -> TableName:
-        """``name``, or one like it where a table of this application stands there."""
-        places = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
-        return next(place for place in places if place not in self._places)
+        """Return ``name``, with a number appended if this application uses it."""
+        numbered = itertools.chain([name], ((name[0], f"{name[1]}_{n}") for n in itertools.count(2)))
+        return next(candidate for candidate in numbered if candidate not in self._storage_names)
 
-    def reserve(self, place: TableName) -> None:
-        """Take a place in Spark's catalog."""
-        self._places.add(place)
+    def reserve(self, storage_name: TableName) -> None:
+        """Record a name as used in Spark's catalog."""
+        self._storage_names.add(storage_name)
 
-    def release(self, place: TableName) -> None:
-        """Give it back."""
-        self._places.discard(place)
+    def release(self, storage_name: TableName) -> None:
+        """Record a name as no longer used in Spark's catalog."""
+        self._storage_names.discard(storage_name)
+
+    def is_reserved(self, storage_name: TableName) -> bool:
+        """Return whether this application uses a name in Spark's catalog."""
+        return storage_name in self._storage_names
 
     def hidden_names(self) -> set[str]:
-        """Names that stand in Spark's catalog and are no user's tables."""
-        return {place[1] for place in self._places if place not in self.tables}
-
-    def is_reserved(self, place: TableName) -> bool:
-        """Whether it is taken."""
-        return place in self._places
+        """Return the names in Spark's catalog that are not tables of a user."""
+        return {name[1] for name in self._storage_names if name not in self.tables}
 
     def put(self, entry: CatalogTable) -> None:
         """Add or replace a table."""
@@ -72,22 +72,22 @@ class ApplicationTables:
         self.version += 1
 
     def remove(self, name: TableName) -> None:
-        """Forget a table."""
+        """Remove a table."""
         del self.tables[name]
         self.statements.pop(name, None)
         self.version += 1
 
     def __iter__(self) -> Iterator[CatalogTable]:
-        """The tables, oldest first."""
+        """Iterate over the tables, oldest first."""
         return iter(list(self.tables.values()))
 
 
 _APPLICATIONS: WeakValueDictionary[str, ApplicationTables] = WeakValueDictionary()
 
 
-def tables_of_application(application: str) -> ApplicationTables:
-    """The tables of an application by its id; the sessions that are enabled keep them alive."""
-    found = _APPLICATIONS.get(application)
-    if found is None:
-        found = _APPLICATIONS[application] = ApplicationTables()
-    return found
+def tables_of_application(application_id: str) -> ApplicationTables:
+    """Return the tables of an application; its enabled sessions keep them alive."""
+    tables = _APPLICATIONS.get(application_id)
+    if tables is None:
+        tables = _APPLICATIONS[application_id] = ApplicationTables()
+    return tables

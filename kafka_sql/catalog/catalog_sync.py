@@ -1,4 +1,4 @@
-"""The lasting tables and the folder that keeps them: what stands there becomes tables, and what is declared, files."""
+"""Synchronize the permanent tables with their catalog folder: its files become tables, and new tables become files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace as with_fields
 from pyspark.errors import PySparkException
 
 from kafka_sql.catalog.application_tables import ApplicationTables
-from kafka_sql.catalog.catalog_table import CatalogTable, TableName, quoted_name
-from kafka_sql.catalog.file_store import FileCatalogStore
+from kafka_sql.catalog.catalog_table import CatalogTable, quoted_name
+from kafka_sql.catalog.file_store import FileCatalogStore, TableName
 from kafka_sql.catalog.spark_catalog import SparkCatalog
 from kafka_sql.errors import KafkaSqlError, TableExistsError
 from kafka_sql.table.declaration import Table
@@ -19,116 +19,118 @@ _LOG = logging.getLogger("kafka_sql.catalog")
 
 
 class CatalogSync:
-    """The folder of the application's lasting tables, as one session sees it. Without a folder it does nothing."""
+    """One session's view of the application's catalog folder. Without a folder, it does nothing."""
 
     def __init__(
         self,
-        lasting: ApplicationTables,
-        spark_side: SparkCatalog,
+        permanent: ApplicationTables,
+        spark_catalog: SparkCatalog,
         parse: Callable[[str], Table],
         render: Callable[[Table], str],
-        make: Callable[[TableName, Table], CatalogTable],
+        make_table: Callable[[TableName, Table], CatalogTable],
     ) -> None:
-        """Nothing is read yet."""
-        self._lasting, self._spark_side = lasting, spark_side
-        self._parse, self._render, self._make = parse, render, make
+        """Read nothing yet."""
+        self._permanent, self._spark_catalog = permanent, spark_catalog
+        self._parse, self._render, self._make_table = parse, render, make_table
 
-    def attach(self, folder: FileCatalogStore) -> None:
-        """Keep the tables in a folder, those that are there already, too, and have those that it holds.
+    def attach(self, store: FileCatalogStore) -> None:
+        """Write the existing tables to the store, and create the tables that the store declares.
 
         Raises:
-            InvalidOptionError: they are kept in another one.
-            TableExistsError: one of them is declared otherwise there.
+            InvalidOptionError: this application uses another store.
+            TableExistsError: the store declares one of the tables differently.
         """
-        if self._lasting.store is None:
-            with folder.lock():
-                statements = folder.read()
-                for entry in self._lasting:
-                    if entry.name in statements and not self._says(statements[entry.name], entry):
+        if self._permanent.store is None:
+            with store.lock():
+                statements = store.read()
+                for entry in self._permanent:
+                    if entry.name in statements and not self._declares(statements[entry.name], entry):
                         raise TableExistsError(
-                            f"Catalog folder '{folder.path}' declares table '{entry.definition.name}' otherwise than "
-                            "this application does. DROP TABLE it first, or use another folder."
+                            f"Catalog folder '{store.path}' declares table '{entry.definition.name}' differently from "
+                            "this application. DROP TABLE it first, or use another folder.",
+                            table=entry.definition.name,
                         )
-                self._lasting.attach(folder)
-                for entry in self._lasting:
+                self._permanent.attach(store)
+                for entry in self._permanent:
                     if entry.name not in statements:
-                        self.keep(entry)
-            self._load(folder)
-        self._lasting.attach(folder)
+                        self.save(entry)
+            self._load(store)
+        self._permanent.attach(store)
         self.refresh()
 
     def refresh(self) -> None:
-        """Make the tables those of the folder, if it has changed."""
-        folder = self._lasting.store
-        if folder is not None and folder.has_changed():
-            with self._lasting.lock:
-                self._load(folder)
+        """Apply the changes in the folder since it was last read."""
+        store = self._permanent.store
+        if store is not None and store.has_changed():
+            with self._permanent.lock:
+                self._load(store)
 
-    def keep(self, entry: CatalogTable) -> None:
-        """Write a table's statement, in the folder's lock.
+    def save(self, entry: CatalogTable) -> None:
+        """Write a table's statement; the caller holds the store's lock.
 
         Raises:
-            CatalogFolderError: it cannot be written.
+            CatalogFolderError: the file cannot be written.
         """
-        folder = self._lasting.store
-        if folder is not None and not entry.table.temporary:
+        store = self._permanent.store
+        if store is not None and not entry.table.temporary:
             statement = self._render(entry.table)
-            folder.write(entry.name, statement)
-            self._lasting.statements[entry.name] = statement
+            store.write(entry.name, statement)
+            self._permanent.statements[entry.name] = statement
 
     def remove(self, name: TableName) -> None:
-        """Drop a table's statement, in the folder's lock."""
-        if self._lasting.store is not None:
-            self._lasting.store.remove(name)
+        """Remove a table's statement; the caller holds the store's lock."""
+        if self._permanent.store is not None:
+            self._permanent.store.remove(name)
 
-    def refuse_left_out(self, name: TableName) -> None:
-        """Refuse to replace a statement that could not be carried out here.
+    def check_not_skipped(self, name: TableName) -> None:
+        """Check that creating a table does not overwrite a file that this session could not apply.
 
         Raises:
-            TableExistsError: there is one of that name.
+            TableExistsError: the folder has such a file.
         """
-        folder = self._lasting.store
-        if folder is not None and name in self._lasting.statements and name not in self._lasting.tables:
+        store = self._permanent.store
+        if store is not None and name in self._permanent.statements and name not in self._permanent.tables:
             raise TableExistsError(
-                f"Table '{'.'.join(name)}' exists already in catalog folder '{folder.path}', though its declaration "
-                "could not be carried out here. Mend or remove its file first."
+                f"Table '{'.'.join(name)}' already exists in catalog folder '{store.path}', but its declaration could "
+                "not be applied here. Fix or remove its file first.",
+                table=".".join(name),
             )
 
-    def _says(self, statement: str, entry: CatalogTable) -> bool:
+    def _declares(self, statement: str, entry: CatalogTable) -> bool:
         try:
-            return _same(self._parse(statement), entry)
+            return _is_same(self._parse(statement), entry)
         except KafkaSqlError:
             return False
 
-    def _load(self, folder: FileCatalogStore) -> None:
-        """Carry out what has changed. A statement that cannot be carried out is left out with a warning."""
-        statements = folder.read()
-        for name in [n for n in self._lasting.statements if n not in statements]:
-            entry = self._lasting.tables.get(name)
+    def _load(self, store: FileCatalogStore) -> None:
+        """Apply what has changed in the folder. A statement that fails is skipped with a warning."""
+        statements = store.read()
+        for name in [n for n in self._permanent.statements if n not in statements]:
+            entry = self._permanent.tables.get(name)
             if entry is not None:
-                self._spark_side.remove(entry)
-                self._lasting.remove(name)
-            self._lasting.statements.pop(name, None)
+                self._spark_catalog.remove(entry)
+                self._permanent.remove(name)
+            self._permanent.statements.pop(name, None)
         for name, statement in statements.items():
-            if self._lasting.statements.get(name) != statement:
-                self._lasting.statements[name] = statement
-                self._carry_out(folder, name, statement)
+            if self._permanent.statements.get(name) != statement:
+                self._permanent.statements[name] = statement
+                self._apply(store, name, statement)
 
-    def _carry_out(self, folder: FileCatalogStore, name: TableName, statement: str) -> None:
-        old = self._lasting.tables.get(name)
+    def _apply(self, store: FileCatalogStore, name: TableName, statement: str) -> None:
+        old = self._permanent.tables.get(name)
         try:
             table = self._parse(statement)
-            if old is not None and _same(table, old):
+            if old is not None and _is_same(table, old):
                 return
-            self._spark_side.spark_sql(f"CREATE DATABASE IF NOT EXISTS {quoted_name((name[0], ''))}")
-            entry = self._make(name, with_fields(table, name=name))
-            self._spark_side.put(entry, old)
+            self._spark_catalog.spark_sql(f"CREATE DATABASE IF NOT EXISTS {quoted_name((name[0], ''))}")
+            entry = self._make_table(name, with_fields(table, name=name))
+            self._spark_catalog.put(entry, old)
         except (KafkaSqlError, PySparkException) as e:
-            _LOG.warning("Catalog folder '%s': table %s is left out: %s", folder.path, ".".join(name), e)
+            _LOG.warning("Catalog folder '%s': table %s is skipped: %s", store.path, ".".join(name), e)
             return
-        self._lasting.put(entry)
+        self._permanent.put(entry)
 
 
-def _same(table: Table, entry: CatalogTable) -> bool:
-    """Whether a declaration is the entry's, wherever it stands."""
+def _is_same(table: Table, entry: CatalogTable) -> bool:
+    """Return whether a declaration equals the entry's, apart from the database it is in."""
     return with_fields(table, name=entry.table.name) == entry.table

@@ -1,4 +1,4 @@
-"""A declared table as it stands in Spark: the names behind it, and its SQL."""
+"""A declared table in Spark's catalog: its names, its data source and the SQL that creates it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import Final
 from pyspark.sql.types import StructType
 
 from kafka_sql.catalog.data_source import KafkaTable, make_data_source
+from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.sql_literals import qualified_name, quote, string_literal
 from kafka_sql.definition import Definition
 from kafka_sql.table.declaration import Column, Table
 
 OWNER: Final = "kafka_sql.owner"  # a table property: the application that created the table
 
-TableName = tuple[str, str]  # database, table, in lower case; the database is empty for a temporary table
-
 
 @dataclass(frozen=True)
 class CatalogTable:
     """A table of a session.
 
+    For example ``CREATE TABLE orders (price INT, total AS price * 2)``: ``default.orders`` is a view that computes
+    ``total``, over the data source ``default.orders__kafka``, whose provider is ``kafka.orders``.
+
     Attributes:
-        name: where it stands.
-        definition: what was declared, checked.
-        place: the database and name under which Spark's catalog holds the data source itself.
-        kind: the data source's class, whose name is the format's name.
+        name: database and table.
+        definition: the validated declaration.
+        storage_name: database and name of the data source in Spark's catalog.
+        data_source: the data source's class; its name is the provider's name.
     """
 
     name: TableName
@@ -41,12 +43,12 @@ class CatalogTable:
 
     @property
     def sql_name(self) -> str:
-        """The data source's name in SQL."""
+        """The data source's qualified name in SQL."""
         return quoted_name(self.storage_name)
 
     @property
     def provider(self) -> str:
-        """The data source's format name."""
+        """The data source's provider in Spark, ``kafka.orders``."""
         return self.data_source.name()
 
     @property
@@ -55,36 +57,43 @@ class CatalogTable:
         return self.name != self.storage_name
 
 
-def make_catalog_table(name: TableName, definition: Definition, place: TableName, known_as: TableName) -> CatalogTable:
-    """An entry with its own data source class, whose format is called ``kafka.<known_as>``.
+def make_catalog_table(
+    name: TableName, definition: Definition, storage_name: TableName, provider_name: TableName
+) -> CatalogTable:
+    """Return a table with its own data source class, whose provider is ``kafka.<provider_name>``.
 
     Raises:
-        SchemaError: a column that the format or Kafka's metadata cannot carry.
+        SchemaError: the format or Kafka's metadata does not support a column.
     """
-    # two tables of one name in two databases are two providers
-    format_name = ".".join(["kafka", *([] if known_as[0] == "default" else [known_as[0]]), known_as[1]])
-    return CatalogTable(name, definition, place, make_data_source(format_name, definition, spark_schema(definition)))
+    # with the database: tables of the same name in two databases are two providers
+    database, table = provider_name
+    provider = ".".join(["kafka", *([] if database == "default" else [database]), table])
+    return CatalogTable(
+        name, definition, storage_name, make_data_source(provider, definition, spark_schema(definition))
+    )
 
 
 def create_table_statement(entry: CatalogTable, owner: str) -> str:
-    """The statement that makes the data source a table of Spark's. With its columns: Spark asks no worker then."""
-    columns = ", ".join(map(_column, _stored(entry.definition)))
+    """Return the CREATE TABLE of the data source. It lists the columns, so that Spark need not ask a Python worker."""
+    columns = ", ".join(map(_column_sql, _stored_columns(entry.definition)))
     return (
-        f"CREATE TABLE {entry.sql_name} ({columns}) USING {quote(entry.provider)}{_comment(entry.table.comment)} "
+        f"CREATE TABLE {entry.sql_name} ({columns}) USING {quote(entry.provider)}{_comment_sql(entry.table.comment)} "
         f"TBLPROPERTIES ({string_literal(OWNER)} = {string_literal(owner)})"
     )
 
 
 def create_view_statement(entry: CatalogTable) -> str:
-    """The statement that makes the table's own name a view over its data source."""
+    """Return the CREATE VIEW that makes the table's name a view over its data source."""
     table = entry.table
-    columns = ", ".join(quote(c.name) + _comment(c.comment) for c in table.columns)
-    kind = "TEMPORARY VIEW" if table.temporary else "VIEW"
-    return f"CREATE {kind} {quoted_name(entry.name)} ({columns}){_comment(table.comment)} AS {select_statement(entry)}"
+    columns = ", ".join(quote(c.name) + _comment_sql(c.comment) for c in table.columns)
+    view = "TEMPORARY VIEW" if table.temporary else "VIEW"
+    return (
+        f"CREATE {view} {quoted_name(entry.name)} ({columns}){_comment_sql(table.comment)} AS {select_statement(entry)}"
+    )
 
 
 def select_statement(entry: CatalogTable, stream: bool = False) -> str:
-    """The table as declared, over its data source."""
+    """Return the query of all declared columns over the data source."""
     items = ", ".join(
         quote(c.name) if c.expression is None else f"{c.expression} AS {quote(c.name)}" for c in entry.table.columns
     )
@@ -92,27 +101,27 @@ def select_statement(entry: CatalogTable, stream: bool = False) -> str:
 
 
 def spark_schema(definition: Definition) -> StructType:
-    """The stored columns in Spark's types. A read-only column is nullable, as an INSERT leaves it out."""
-    schema = StructType.fromDDL(", ".join(map(_column, _stored(definition))))
+    """Return the stored columns in Spark's types. A read-only column is nullable because INSERT omits it."""
+    schema = StructType.fromDDL(", ".join(map(_column_sql, _stored_columns(definition))))
     assert isinstance(schema, StructType)
     return schema
 
 
 def quoted_name(name: TableName) -> str:
-    """A name in SQL; of a lasting table with Spark's own catalog, as another one may be the current one."""
+    """Return a name in SQL; permanent tables have the catalog's name, too: another one may be current."""
     return qualified_name(part for part in ("spark_catalog" if name[0] else "", *name) if part)
 
 
-def _stored(definition: Definition) -> list[Column]:
-    """The stored columns. A row that was deleted may have its key only, and a record that cannot be read nothing."""
+def _stored_columns(definition: Definition) -> list[Column]:
+    """Return the stored columns; nullable if a deleted row may have only its key, or an undecodable record nothing."""
     incomplete = definition.is_changelog or definition.has_error_column
     return [with_fields(c, nullable=True) if incomplete else c for c in definition.table.stored_columns]
 
 
-def _column(column: Column) -> str:
+def _column_sql(column: Column) -> str:
     required = "" if column.nullable or column.virtual else " NOT NULL"
-    return f"{quote(column.name)} {column.type}{required}{_comment(column.comment)}"
+    return f"{quote(column.name)} {column.type}{required}{_comment_sql(column.comment)}"
 
 
-def _comment(comment: str | None) -> str:
+def _comment_sql(comment: str | None) -> str:
     return f" COMMENT {string_literal(comment)}" if comment else ""

@@ -1,7 +1,7 @@
-"""The data source class of a table.
+"""Declared tables as Python data sources of Spark.
 
-One class a table: its options live in the class, so Spark never shows a secret, and reads, INSERT, CTAS, STREAM and
-toTable all work. (Options given in Spark's own metadata are lost, or reach the wrong table.)
+Each table has its own class, which holds the options. So Spark never shows a secret, and reads, INSERT, CTAS, STREAM
+and toTable all work. (Options in Spark's table metadata are lost, or reach the wrong table.)
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from kafka_sql.source.stream.read_limits import check_admission_options
 
 
 class KafkaTable(DataSource):
-    """A declared table as a data source; a subclass holds the definition."""
+    """A declared table as a data source; each table has a subclass with its definition."""
 
     definition: ClassVar[Definition]
     spark_schema: StructType
 
     def __init__(self, options: dict[str, str]) -> None:
-        """As Spark does for each plan."""
+        """Create the data source, as Spark does for each plan."""
         super().__init__(options)
-        freeze_modules()  # here and below: each step of a plan has a process of its own, which serves many plans
+        freeze_modules()  # here and below: each planning step runs in its own process, which serves many plans
 
     def schema(self) -> StructType:
-        """The stored columns."""
+        """Return the stored columns."""
         return self.spark_schema
 
     def reader(self, schema: StructType) -> BatchReader:
-        """A batch read."""
+        """Return the reader of a batch query."""
         freeze_modules()
         check_batch_read(self.definition)
         return BatchReader(self.definition, arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        """A streaming read."""
+        """Return the reader of a streaming query."""
         check_stream_read(self.definition)
         return StreamReader(self.definition, arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """A batch write."""
+        """Return the writer of a batch query."""
         self._check_write(schema, overwrite)
         return BatchWriter(self.definition)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
-        """A streaming write."""
+        """Return the writer of a streaming query."""
         self._check_write(schema, overwrite)
         return StreamWriter(self.definition)
 
@@ -65,47 +65,57 @@ class KafkaTable(DataSource):
         freeze_modules()
         if overwrite:
             raise UnsupportedSqlError(
-                f"Table '{self.definition.name}': a Kafka topic cannot be overwritten, only appended to. Use INSERT "
-                f"INTO."
+                f"Table '{self.definition.name}': a Kafka topic cannot be overwritten. Use INSERT INTO.",
+                table=self.definition.name,
             )
         _check_columns(self.definition, self.spark_schema, schema)
         check_sink(self.definition, arrow_schema(schema))
 
 
 def _check_columns(definition: Definition, stored: StructType, written: StructType) -> None:
-    """Check what is written against the table: by DataFrames, Spark lets any columns through.
+    """Check written columns against the table: Spark does not check those of a DataFrame.
 
     Raises:
-        SchemaError: a column is missing, unknown or of another type.
+        SchemaError: a column is missing, unknown or has another type.
     """
     expected = {c.name: stored[c.name].dataType.simpleString() for c in definition.table.stored_columns}
     needed = {c.name for c in definition.table.physical_columns}
     for field in written:
         if field.name not in expected:
             near = did_you_mean(field.name, expected)
-            raise SchemaError(f"Table '{definition.name}' has no column '{field.name}' to be written.{near}")
+            raise SchemaError(
+                f"Table '{definition.name}': column '{field.name}' not found.{near}",
+                column=field.name,
+                table=definition.name,
+            )
         if field.dataType.simpleString() != expected[field.name]:
             raise SchemaError(
-                f"Table '{definition.name}': column '{field.name}' is {expected[field.name]}, and "
-                f"{field.dataType.simpleString()} is written. Cast it."
+                f"Table '{definition.name}': column '{field.name}' is {expected[field.name]}, but the query writes "
+                f"{field.dataType.simpleString()}. Cast it.",
+                column=field.name,
+                table=definition.name,
             )
-    missing = needed - set(written.fieldNames())
+    missing = sorted(needed - set(written.fieldNames()))
     if missing:
-        raise SchemaError(f"Table '{definition.name}': column '{sorted(missing)[0]}' is not among those written.")
+        raise SchemaError(
+            f"Table '{definition.name}': column '{missing[0]}' is missing in the rows to write.",
+            column=missing[0],
+            table=definition.name,
+        )
 
 
 def make_data_source(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
-    """The class of one table, to be registered with Spark under ``name``.
+    """Return a table's data source class, to be registered with Spark under ``name``, after checking its columns.
 
     Raises:
-        SchemaError: a column that the format or Kafka's metadata cannot carry.
-        UnsupportedOptionError: an option that this version of Spark cannot carry.
+        SchemaError: the format or Kafka's metadata does not support a column.
+        UnsupportedOptionError: this version of Spark does not support an option.
     """
     check_admission_options(definition)
     schema = arrow_schema(stored)
     metadata = metadata_columns(definition, schema)
-    asked = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.from_format)
-    definition.value.create_decoder(schema, asked)
+    format_keys = tuple(c.key.removeprefix(FORMAT_PREFIX) for c in metadata if c.from_format)
+    definition.value.create_decoder(schema, format_keys)
     definition.value.create_encoder(schema)
     if definition.key is not None:
         definition.key.create_decoder(schema)
@@ -118,29 +128,29 @@ def make_data_source(name: str, definition: Definition, stored: StructType) -> t
         )
         check_key_types(schema, key)
     if any(c.needs_time_zone for c in metadata):
-        _hand_zone_over()
+        _pin_time_zone()
     return data_source_class(name, definition, stored)
 
 
 def data_source_class(name: str, definition: Definition, stored: StructType) -> type[KafkaTable]:
-    """The same without a look at whether the columns can be read and written."""
+    """Return a table's data source class without checking its columns."""
     return type(
         "KafkaTable",
         (KafkaTable,),
-        {"definition": definition, "stored": stored, "name": classmethod(lambda cls: name)},
+        {"definition": definition, "spark_schema": stored, "name": classmethod(lambda cls: name)},
     )
 
 
-def _hand_zone_over() -> None:
-    """Set the session's time zone to what it is: Spark hands a task only those settings that were set."""
+def _pin_time_zone() -> None:
+    """Set the session's time zone to its current value: Spark passes only explicitly set settings to tasks."""
     spark = SparkSession.getActiveSession()
     if spark is not None:
         spark.conf.set(SESSION_ZONE, str(spark.conf.get(SESSION_ZONE)))
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema in which Spark takes a Python source's batches."""
+    """Return the Arrow schema of the batches that Spark expects from a Python data source."""
     try:
         return to_arrow_schema(schema, timezone="UTC")
-    except TypeError:  # Spark 4.1 and 4.2 have no such parameter, and mean UTC
+    except TypeError:  # Spark 4.1 and 4.2 lack the parameter and use UTC
         return to_arrow_schema(schema)

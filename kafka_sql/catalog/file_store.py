@@ -1,7 +1,7 @@
-"""A folder that keeps tables: one readable ``.sql`` file a table.
+"""Persist tables in a folder, one readable ``.sql`` file per table.
 
-Files are written beside and renamed, under a lock, so that a reader sees the old statement or the new one, and two
-writers take turns. The statements hold the options as typed, so nobody else may read or change them.
+Files are written to a temporary name and renamed, under a lock: a reader sees the old statement or the new one, and
+writers take turns. Statements contain the options as typed, including secrets, so only the owner may access them.
 """
 
 from __future__ import annotations
@@ -18,77 +18,81 @@ from urllib.parse import quote, unquote
 
 from kafka_sql.errors import CatalogFolderError
 
-Name = tuple[str, str]  # database, table
+TableName = tuple[str, str]  # database, table, in lower case; the database of a temporary table is empty
 
 _LOG = logging.getLogger("kafka_sql.catalog")
 _ENDING = ".sql"
 _LOCK = ".lock"
-_SETTLED_NS = 50_000_000  # a change within the clock's tick of the last one may leave a file's time as it was
+_CLOCK_TICK_NS = 50_000_000  # two changes within one tick of the file system's clock have the same time
 
 
 class FileCatalogStore:
-    """The statements of a folder by table.
+    """The CREATE TABLE statements in a folder, by table.
 
     Attributes:
         path: the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Make the folder, if it is not there, for its owner alone.
+        """Create the folder if it is missing, accessible to its owner only.
 
         Raises:
-            CatalogFolderError: it cannot be had, or others can write into it.
+            CatalogFolderError: it cannot be created or read, or other users can write to it.
         """
         self.path = Path(path).absolute()
-        self._seen: object = None
-        self._gone = False
+        self._last_stamps: object = None
+        self._is_unreadable = False
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check()
         except (OSError, ValueError) as e:  # a NUL in its name
             why = e.strerror if isinstance(e, OSError) else str(e)
-            raise CatalogFolderError(f"Catalog folder {str(self.path)!r} cannot be used: {why}.") from e
+            raise CatalogFolderError(
+                f"Catalog folder {str(self.path)!r} cannot be used: {why}.", folder=str(self.path)
+            ) from e
 
     def has_changed(self) -> bool:
-        """Whether a file may have changed since the last reading. A folder that is gone has not: it may come back."""
+        """Return whether a file may have changed since ``read``. A folder that cannot be read counts as unchanged."""
         try:
-            stamp = self._stamp()
+            stamps = self._stamps()
         except OSError as e:
-            if not self._gone:
+            if not self._is_unreadable:
                 _LOG.warning(
-                    "Catalog folder '%s' cannot be read: %s. Its tables stay as they are.", self.path, e.strerror
+                    "Catalog folder '%s' cannot be read: %s. Its tables stay unchanged.", self.path, e.strerror
                 )
-            self._gone = True
+            self._is_unreadable = True
             return False
-        self._gone = False
-        return stamp != self._seen
+        self._is_unreadable = False
+        return stamps != self._last_stamps
 
-    def read(self) -> dict[Name, str]:
-        """All statements; a file that cannot be read is left out with a warning.
+    def read(self) -> dict[TableName, str]:
+        """Return all statements; a file that cannot be read is skipped with a warning.
 
         Raises:
-            CatalogFolderError: the folder cannot be read, or others can write into it by now.
+            CatalogFolderError: the folder cannot be read, or other users can write to it now.
         """
         try:
             self._check()
-            stamp = self._stamp()
+            stamps = self._stamps()
         except OSError as e:
-            raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be read: {e.strerror}.") from e
+            raise CatalogFolderError(
+                f"Catalog folder '{self.path}' cannot be read: {e.strerror}.", folder=str(self.path)
+            ) from e
         statements = {}
         for file in sorted(self.path.glob("[!.]*.*" + _ENDING)):
             database, table = file.name.removesuffix(_ENDING).split(".", 1)
             try:
-                statements[unquote(database).lower(), unquote(table).lower()] = _text(file)
-            except FileNotFoundError:  # dropped by another session just now
+                statements[unquote(database).lower(), unquote(table).lower()] = _read_statement(file)
+            except FileNotFoundError:  # dropped by another session meanwhile
                 continue
             except (OSError, UnicodeDecodeError) as e:
-                _LOG.warning("Catalog folder '%s': %s is left out: %s", self.path, file.name, e)
-        newest = max((time for _, time, _ in stamp), default=0)
-        self._seen = stamp if time.time_ns() - newest > _SETTLED_NS else None
+                _LOG.warning("Catalog folder '%s': %s is skipped: %s", self.path, file.name, e)
+        newest = max((time for _, time, _ in stamps), default=0)
+        self._last_stamps = stamps if time.time_ns() - newest > _CLOCK_TICK_NS else None
         return statements
 
-    def write(self, name: Name, statement: str) -> None:
-        """Put a table's statement, in the lock.
+    def write(self, name: TableName, statement: str) -> None:
+        """Write a table's statement; the caller holds the lock.
 
         Raises:
             CatalogFolderError: the file cannot be written.
@@ -97,10 +101,12 @@ class FileCatalogStore:
             self._replace(name, statement)
         except OSError as e:
             raise CatalogFolderError(
-                f"Catalog folder '{self.path}': table '{'.'.join(name)}' cannot be kept: {e.strerror}."
+                f"Catalog folder '{self.path}': table '{'.'.join(name)}' cannot be written: {e.strerror}.",
+                folder=str(self.path),
+                table=".".join(name),
             ) from e
 
-    def _replace(self, name: Name, statement: str) -> None:
+    def _replace(self, name: TableName, statement: str) -> None:
         temporary = self.path / f".{os.getpid()}.tmp"
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(statement)
@@ -109,68 +115,71 @@ class FileCatalogStore:
         os.replace(temporary, self._file(name))
         self._sync()
 
-    def remove(self, name: Name) -> None:
-        """Drop a table's statement, in the lock."""
+    def remove(self, name: TableName) -> None:
+        """Remove a table's statement; the caller holds the lock."""
         self._file(name).unlink(missing_ok=True)
         self._sync()
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the only writer, in all processes. What a writer that died left half-way is removed.
+        """Hold the write lock, across processes. Temporary files of a writer that crashed are removed.
 
         Raises:
-            CatalogFolderError: the folder cannot be written.
+            CatalogFolderError: the folder is not writable.
         """
         try:
             descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as e:
-            raise CatalogFolderError(f"Catalog folder '{self.path}' cannot be written: {e.strerror}.") from e
+            raise CatalogFolderError(
+                f"Catalog folder '{self.path}' cannot be written: {e.strerror}.", folder=str(self.path)
+            ) from e
         with open(descriptor) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            for half_way in self.path.glob(".*.tmp"):
-                half_way.unlink()
+            for leftover in self.path.glob(".*.tmp"):
+                leftover.unlink()
             yield
 
     def _check(self) -> None:
-        if _others_write(self.path.stat()):
+        if _is_writable_by_others(self.path.stat()):
             raise CatalogFolderError(
-                f"Catalog folder '{self.path}' can be written by others, who could point your tables at servers of "
-                f"theirs. Make it yours alone: chmod 700 '{self.path}'."
+                f"Catalog folder '{self.path}' is writable by other users, who could redirect your tables to their "
+                f"servers. Restrict it to its owner: chmod 700 '{self.path}'.",
+                folder=str(self.path),
             )
 
-    def _file(self, name: Name) -> Path:
+    def _file(self, name: TableName) -> Path:
         return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _ENDING)
 
-    def _stamp(self) -> tuple[tuple[str, int, int], ...]:
-        """Names, times and sizes of the files: who writes in place does not change the folder's own time."""
-        found = []
+    def _stamps(self) -> tuple[tuple[str, int, int], ...]:
+        """Return names, times and sizes of the files: a write in place does not change the folder's time."""
+        stamps = []
         with os.scandir(self.path) as files:
             for file in files:
                 if file.name.endswith(_ENDING):
-                    with contextlib.suppress(FileNotFoundError):  # dropped just now
-                        found.append((file.name, file.stat().st_mtime_ns, file.stat().st_size))
-        return tuple(sorted(found))
+                    with contextlib.suppress(FileNotFoundError):  # dropped meanwhile
+                        stamps.append((file.name, file.stat().st_mtime_ns, file.stat().st_size))
+        return tuple(sorted(stamps))
 
     def _sync(self) -> None:
         folder = os.open(self.path, os.O_RDONLY)
         try:
-            os.fsync(folder)  # the rename itself
+            os.fsync(folder)  # makes the rename durable
         finally:
             os.close(folder)
 
 
-def _text(file: Path) -> str:
-    """A file's text.
+def _read_statement(file: Path) -> str:
+    """Return a file's text.
 
     Raises:
-        PermissionError: others can reach and write it: its owner, or whom its mode lets.
+        PermissionError: other users can write the file, by its mode or because they own it.
     """
-    reached = file.parent.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH)
+    is_reachable = file.parent.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH)
     with open(file, encoding="utf-8") as opened:
-        if reached and _others_write(os.fstat(opened.fileno())):
-            raise PermissionError(1, "others can write it (chmod 600 makes it yours alone)")
+        if is_reachable and _is_writable_by_others(os.fstat(opened.fileno())):
+            raise PermissionError(1, "it is writable by other users (fix: chmod 600)")
         return opened.read()
 
 
-def _others_write(found: os.stat_result) -> bool:
-    return bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or found.st_uid not in (os.getuid(), 0)
+def _is_writable_by_others(status: os.stat_result) -> bool:
+    return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in (os.getuid(), 0)

@@ -1,7 +1,7 @@
-"""``spark.read.format("kafka_sql")``: the same connector for who writes no DDL. Options are those of WITH.
+"""``spark.read.format("kafka_sql")``: the same connector without DDL; takes the same options as ``WITH (...)``.
 
-Imports little: Spark's search for data sources imports this module in a process of its own, and a session's first query
-waits for it.
+Import little here: Spark imports this module in a separate process when it looks for data sources, and the first query
+of a session waits for that.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ if TYPE_CHECKING:
     from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter
     from kafka_sql.source.spark_readers import BatchReader, StreamReader
 
-_SPARKS_OWN = ("path", "checkpointlocation")  # Spark hands its own options over, too
+_SPARK_OPTIONS = ("path", "checkpointlocation")  # Spark passes its own options, too
 
 
 class KafkaSource(DataSource):
     """The data source ``kafka_sql``: options from ``.options(...)``, physical columns from ``.schema(...)`` or the
-    DataFrame.
+    written DataFrame.
     """
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "kafka_sql"
 
     def schema(self) -> StructType:
-        """A topic has no schema of its own.
+        """Raise: a topic has no schema, so the reader needs ``.schema(...)``.
 
         Raises:
-            SchemaError: always; the reader says ``.schema(...)``.
+            SchemaError: always.
         """
         raise SchemaError(
-            "Format 'kafka_sql' needs the columns of the records: add .schema('order_id BIGINT, price DECIMAL(10,2)')."
+            "Format 'kafka_sql' needs a schema. Add, for example, .schema('order_id BIGINT, price DECIMAL(10,2)')."
         )
 
     def reader(self, schema: StructType) -> BatchReader:
-        """A batch read."""
+        """Return the reader of a batch query."""
         return self._table(schema).reader(schema)
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        """A streaming read."""
+        """Return the reader of a streaming query."""
         return self._table(schema).streamReader(schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """A batch write."""
+        """Return the writer of a batch query."""
         return self._table(schema).writer(schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
-        """A streaming write."""
+        """Return the writer of a streaming query."""
         return self._table(schema).streamWriter(schema, overwrite)
 
     def _table(self, schema: StructType) -> KafkaTable:
@@ -63,8 +63,8 @@ class KafkaSource(DataSource):
         from kafka_sql.options.connector import CONNECTOR
         from kafka_sql.table.declaration import Column, Table
 
-        given = {key: text for key, text in self.options.items() if key.lower() not in _SPARKS_OWN}
-        kinds = ((f, f.dataType.simpleString()) for f in schema)
-        columns = tuple(Column(f.name, kind, kind, nullable=f.nullable) for f, kind in kinds)
-        definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **given}))
+        options = {key: text for key, text in self.options.items() if key.lower() not in _SPARK_OPTIONS}
+        types = ((f, f.dataType.simpleString()) for f in schema)
+        columns = tuple(Column(f.name, type_, type_, nullable=f.nullable) for f, type_ in types)
+        definition = validate_table(Table(("kafka_sql",), columns, {CONNECTOR.key: "kafka", **options}))
         return data_source_class(self.name(), definition, schema)(dict(self.options))

@@ -1,6 +1,6 @@
-"""A session's tables in Spark: their classes registered, their names in Spark's own catalog.
+"""Create, find and drop a session's Kafka tables in Spark's catalog, and register their data source classes.
 
-Nothing is dropped but what this package made: a name may have been dropped and taken by a table of the user's since.
+Only objects that this package created are dropped: a user may have dropped a Kafka table and reused its name.
 """
 
 from __future__ import annotations
@@ -20,58 +20,64 @@ from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.catalog_table import (
     OWNER,
     CatalogTable,
-    TableName,
     create_table_statement,
     create_view_statement,
     quoted_name,
 )
 from kafka_sql.catalog.data_source import KafkaTable
+from kafka_sql.catalog.file_store import TableName
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_literal
 from kafka_sql.errors import StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
-HIDDEN = "__kafka"  # the end of a data source's name behind a view
-_FIELD = r"^{}: (.*)$"
-_OWNED = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
+VIEW_SOURCE_SUFFIX = "__kafka"  # of the data source behind a view
+_FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
+_OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
 class SparkCatalog:
-    """One session's side of Spark."""
+    """Spark's catalog as one session sees it.
 
-    def __init__(self, spark: SparkSession, plain: Callable[[str], DataFrame], lasting: ApplicationTables) -> None:
-        """Nothing is registered yet."""
-        self.spark_sql = run_outside_pipeline(spark, plain)
-        self._spark, self._lasting = spark, lasting
+    Attributes:
+        spark_sql: Spark's own ``sql()``, without Flink's statements.
+    """
+
+    def __init__(
+        self, spark: SparkSession, spark_sql: Callable[[str], DataFrame], permanent: ApplicationTables
+    ) -> None:
+        """Register nothing yet."""
+        self.spark_sql = run_outside_pipeline(spark, spark_sql)
+        self._spark, self._permanent = spark, permanent
         self._registered: dict[str, type[KafkaTable]] = {}
 
     def register(self, entry: CatalogTable) -> None:
-        """Make an entry's class known to the session."""
-        if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns of what is registered again
+        """Register a table's data source class with the session."""
+        if self._registered.get(entry.provider) is not entry.data_source:  # Spark warns if a class is registered twice
             register_data_source(self._spark, entry.data_source)
             self._registered[entry.provider] = entry.data_source
 
     def put(self, entry: CatalogTable, old: CatalogTable | None) -> None:
-        """Make Spark's catalog hold the entry instead of the old one; all or nothing.
+        """Replace ``old`` by ``entry`` in Spark's catalog; restore ``old`` if that fails.
 
         Raises:
-            TableExistsError: a name is taken by something else.
+            TableExistsError: another object has the name.
         """
         self.register(entry)
         try:
             if old is not None:
                 self.remove(old)
-            self._place(entry)
+            self._create_objects(entry)
         except BaseException:
             if old is not None:
                 self.register(old)
-                self._place(old)
+                self._create_objects(old)
             raise
 
     def remove(self, entry: CatalogTable) -> None:
-        """Take a table out of Spark's catalog, as far as it is there and this package's."""
+        """Drop a table's objects from Spark's catalog, if they exist and belong to this package."""
         if entry.table.temporary:
             self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         elif entry.is_view:
@@ -81,48 +87,48 @@ class SparkCatalog:
         self.drop_source(entry)
 
     def create_source(self, entry: CatalogTable) -> None:
-        """Make an entry's data source a table of Spark's."""
-        self._create(create_table_statement(entry, self.application()), entry.storage_name)
-        self._lasting.reserve(entry.storage_name)
+        """Create the table of a data source in Spark's catalog."""
+        self._create(create_table_statement(entry, self.application_id()), entry.storage_name)
+        self._permanent.reserve(entry.storage_name)
 
     def drop_source(self, entry: CatalogTable) -> None:
-        """Drop an entry's data source."""
+        """Drop the table of a data source from Spark's catalog."""
         found = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
         if found is not None and found.owner is not None and found.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {entry.sql_name}")
-        self._lasting.release(entry.storage_name)
+        self._permanent.release(entry.storage_name)
 
     def has_temporary_view(self, name: str) -> bool:
-        """Whether the session has a temporary view of a name, ours or another."""
+        """Return whether the session has a temporary view of that name, of this package or another."""
         session = self._spark.__dict__.get("_jsparkSession")
-        if session is not None:  # a statement that lists views takes as long as planning an INSERT
+        if session is not None:  # SHOW VIEWS takes as long as planning an INSERT
             return bool(session.sessionState().catalog().getTempView(name).isDefined())
         views = self.spark_sql(f"SHOW VIEWS LIKE {string_literal(like_pattern(name))}").collect()
         return any(view.isTemporary and view.viewName.lower() == name.lower() for view in views)
 
-    def database(self) -> str:
-        """The current database.
+    def current_database(self) -> str:
+        """Return the current database.
 
         Raises:
-            StatementError: it is one of another catalog, which holds no Kafka tables.
+            StatementError: the current catalog is not spark_catalog, which has the Kafka tables.
         """
-        catalog = self.catalog()
+        catalog = self.current_catalog()
         if catalog != "spark_catalog":
             raise StatementError(
-                f"Kafka tables stand in spark_catalog, and the current catalog is '{catalog}'. Say "
+                f"Kafka tables are in catalog spark_catalog, but the current catalog is '{catalog}'. Run "
                 "USE spark_catalog.default first."
             )
         return run_outside_pipeline(self._spark, self._spark.catalog.currentDatabase)().lower()
 
-    def catalog(self) -> str:
-        """The current catalog."""
+    def current_catalog(self) -> str:
+        """Return the current catalog."""
         return run_outside_pipeline(self._spark, self._spark.catalog.currentCatalog)()
 
-    def application(self) -> str:
-        """The Spark application's id."""
+    def application_id(self) -> str:
+        """Return the Spark application's id."""
         return str(self._spark.conf.get("spark.app.id", ""))
 
-    def _place(self, entry: CatalogTable) -> None:
+    def _create_objects(self, entry: CatalogTable) -> None:
         self.create_source(entry)
         if entry.is_view:
             try:
@@ -132,48 +138,52 @@ class SparkCatalog:
                 raise
 
     def _create(self, statement: str, name: TableName) -> None:
-        """Run a CREATE; where the name is a Kafka table's of an application that is gone, instead of that."""
+        """Run a CREATE; if the name belongs to a Kafka table of an ended application, drop that table first."""
         try:
             self.spark_sql(statement)
         except AnalysisException as e:
             if not (e.getCondition() or "").endswith("TABLE_OR_VIEW_ALREADY_EXISTS"):
                 raise
-            self._clear(name, e)
+            self._drop_stale(name, e)
             self.spark_sql(statement)
 
-    def _clear(self, name: TableName, cause: Exception) -> None:
-        """Drop what another application left under a name: its declaration was lost, the name stayed.
+    def _drop_stale(self, name: TableName, cause: Exception) -> None:
+        """Drop an object that an ended application left: its declaration is lost, only the name remained.
 
         Raises:
-            TableExistsError: it is something else.
+            TableExistsError: another object has the name.
         """
         shown = ".".join(filter(None, name))
-        found = find_existing(self.spark_sql, name) if name[0] and not self._lasting.is_reserved(name) else {}
-        there = found.get(name[1])
-        hidden = found.get(name[1] + HIDDEN)
-        behind = hidden if there is not None and there.is_view and f"`{name[1]}{HIDDEN}`" in there.text else None
-        owner = behind.owner if behind is not None else there.owner if there is not None else None
-        if there is None or owner is None:
+        found = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
+        source_name = name[1] + VIEW_SOURCE_SUFFIX
+        existing, source = found.get(name[1]), found.get(source_name)
+        if existing is None or not existing.is_view or f"`{source_name}`" not in existing.text:
+            source = None  # the view, if it is one, has another source
+        owner = source.owner if source is not None else existing.owner if existing is not None else None
+        if existing is None or owner is None:
             raise TableExistsError(
-                f"'{shown}' exists already as a table or view of Spark's own. DROP it first, or choose another name."
+                f"'{shown}' already exists as a table or view of Spark. DROP it first, or choose another name.",
+                table=shown,
             ) from cause
-        stale = behind is not None and self._lasting.is_reserved((name[0], name[1] + HIDDEN))  # ours, made a moment ago
-        if owner == self.application() and not stale:
+        # a source that this application reserved was created a moment ago, for this very view
+        is_stale = source is not None and self._permanent.is_reserved((name[0], source_name))
+        if owner == self.application_id() and not is_stale:
             raise TableExistsError(
-                f"Table '{shown}' exists already: another client of this Spark server has declared it. Choose another "
-                "name or another database."
+                f"Table '{shown}' already exists: another client of this Spark server created it. Choose another name "
+                "or another database.",
+                table=shown,
             ) from cause
-        self.spark_sql(f"DROP {'VIEW' if there.is_view else 'TABLE'} {quoted_name(name)}")
+        self.spark_sql(f"DROP {'VIEW' if existing.is_view else 'TABLE'} {quoted_name(name)}")
 
 
 @dataclass(frozen=True)
 class ExistingObject:
-    """An entry of Spark's catalog.
+    """A table or view in Spark's catalog.
 
     Attributes:
-        view: whether it is a view.
-        provider: a table's data source, ``kafka.orders``.
-        owner: the application that made it, where it is a table of this package; None where it is not.
+        is_view: whether it is a view.
+        provider: a table's provider, ``kafka.orders``.
+        owner: the application that created it, or None if it is not a table of this package.
         text: a view's query.
     """
 
@@ -183,29 +193,33 @@ class ExistingObject:
     text: str
 
 
-def find_existing(plain: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
-    """What stands under a name, and under those that begin with it (the data source behind a view does)."""
+def find_existing(spark_sql: Callable[[str], DataFrame], name: TableName) -> dict[str, ExistingObject]:
+    """Return the objects with a name or an extension of it, such as the data source behind a view.
+
+    SHOW TABLE EXTENDED lists a table without loading it, so tables whose data source is not registered are included.
+    """
     database, table = name
     like = string_literal(like_pattern(table) + "*")
-    rows = plain(f"SHOW TABLE EXTENDED IN {qualified_name(('spark_catalog', database))} LIKE {like}").collect()
-    return {row.tableName.lower(): _read(row.information) for row in rows if not row.isTemporary}
+    rows = spark_sql(f"SHOW TABLE EXTENDED IN {qualified_name(('spark_catalog', database))} LIKE {like}").collect()
+    return {row.tableName.lower(): _parse_information(row.information) for row in rows if not row.isTemporary}
 
 
-def _read(information: str) -> ExistingObject:
-    provider, owned = _field("Provider", information), _OWNED.search(_field("Table Properties", information))
+def _parse_information(information: str) -> ExistingObject:
+    provider = _field("Provider", information)
+    owned = _OWNER_PROPERTY.search(_field("Table Properties", information))
     owner = owned[1] if owned and provider.startswith("kafka.") else None
     return ExistingObject(_field("Type", information) == "VIEW", provider, owner, _field("View Text", information))
 
 
 def _field(label: str, information: str) -> str:
-    """The first line of that label: a comment, which could hold another, stands after them all."""
+    """Return the first line with a label; comments, which could contain the same label, come last."""
     found = re.search(_FIELD.format(label), information, re.MULTILINE)
     return found[1] if found else ""
 
 
 @contextmanager
 def active_session(spark: SparkSession) -> Iterator[None]:
-    """Let a session be the one that is active on this thread, in the block: a thread starts with none."""
+    """Make a session the active one of this thread. Spark looks up data source classes in the active session."""
     session = spark.__dict__.get("_jsparkSession")
     if session is None:  # Connect: the server knows the session
         yield
@@ -222,20 +236,20 @@ def active_session(spark: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
-def register_data_source(spark: SparkSession, kind: type[DataSource]) -> None:
-    """Register a class in a session, in the place of one of that name. Spark refuses what another session has."""
+def register_data_source(spark: SparkSession, data_source: type[DataSource]) -> None:
+    """Register a class in a session; it replaces the session's class of that name."""
     with active_session(spark):
-        spark.dataSource.register(kind)
+        spark.dataSource.register(data_source)
 
 
 def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The same function, which also works where a Declarative Pipeline loads its Python files.
+    """Return a function that also works while a Declarative Pipeline loads its Python files.
 
-    A pipeline marks its thread's requests to the Connect server, which then refuses CREATE TABLE and whatever has a
-    result: all is to be part of the pipeline's graph. The tables of topics are not, so they are declared and looked up
-    from a thread that has no mark.
+    A pipeline tags the requests of its thread, and the Connect server then rejects CREATE TABLE and queries, because
+    everything must be part of the pipeline's graph. Kafka tables are not part of it, so they are created and looked up
+    from a thread without the tag.
     """
-    if spark_context(spark) is not None:  # classic: no server, no mark
+    if spark_context(spark) is not None:  # classic: no server, no tag
         return function
 
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -1,4 +1,4 @@
-"""Names and texts as Spark SQL writes them."""
+"""Quote names and strings for Spark SQL."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterable
 
 
 def quote(name: str) -> str:
-    """An identifier in backquotes, the same in Flink and Spark."""
+    """Return an identifier in backquotes, as both Flink and Spark write it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def qualified_name(parts: Iterable[str]) -> str:
-    """A name of several parts, each in backquotes."""
+    """Return a qualified name with each part in backquotes."""
     return ".".join(map(quote, parts))
 
 
 def like_pattern(name: str) -> str:
-    """The pattern of SHOW ... LIKE for a name; odd characters match any."""
+    """Return the SHOW ... LIKE pattern for a name; ``*`` replaces characters other than letters, digits and ``_``."""
     return re.sub(r"\W", "*", name, flags=re.ASCII)
 
 
 def string_literal(text: str) -> str:
-    """A string literal of Spark's.
+    """Return a Spark SQL string literal.
 
-    The brace is escaped so that Spark's own ``${...}`` substitution leaves the text alone.
+    The brace is escaped so that Spark does not substitute ``${...}``.
     """
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{") + "'"

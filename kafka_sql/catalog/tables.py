@@ -1,7 +1,7 @@
-"""The tables of one session: declared with Flink's DDL, stored in Spark's own catalog.
+"""The Kafka tables of one session: declared with Flink's DDL, stored in Spark's catalog.
 
-A table is ``CREATE TABLE t USING kafka.t`` there, so that all of Spark works with it. Where it has computed columns,
-or is temporary, the data source stands under a second name and ``t`` is a view over it.
+A table is ``CREATE TABLE t USING kafka.t`` there, so that all of Spark works with it. If it has computed columns or is
+temporary, the data source has a second name, and ``t`` is a view over it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.catalog.application_tables import ApplicationTables
 from kafka_sql.catalog.catalog_sync import CatalogSync
-from kafka_sql.catalog.catalog_table import CatalogTable, TableName, make_catalog_table
-from kafka_sql.catalog.file_store import FileCatalogStore
-from kafka_sql.catalog.spark_catalog import HIDDEN, SparkCatalog
+from kafka_sql.catalog.catalog_table import CatalogTable, make_catalog_table
+from kafka_sql.catalog.file_store import FileCatalogStore, TableName
+from kafka_sql.catalog.spark_catalog import VIEW_SOURCE_SUFFIX, SparkCatalog
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import StatementError, TableExistsError, UnsupportedSqlError
 from kafka_sql.source.reader.bad_record_counters import accumulator_id
@@ -26,244 +26,257 @@ from kafka_sql.table.declaration import Table
 
 __all__ = ["CatalogTable", "Tables"]
 
-_SPARKS_NAME = re.compile(r"\w+", re.ASCII)
-_TEMPORARY, _HINTED = "__kafka_temporary", "__kafka_hinted"  # endings of data sources' names behind other views
+_VALID_NAME = re.compile(r"\w+", re.ASCII)
+_TEMPORARY_SUFFIX, _HINTED_SUFFIX = "__kafka_temporary", "__kafka_hinted"  # of storage names
 
 
 class Tables:
-    """The session's tables by name: its temporary ones, and the lasting ones of the application."""
+    """The session's tables by name: its temporary tables, and the permanent tables of the application."""
 
     def __init__(
         self,
         spark: SparkSession,
-        plain: Callable[[str], DataFrame],
-        lasting: ApplicationTables,
+        spark_sql: Callable[[str], DataFrame],
+        permanent: ApplicationTables,
         parse: Callable[[str], Table],
         render: Callable[[Table], str],
     ) -> None:
-        """Start with the lasting tables that there are.
+        """Start with the application's permanent tables.
 
         Args:
-            plain: Spark's own ``sql()``.
-            parse, render: a statement to a table, and back with its secrets, for the folder.
+            spark_sql: Spark's own ``sql()``.
+            parse, render: convert a statement to a table, and a table to a statement with its secrets.
         """
-        self._spark_side = SparkCatalog(spark, plain, lasting)
-        self._listener = accumulator_id(spark)
-        self._lasting = lasting
-        self._kept = CatalogSync(lasting, self._spark_side, parse, render, self._entry)
+        self._spark_catalog = SparkCatalog(spark, spark_sql, permanent)
+        self._accumulator_id = accumulator_id(spark)
+        self._permanent = permanent
+        self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
         self._temporary: dict[TableName, CatalogTable] = {}
-        self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
+        self._with_options: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
         self._version = 0
         self.refresh()
 
     def __iter__(self) -> Iterator[CatalogTable]:
-        """The tables; the temporary ones first, as they hide the others."""
-        return itertools.chain(list(self._temporary.values()), self._lasting)
+        """Iterate over the tables; temporary tables come first because they hide others."""
+        return itertools.chain(list(self._temporary.values()), self._permanent)
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
-        return bool(self._temporary or self._lasting.tables)
+        """Return whether there are any tables."""
+        return bool(self._temporary or self._permanent.tables)
 
     @property
     def spark_sql(self) -> Callable[[str], DataFrame]:
-        """Spark's own ``sql()``, for a statement of ours."""
-        return self._spark_side.spark_sql
+        """Spark's own ``sql()``, without Flink's statements."""
+        return self._spark_catalog.spark_sql
 
     def is_hidden_by_view(self, name: str) -> bool:
-        """Whether a temporary view of Spark's hides the lasting tables of a name."""
-        return self._spark_side.has_temporary_view(name)
+        """Return whether a temporary view of Spark hides the permanent tables of a name."""
+        return self._spark_catalog.has_temporary_view(name)
 
-    def attach(self, folder: FileCatalogStore) -> None:
-        """Keep the lasting tables in a folder, and have those that it holds.
+    def attach(self, store: FileCatalogStore) -> None:
+        """Persist the permanent tables in a store, and create the tables that it declares.
 
         Raises:
-            InvalidOptionError: they are kept in another one.
-            TableExistsError: a table of the application is declared otherwise there.
+            InvalidOptionError: this application uses another store.
+            TableExistsError: the store declares one of the tables differently.
         """
-        with self._lasting.lock:
-            self._kept.attach(folder)
+        with self._permanent.lock:
+            self._sync.attach(store)
         self.refresh()
 
     def refresh(self) -> None:
-        """See what other sessions and the folder's other users have declared: a look at the files' times."""
-        self._kept.refresh()
-        if self._version != self._lasting.version:
-            with self._lasting.lock:
-                for entry in self._lasting:
-                    self._spark_side.register(entry)
-                self._version = self._lasting.version
+        """Apply what other sessions and processes declared since; without changes, this only compares file times."""
+        self._sync.refresh()
+        if self._version != self._permanent.version:
+            with self._permanent.lock:
+                for entry in self._permanent:
+                    self._spark_catalog.register(entry)
+                self._version = self._permanent.version
 
     def find(self, name: tuple[str, ...]) -> CatalogTable | None:
-        """The table that ``name`` means here; a temporary one comes first, as in Spark."""
+        """Return the table with a name; temporary tables come first, as in Spark."""
         parts = tuple(p.lower() for p in name)
         if len(parts) == 1 and ("", parts[0]) in self._temporary:
             return self._temporary["", parts[0]]
-        named = [n for n in self._lasting.tables if n[1] == parts[-1]]
-        if not named:  # Spark need not be asked where it stands
+        if not any(name[1] == parts[-1] for name in self._permanent.tables):  # saves asking for the current database
             return None
         if len(parts) == 3:
-            return self._lasting.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
-        if len(parts) > 3 or self._spark_side.catalog() != "spark_catalog":
+            return self._permanent.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
+        if len(parts) > 3 or self._spark_catalog.current_catalog() != "spark_catalog":
             return None
-        return self._lasting.tables.get(parts if len(parts) == 2 else (self._spark_side.database(), parts[0]))
+        return self._permanent.tables.get(
+            parts if len(parts) == 2 else (self._spark_catalog.current_database(), parts[0])
+        )
 
     def create(self, table: Table, replace: bool = False) -> CatalogTable | None:
-        """Check a declaration and make it a table of Spark's catalog.
+        """Validate a declaration and create its table.
 
         Returns:
-            the table; None where the name is taken and the statement says IF NOT EXISTS.
+            the table; None if the name is in use and the statement has IF NOT EXISTS.
 
         Raises:
-            OptionError, SchemaError: the declaration is wrong; nothing is changed.
-            TableExistsError: the name is taken, and the statement says neither IF NOT EXISTS nor OR REPLACE.
+            OptionError, SchemaError: the declaration is invalid; nothing changes.
+            TableExistsError: the name is in use, and the statement has neither IF NOT EXISTS nor OR REPLACE.
         """
-        name = self._name(table)
-        with self._writing(name):
-            old = (self._lasting.tables if name[0] else self._temporary).get(name)
+        name = self._target_name(table)
+        with self._exclusive(name):
+            old = (self._permanent.tables if name[0] else self._temporary).get(name)
             try:
                 if old is not None and not replace:
                     raise TableExistsError(
-                        f"Table '{old.definition.name}' exists already. DROP TABLE it first, or say "
-                        "CREATE TABLE IF NOT EXISTS."
+                        f"Table '{old.definition.name}' already exists. DROP TABLE it first, or use "
+                        "CREATE TABLE IF NOT EXISTS.",
+                        table=old.definition.name,
                     )
-                self._kept.refuse_left_out(name)
-                return self._put(self._entry(name, table), old)
+                self._sync.check_not_skipped(name)
+                return self._put(self._make_table(name, table), old)
             except TableExistsError:
                 if not table.if_not_exists:
                     raise
                 return None
 
     def alter(self, entry: CatalogTable, table: Table) -> None:
-        """Give a table another declaration; its name stays.
+        """Replace a table's declaration.
 
         Raises:
-            OptionError, SchemaError: the declaration is wrong; nothing is changed.
+            OptionError, SchemaError: the declaration is invalid; nothing changes.
         """
-        with self._writing(entry.name):
-            self._put(self._entry(entry.name, table), entry)
+        with self._exclusive(entry.name):
+            self._put(self._make_table(entry.name, table), entry)
 
     def rename(self, entry: CatalogTable, name: tuple[str, ...]) -> None:
-        """Give a table another name.
+        """Rename a table.
 
         Raises:
             UnsupportedSqlError: a temporary table cannot be renamed.
-            TableExistsError: the name is taken.
+            TableExistsError: the name is in use.
         """
         if entry.table.temporary:
-            raise UnsupportedSqlError(f"ALTER TABLE {entry.definition.name} RENAME: a temporary table keeps its name.")
+            raise UnsupportedSqlError(
+                f"ALTER TABLE {entry.definition.name} RENAME: a temporary table cannot be renamed.",
+                table=entry.definition.name,
+            )
         table = with_fields(entry.table, name=name if len(name) > 1 else (entry.name[0], *name))
         self.create(with_fields(table, if_not_exists=False))
         self.remove(entry)
 
     def drop(self, name: tuple[str, ...], temporary: bool = False) -> bool:
-        """Drop a table; whether there was one.
+        """Drop a table and return whether it existed.
 
         Raises:
-            StatementError: a temporary table hides the one that is to be dropped.
+            StatementError: a temporary table hides the permanent one.
         """
         entry = self.find(name)
         if entry is None or (temporary and not entry.table.temporary):
             return False
-        if entry.table.temporary and not temporary and any(e.name[1] == entry.name[1] for e in self._lasting):
+        if entry.table.temporary and not temporary and any(e.name[1] == entry.name[1] for e in self._permanent):
             raise StatementError(
                 f"Temporary table with identifier '{entry.definition.name}' exists. Drop it first, by DROP TEMPORARY "
-                "TABLE, before removing the permanent table."
+                "TABLE, before removing the permanent table.",
+                table=entry.definition.name,
             )
         self.remove(entry)
         return True
 
     def remove(self, entry: CatalogTable) -> None:
         """Drop a table."""
-        with self._writing(entry.name):
-            if (self._lasting.tables if entry.name[0] else self._temporary).get(entry.name) is None:
-                return  # another session was faster
-            self._spark_side.remove(entry)
-            for key in [k for k in self._hinted if k[0] == entry.name]:
-                self._spark_side.drop_source(self._hinted.pop(key)[1])
+        with self._exclusive(entry.name):
+            if (self._permanent.tables if entry.name[0] else self._temporary).get(entry.name) is None:
+                return  # another session dropped it first
+            self._spark_catalog.remove(entry)
+            for key in [k for k in self._with_options if k[0] == entry.name]:
+                self._spark_catalog.drop_source(self._with_options.pop(key)[1])
             if entry.table.temporary:
                 del self._temporary[entry.name]
             else:
-                self._kept.remove(entry.name)
-                self._lasting.remove(entry.name)
+                self._sync.remove(entry.name)
+                self._permanent.remove(entry.name)
 
     def with_options(self, entry: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
-        """The same table with other options laid over its own, as ``/*+ OPTIONS(...) */`` asks for.
+        """Return the table with some options replaced, for ``/*+ OPTIONS(...) */``.
 
         Raises:
-            OptionError: the options are wrong.
+            OptionError: an option is invalid.
         """
         key = entry.name, frozenset(options.items())
-        with self._lasting.lock:
-            made_for, found = self._hinted.get(key, (None, None))
+        with self._permanent.lock:
+            base, found = self._with_options.get(key, (None, None))
             if found is not None:
-                if made_for is entry:
+                if base is entry:
                     return found
-                self._spark_side.drop_source(found)  # the table has been altered since
+                self._spark_catalog.drop_source(found)  # the table was altered since
             table = with_fields(entry.table, options={**entry.table.options, **options})
-            place = self._lasting.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED))
-            hinted = make_catalog_table(entry.name, self._define(table), place, known_as=place)
-            self._spark_side.register(hinted)
-            self._spark_side.create_source(hinted)
-            self._hinted[key] = entry, hinted
+            storage_name = self._permanent.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED_SUFFIX))
+            hinted = make_catalog_table(entry.name, self._validate(table), storage_name, provider_name=storage_name)
+            self._spark_catalog.register(hinted)
+            self._spark_catalog.create_source(hinted)
+            self._with_options[key] = entry, hinted
             return hinted
 
     def hidden_names(self) -> set[str]:
-        """Names that stand in Spark's catalog but are no user's tables."""
-        return self._lasting.hidden_names()
+        """Return the names in Spark's catalog that are not tables of a user."""
+        return self._permanent.hidden_names()
 
     def _put(self, entry: CatalogTable, old: CatalogTable | None) -> CatalogTable:
-        """Put an entry in the place of the old one, in Spark and in the folder; all or nothing."""
-        self._spark_side.put(entry, old)
+        """Replace ``old`` by ``entry`` in Spark's catalog and in the store; undo both if one fails."""
+        self._spark_catalog.put(entry, old)
         try:
-            self._kept.keep(entry)
+            self._sync.save(entry)
         except BaseException:
-            self._spark_side.remove(entry)
+            self._spark_catalog.remove(entry)
             if old is not None:
-                self._spark_side.put(old, None)
+                self._spark_catalog.put(old, None)
             raise
         if entry.table.temporary:
             self._temporary[entry.name] = entry
         else:
-            self._lasting.put(entry)
+            self._permanent.put(entry)
         return entry
 
     @contextlib.contextmanager
-    def _writing(self, name: TableName) -> Iterator[None]:
-        """One writer at a time, in this process and among the folder's, who knows what others wrote before."""
-        folder = self._lasting.store if name[0] else None
-        with self._lasting.lock, folder.lock() if folder is not None else contextlib.nullcontext():
-            if folder is not None:
+    def _exclusive(self, name: TableName) -> Iterator[None]:
+        """Exclude other writers, in this process and of the store, and apply what they wrote before."""
+        store = self._permanent.store if name[0] else None
+        with self._permanent.lock, store.lock() if store is not None else contextlib.nullcontext():
+            if store is not None:
                 self.refresh()
             yield
 
-    def _name(self, table: Table) -> TableName:
+    def _target_name(self, table: Table) -> TableName:
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
             if database:
                 raise StatementError(
-                    f"CREATE TEMPORARY TABLE {'.'.join(table.name)}: a temporary table stands in no database. Leave "
-                    f"'{'.'.join(table.name[:-1])}' out."
+                    f"CREATE TEMPORARY TABLE {'.'.join(table.name)}: a temporary table has no database. Remove "
+                    f"'{'.'.join(table.name[:-1])}'.",
+                    table=".".join(table.name),
                 )
             return ("", name)
-        found = (database[-1] if database else self._spark_side.database(), name)
-        for part in found:
-            if not _SPARKS_NAME.fullmatch(part):
+        target = (database[-1] if database else self._spark_catalog.current_database(), name)
+        for part in target:
+            if not _VALID_NAME.fullmatch(part):
                 raise StatementError(
-                    f"CREATE TABLE {'.'.join(found)}: Spark takes names of letters a to z, digits and _ only, and "
-                    f"'{part}' has others. The topic may have any name; a TEMPORARY TABLE, too."
+                    f"CREATE TABLE {'.'.join(target)}: invalid name '{part}': Spark allows only letters a to z, digits "
+                    "and underscores. (Topics and temporary tables may have any name.)",
+                    table=".".join(target),
                 )
-        return found
+        return target
 
-    def _define(self, table: Table) -> Definition:
-        return with_fields(validate_table(table), accumulator_id=self._listener)
+    def _validate(self, table: Table) -> Definition:
+        return with_fields(validate_table(table), accumulator_id=self._accumulator_id)
 
-    def _entry(self, name: TableName, table: Table) -> CatalogTable:
-        definition = self._define(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
+    def _make_table(self, name: TableName, table: Table) -> CatalogTable:
+        definition = self._validate(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
         database, short = name
-        if not database:  # beside a lasting table of the same name
-            plain_name = re.sub(r"\W", "_", short, flags=re.ASCII)
-            place = self._lasting.free_storage_name((self._spark_side.database(), plain_name + _TEMPORARY))
-            return make_catalog_table(name, definition, place, known_as=place)
+        if not database:  # a permanent table may have the same name
+            valid_name = re.sub(r"\W", "_", short, flags=re.ASCII)
+            storage_name = self._permanent.free_storage_name(
+                (self._spark_catalog.current_database(), valid_name + _TEMPORARY_SUFFIX)
+            )
+            return make_catalog_table(name, definition, storage_name, provider_name=storage_name)
         return make_catalog_table(
-            name, definition, (database, short + (HIDDEN if table.computed_columns else "")), known_as=name
+            name,
+            definition,
+            (database, short + (VIEW_SOURCE_SUFFIX if table.computed_columns else "")),
+            provider_name=name,
         )

@@ -1,5 +1,5 @@
-"""Starts Spark's Python planners while the program goes on: they are processes that import pyspark and this package,
-one after another where the first query of a session waits for them.
+"""Start Spark's Python planner processes in the background. They import pyspark and this package one after another;
+otherwise, the first query of a session would wait for them.
 """
 
 from __future__ import annotations
@@ -17,45 +17,46 @@ from kafka_sql.catalog.spark_catalog import active_session, register_data_source
 from kafka_sql.runtime.spark_context import spark_context
 
 _LOG = logging.getLogger(__name__)
-_warmed: set[str] = set()  # applications, which share their planners
+_warmed_applications: set[str] = set()  # sessions of an application share its planners
 
 
 class WarmupSource(KafkaTable):
-    """A table without columns and rows: planning it starts the processes that plan the others."""
+    """A table without columns and rows: planning it starts the processes that plan other tables."""
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "kafka_sql_nothing"
 
     def schema(self) -> StructType:
-        """No columns."""
+        """Return a schema without columns."""
         return StructType([])
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[override]
-        """No rows."""
-        return _NothingReader()
+        """Return a reader of no rows."""
+        return _WarmupReader()
 
 
-class _NothingReader(DataSourceReader):
+class _WarmupReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[()]]:
         return iter(())
 
 
 def start_planners(spark: SparkSession) -> None:
-    """Let a classic session's planners start in the background. What fails here fails again, and is told, where it is
-    needed.
+    """Start a classic session's planners in the background.
+
+    Errors are ignored here: the first real query hits the same failure and reports it.
     """
     context = spark_context(spark)
-    if context is not None and context.applicationId not in _warmed:
-        _warmed.add(context.applicationId)
-        Thread(target=_warm, args=(spark,), name="kafka_sql-warm", daemon=True).start()
+    if context is not None and context.applicationId not in _warmed_applications:
+        _warmed_applications.add(context.applicationId)
+        Thread(target=_plan_once, args=(spark,), name="kafka_sql-warm", daemon=True).start()
 
 
-def _warm(spark: SparkSession) -> None:
+def _plan_once(spark: SparkSession) -> None:
     try:
         register_data_source(spark, WarmupSource)
         with active_session(spark):
             spark.read.format(WarmupSource.name()).load()._jdf.queryExecution().executedPlan()
-    except Exception:  # noqa: BLE001  # of the JVM or of the way to it, where the session ends meanwhile
-        _LOG.debug("Spark's planners were not started ahead", exc_info=True)
+    except Exception:  # noqa: BLE001  # from the JVM or the connection to it, if the session ends meanwhile
+        _LOG.debug("Spark's Python planners could not be started in advance", exc_info=True)

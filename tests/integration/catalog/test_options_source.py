@@ -41,7 +41,7 @@ def test_stream_to_stream(spark: Any, topics: Topics, tmp_path: Path) -> None:
 
 
 def test_a_missing_schema_says_what_to_add(spark: Any, topics: Topics) -> None:
-    with pytest.raises(Exception, match=r"needs the columns of the records: add \.schema"):
+    with pytest.raises(Exception, match=r"needs a schema\. Add, for example, \.schema"):
         spark.read.format("kafka_sql").options(**options(topics, "x")).load()
 
 

@@ -158,7 +158,9 @@ def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_p
 
 def test_names_that_spark_does_not_take(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    with pytest.raises(StatementError, match=r"CREATE TABLE default\.odd\.näme: Spark takes names of letters a to z"):
+    with pytest.raises(
+        StatementError, match=r"CREATE TABLE default\.odd\.näme: invalid name .näme.: Spark allows only letters a to z"
+    ):
         sql(f"CREATE TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
     sql(f"CREATE TEMPORARY TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
     sql("INSERT INTO `odd.näme` VALUES (1)")
@@ -187,7 +189,7 @@ def test_two_sessions_of_one_folder_see_each_other(
         with caplog.at_level(logging.WARNING, "kafka_sql"):
             spark.sql("SELECT * FROM theirs").collect()
         assert [r.getMessage().split(": ")[:2] for r in caplog.records] == [
-            [f"Catalog folder '{tmp_path}'", "table default.broken is left out"]
+            [f"Catalog folder '{tmp_path}'", "table default.broken is skipped"]
         ]
         with other.lock():
             other.remove(("default", "theirs"))
@@ -244,7 +246,7 @@ def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> No
 
 def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o777)
-    with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
+    with pytest.raises(CatalogFolderError, match=r"is writable by other users.*chmod 700"):
         FileCatalogStore(tmp_path)
 
 

@@ -198,7 +198,7 @@ def test_a_table_is_no_view_even_where_it_is_one_in_spark(sql: Any, topics: Topi
 
 
 def test_two_tables_of_one_name(sql: Any, topics: Topics, orders: str) -> None:
-    with pytest.raises(TableExistsError, match=r"Table 'default.orders' exists already.*IF NOT EXISTS"):
+    with pytest.raises(TableExistsError, match=r"Table 'default.orders' already exists.*IF NOT EXISTS"):
         sql(f"CREATE TABLE orders (a INT) {topics.with_options(orders)}")
     sql(f"CREATE TABLE IF NOT EXISTS orders (a INT) {topics.with_options(orders)}")
     assert len(sql("DESCRIBE orders").collect()) == 7
@@ -231,7 +231,7 @@ def test_a_temporary_table_stands_before_a_lasting_one_of_its_name(sql: Any, top
 def test_a_table_of_the_users_is_never_dropped(sql: Any, topics: Topics) -> None:
     sql("CREATE TABLE mine__kafka (x INT) USING parquet")
     sql("INSERT INTO mine__kafka VALUES (1)")
-    with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' exists already as a table or view of Spark's"):
+    with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' already exists as a table or view of Spark"):
         sql(f"CREATE TABLE mine (a INT, b AS a + 1) {topics.with_options('x')}")
     assert sql("SELECT x FROM mine__kafka").collect() == [(1,)]
 

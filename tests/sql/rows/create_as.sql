@@ -7,4 +7,4 @@ SELECT a, c FROM t ORDER BY a;
 --> 1 | NULL
 --> 2 | true
 CREATE TABLE t WITH (${kafka}, 'topic' = 'made', 'format' = 'json') AS SELECT 3 AS a;
---! exists already
+--! already exists

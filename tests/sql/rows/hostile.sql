@@ -14,4 +14,4 @@ SELECT `c``; DROP`, `{0} %s` FROM `../../t'; DROP TABLE x; --` ORDER BY 1;
 SELECT count(*) FROM `../../t'; DROP TABLE x; --` WHERE `{0} %s` = ''' OR 1=1; --';
 --> 1
 CREATE TABLE `../t` (a INT) WITH (${kafka}, 'topic' = 'hostile', 'format' = 'json');
---! Spark takes names of letters a to z, digits and _ only
+--! Spark allows only letters a to z, digits and underscores

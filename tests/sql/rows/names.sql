@@ -4,7 +4,7 @@ CREATE TABLE files_names.t (a INT) WITH (${kafka}, 'topic' = 'qualified', 'forma
 CREATE TABLE t (a STRING) WITH (${kafka}, 'topic' = 'unqualified', 'format' = 'json');
 CREATE TABLE IF NOT EXISTS files_names.t (b INT) WITH (${kafka}, 'topic' = 'qualified', 'format' = 'json');
 CREATE TABLE files_names.t (b INT) WITH (${kafka}, 'topic' = 'qualified', 'format' = 'json');
---! Table 'files_names.t' exists already
+--! Table 'files_names.t' already exists
 INSERT INTO files_names.t VALUES (1);
 INSERT INTO spark_catalog.files_names.t VALUES (2);
 INSERT INTO t VALUES ('x');

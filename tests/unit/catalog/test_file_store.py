@@ -28,7 +28,7 @@ def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
 def test_one_that_others_can_write(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
-    with pytest.raises(CatalogFolderError, match=r"can be written by others.*chmod 700"):
+    with pytest.raises(CatalogFolderError, match=r"is writable by other users.*chmod 700"):
         FileCatalogStore(tmp_path)
 
 
@@ -44,14 +44,14 @@ def test_one_that_others_can_write_later(tmp_path: Path) -> None:
     folder.write(("default", "t"), "CREATE TABLE t")
     assert folder.read() == {("default", "t"): "CREATE TABLE t"}
     (tmp_path / "tables").chmod(0o777)
-    with pytest.raises(CatalogFolderError, match="can be written by others"):
+    with pytest.raises(CatalogFolderError, match="is writable by other users"):
         folder.read()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 def test_one_of_another_user(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, -1)
-    with pytest.raises(CatalogFolderError, match="can be written by others"):
+    with pytest.raises(CatalogFolderError, match="is writable by other users"):
         FileCatalogStore(tmp_path)
 
 
@@ -59,7 +59,7 @@ def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "open")
-    with pytest.raises(CatalogFolderError, match="can be written by others"):
+    with pytest.raises(CatalogFolderError, match="is writable by other users"):
         FileCatalogStore(tmp_path / "link")
 
 
@@ -71,8 +71,8 @@ def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest
     (tmp_path / "default.b.sql").chmod(0o666)
     with caplog.at_level(logging.WARNING):
         assert folder.read() == {("default", "a"): "CREATE TABLE a"}
-    assert "default.b.sql is left out" in caplog.text
-    assert "others can write it" in caplog.text
+    assert "default.b.sql is skipped" in caplog.text
+    assert "it is writable by other users" in caplog.text
     tmp_path.chmod(0o700)  # where nobody else gets to it, a file's own mode says nothing
     assert folder.read().keys() == {("default", "a"), ("default", "b")}
 
