@@ -1,11 +1,11 @@
-"""A stream between its batches: where it begins, what the next batch takes, what is committed to Kafka."""
+"""Plan a stream's micro-batches on the driver: the start, the end of the next batch, and offset commits to Kafka."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.admin.cluster import Cluster
@@ -16,206 +16,215 @@ from kafka_sql.options import connector as opt
 from kafka_sql.source.client_config import ENUMERATOR, client_config
 from kafka_sql.source.enumerator.partitions import Discovery
 from kafka_sql.source.enumerator.plan import make_splits
-from kafka_sql.source.enumerator.starting_offsets import clamp_to_log_end, effective_startup_mode, resolve_start_offsets
+from kafka_sql.source.enumerator.starting_offsets import (
+    clamp_to_log_end,
+    effective_startup_mode,
+    resolve_start_offsets,
+)
 from kafka_sql.source.enumerator.stopping_offsets import resolve_stop_offsets
 from kafka_sql.source.stream.offset_commits import OffsetCommitter
 from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, limits_from_options, offsets_for_bytes
 from kafka_sql.source.stream.resume import check_checkpoint, recreated_topics, resolve_batch_starts, resolve_resume
 from kafka_sql.source.stream.stream_offset import StreamOffset, nest_by_topic, to_json
 
-_GUESS = 1000.0  # bytes of a record that nothing is known of
-_LAST_COMMIT = 10.0  # seconds to wait for it when a query ends
+_DEFAULT_BYTES_PER_OFFSET: Final = 1000.0  # if no partition has been measured
+_FINAL_COMMIT_TIMEOUT: Final = 10.0  # seconds
 
 
 class MicroBatchStream:
-    """One query's reading of a table, on the driver.
+    """One query's streaming read of a table, on the driver. Methods mirror those of Spark's MicroBatchStream.
 
     Attributes:
-        limits: what a micro-batch may take.
+        limits: the limits of a micro-batch.
     """
 
     def __init__(self, definition: Definition) -> None:
-        """Nothing is asked of the cluster yet."""
+        """Set up the stream. Does not connect to the cluster."""
         self.limits = limits_from_options(definition.options)
         self._definition = definition
         self._cluster: Cluster | None = None
         self._discovery = Discovery(definition)
         self._is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED
-        self._beginning: StreamOffset | None = None
-        self._renewal: Mapping[TopicPartition, int] = {}  # of a bounded stream that was started again
+        self._initial_offset: StreamOffset | None = None
+        self._new_stops: Mapping[TopicPartition, int] = {}  # of a restarted bounded stream
         self._ends: Mapping[TopicPartition, int] = {}
-        self._found: list[TopicPartition] | None = None  # the partitions of the last look
-        self._ids: Mapping[str, str] = {}  # of their topics
-        self._fixed: Mapping[TopicPartition, int] | None = None  # Trigger.AvailableNow: the ends of the query
-        self._sizes: dict[TopicPartition, float] = {}
-        self._ask_newest: Callable[[], int | None] | None = None
-        self._newest: int | None = None  # when the newest record of the last batch was made
+        self._partitions: list[TopicPartition] | None = None  # as last discovered
+        self._topic_ids: Mapping[str, str] = {}
+        self._available_now_ends: Mapping[TopicPartition, int] | None = None  # of Trigger.AvailableNow
+        self._bytes_per_offset: dict[TopicPartition, float] = {}
+        self._newest_timestamp: Callable[[], int | None] | None = None  # a pending request
+        self._max_timestamp: int | None = None  # of the newest record of the last batch
         self._last_batch = -float("inf")
         group = definition.options.get(opt.GROUP_ID)
-        wanted = definition.options.get(opt.COMMIT_OFFSETS)
-        self._commits = (
+        commits_offsets = definition.options.get(opt.COMMIT_OFFSETS)
+        self._committer = (
             OffsetCommitter(lambda offsets: self._client().commit(group, offsets))
-            if group is not None and wanted is not False
+            if group is not None and commits_offsets is not False
             else None
         )
 
     def initial_offset(self) -> StreamOffset:
-        """The startup position, and where a bounded stream ends.
+        """Return the startup position, and the stop offsets of a bounded stream.
 
-        Spark asks for it again and again until the first batch is planned; it stays.
+        Spark calls this repeatedly until the first batch is planned. The result does not change.
         """
-        if self._beginning is None:
-            positions = self._positions()
-            stops = resolve_stop_offsets(self._definition, self._client(), positions)
-            starts = resolve_start_offsets(self._definition, self._client(), positions)
+        if self._initial_offset is None:
+            partitions = self._discover_partitions()
+            stops = resolve_stop_offsets(self._definition, self._client(), partitions)
+            starts = resolve_start_offsets(self._definition, self._client(), partitions)
             starts = clamp_to_log_end(self._definition, self._client(), starts, stops)
-            self._beginning = StreamOffset({}, starts, stops or {}, self._ids)
-        return self._beginning
+            self._initial_offset = StreamOffset({}, starts, stops or {}, self._topic_ids)
+        return self._initial_offset
 
     def prepare_available_now(self) -> None:
-        """From now on the stream has what it has now, and ends."""
-        self._fixed = self._latest()
+        """Fix the current end offsets as the end of the stream."""
+        self._available_now_ends = self._fetch_ends()
 
     def latest_offset_unlimited(self) -> StreamOffset:
-        """The end of every partition as of now."""
+        """Return the current end of every partition."""
         if effective_startup_mode(self._definition) == opt.LATEST:
-            self.initial_offset()  # PySpark 4.1 asks for it after the end; it must not be later
+            self.initial_offset()  # PySpark 4.1 calls it after this method; the start must not be after this end
         if not self._is_bounded:
-            latest = self._latest()
-            return StreamOffset(latest, ids=self._ids)
-        progress = self.initial_offset()  # without the checkpoint, which 4.1 does not show
-        return StreamOffset(self._bounded(progress, self._latest()), {}, progress.stops, self._ids)
+            latest = self._fetch_ends()
+            return StreamOffset(latest, ids=self._topic_ids)
+        start = self.initial_offset()  # PySpark 4.1 does not pass the checkpoint's offset
+        return StreamOffset(self._clamp_to_stops(start, self._fetch_ends()), {}, start.stops, self._topic_ids)
 
-    def latest_offset(self, progress: StreamOffset, limited: bool) -> StreamOffset:
-        """Where the next batch ends; the same progress where there is nothing to read.
+    def latest_offset(self, start: StreamOffset, is_limited: bool) -> StreamOffset:
+        """Return where the next batch ends; ``start`` if there is nothing to read.
 
         Args:
-            limited: whether the options' limits hold.
+            is_limited: whether the limits of the options apply.
         """
-        self.commit(progress)  # Spark plans a batch from here when the one before is committed
-        asked, progress = progress, self._renewed(progress)
-        latest = self._latest() if self._fixed is None else self._fixed
-        changed = recreated_topics(progress.ids, self._ids)
-        ends, anew = resolve_resume(self._definition, self._client(), dict(progress.offsets), dict(latest), changed)
-        ends = self._bounded(progress, ends)
-        starts = {**progress.positions, **anew}
+        self.commit(start)  # Spark plans a batch from here after it has committed the previous one
+        unchanged, start = start, self._with_new_stops(start)
+        latest = self._fetch_ends() if self._available_now_ends is None else self._available_now_ends
+        recreated = recreated_topics(start.ids, self._topic_ids)
+        ends, restarts = resolve_resume(self._definition, self._client(), dict(start.offsets), dict(latest), recreated)
+        ends = self._clamp_to_stops(start, ends)
+        starts = {**start.positions, **restarts}
         starts |= self._client().earliest([p for p in ends if p not in starts])
-        if limited:
-            ends = self._admitted(starts, ends)
-        if (ends == progress.offsets and not anew) or (not ends and not progress.offsets):
-            if self._fixed is not None:
+        if is_limited:
+            ends = self._apply_limits(starts, ends)
+        if (ends == start.offsets and not restarts) or (not ends and not start.offsets):
+            if self._available_now_ends is not None:
                 self.stop()
-            return asked
+            return unchanged
         self._last_batch = time.monotonic()
-        # what is read to its end now has the partition's newest record; of others nobody knows without reading
-        read = [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._fixed is None else []
-        self._ask_newest = self._client().newest_timestamp(read)
-        begin = {p: starts[p] for p in ends if p not in progress.offsets or p in anew}
-        return StreamOffset(ends, begin, progress.stops, self._ids)
+        # a partition read to its current end includes its newest record; for others, only reading would tell
+        read_to_end = (
+            [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._available_now_ends is None else []
+        )
+        self._newest_timestamp = self._client().newest_timestamp(read_to_end)
+        new_starts = {p: starts[p] for p in ends if p not in start.offsets or p in restarts}
+        return StreamOffset(ends, new_starts, start.stops, self._topic_ids)
 
     def plan_splits(self, start: StreamOffset, end: StreamOffset) -> Sequence[Split]:
-        """The splits of one batch.
+        """Return the splits of one batch.
 
         Raises:
-            OffsetError: the topics are not those that the offsets are of.
+            OffsetError: the offsets belong to other topics.
             DataLossError: records were removed before they were read.
         """
-        if self._found is None:
-            self._positions()  # a batch that is done again after a restart
-        # what begins anew was looked at when the batch was planned
-        changed = recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
-        check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), changed)
-        check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated_topics(end.ids, self._ids))
+        if self._partitions is None:
+            self._discover_partitions()  # a batch that is repeated after a restart
+        # topics with new starts were checked when the batch was planned
+        recreated = recreated_topics(start.ids, end.ids) - {topic for topic, _ in end.starts}
+        check_checkpoint(self._definition, dict(start.offsets), dict(end.offsets), recreated)
+        recreated = recreated_topics(end.ids, self._topic_ids)
+        check_checkpoint(self._definition, dict(end.offsets), dict(end.offsets), recreated)
         starts = resolve_batch_starts(
             self._definition, self._client(), {**start.positions, **end.starts}, dict(end.offsets)
         )
         return make_splits(starts, end.offsets)
 
-    def commit(self, progress: StreamOffset) -> None:
-        """Tell Kafka what Spark has committed, where that is wanted."""
-        if self._commits is not None:
-            self._commits.commit(progress.offsets)
+    def commit(self, offset: StreamOffset) -> None:
+        """Commit the offsets to Kafka, if enabled."""
+        if self._committer is not None:
+            self._committer.commit(offset.offsets)
 
     def stop(self) -> None:
-        """Wait a while for a commit that is on its way."""
-        if self._commits is not None:
-            self._commits.finish(_LAST_COMMIT)
+        """Wait a limited time for a pending commit."""
+        if self._committer is not None:
+            self._committer.finish(_FINAL_COMMIT_TIMEOUT)
 
     def report(self) -> dict[str, Any] | None:
-        """The ends of the partitions, the time of the newest record that was read, and what became of the commits."""
+        """Return the partitions' end offsets, the newest record's timestamp, and the state of offset commits."""
         if not self._ends:
             return None
-        told: dict[str, Any] = {"table": self._definition.name}
-        if self._ask_newest is not None:
-            self._newest, self._ask_newest = self._ask_newest(), None
-        if self._newest is not None:
-            told["maxTimestamp"] = self._newest
-        if self._commits is not None and self._definition.options[opt.REGISTER_METRICS]:
-            told |= {
-                "commitsSucceeded": self._commits.succeeded,
-                "commitsFailed": self._commits.failed,
-                "committedOffsets": nest_by_topic(self._commits.committed),
+        details: dict[str, Any] = {"table": self._definition.name}
+        if self._newest_timestamp is not None:
+            self._max_timestamp, self._newest_timestamp = self._newest_timestamp(), None
+        if self._max_timestamp is not None:
+            details["maxTimestamp"] = self._max_timestamp
+        if self._committer is not None and self._definition.options[opt.REGISTER_METRICS]:
+            details |= {
+                "commitsSucceeded": self._committer.succeeded,
+                "commitsFailed": self._committer.failed,
+                "committedOffsets": nest_by_topic(self._committer.committed),
             }
-        return to_json(StreamOffset(self._ends), **told)
+        return to_json(StreamOffset(self._ends), **details)
 
-    def _bounded(self, progress: StreamOffset, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The ends as far as the stream may read; never behind where it is, but where the partition itself is."""
+    def _clamp_to_stops(self, start: StreamOffset, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Limit the ends to the stop offsets, but not below the start unless the partition itself ends below it."""
         if not self._is_bounded:
             return dict(ends)
-        at, stops = progress.positions, progress.stops
-        # a partition that is new since the end was fixed is not in the range
-        return {p: max(min(end, stops[p]), min(end, at.get(p, 0))) for p, end in ends.items() if p in stops}
+        positions, stops = start.positions, start.stops
+        # partitions created after the stop offsets were resolved are not read
+        return {p: max(min(end, stops[p]), min(end, positions.get(p, 0))) for p, end in ends.items() if p in stops}
 
-    def _renewed(self, progress: StreamOffset) -> StreamOffset:
-        """The progress of a bounded stream that is started again after its end: it reads to where the end is now.
+    def _with_new_stops(self, start: StreamOffset) -> StreamOffset:
+        """Return the offset with the stop offsets of this run of a bounded stream.
 
-        One that was interrupted before goes on to the end that it had.
+        A stream that is restarted after it has reached its stop offsets resolves new ones. One that was interrupted
+        keeps its stop offsets.
         """
-        if self._beginning is None and self._is_bounded:
-            reached = all(progress.positions.get(p, stop) >= stop for p, stop in progress.stops.items())
-            stops = (
-                resolve_stop_offsets(self._definition, self._client(), self._positions()) if reached else progress.stops
-            )
-            self._beginning = replace(progress, stops=stops or {})
-            self._renewal = dict(self._beginning.stops)
-        return progress if not self._renewal else replace(progress, stops=self._renewal)
+        if self._initial_offset is None and self._is_bounded:
+            has_ended = all(start.positions.get(p, stop) >= stop for p, stop in start.stops.items())
+            stops = start.stops
+            if has_ended:
+                stops = resolve_stop_offsets(self._definition, self._client(), self._discover_partitions()) or {}
+            self._initial_offset = replace(start, stops=stops)
+            self._new_stops = dict(stops)
+        return start if not self._new_stops else replace(start, stops=self._new_stops)
 
-    def _admitted(
+    def _apply_limits(
         self, starts: Mapping[TopicPartition, int], ends: dict[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """The ends within the options' limits."""
-        behind = compute_backlogs(starts, ends)
-        total, allowed = sum(behind.values()), sum(behind.values())
-        if self._waits(total):
+        backlogs = compute_backlogs(starts, ends)
+        total, allowed = sum(backlogs.values()), sum(backlogs.values())
+        if self._should_wait(total):
             return {p: starts[p] for p in ends}
         if self.limits.max_bytes is not None and total:
-            allowed = min(allowed, offsets_for_bytes(behind, self._measured(starts, behind), self.limits.max_bytes))
+            sizes = self._measure_bytes_per_offset(starts, backlogs)
+            allowed = min(allowed, offsets_for_bytes(backlogs, sizes, self.limits.max_bytes))
         if self.limits.max_offsets is not None:
             allowed = min(allowed, self.limits.max_offsets)
         if allowed == total:
             return ends
-        shares = allocate(behind, allowed, sum(starts.values()))
-        return {p: starts[p] + shares.get(p, 0) if p in behind else end for p, end in ends.items()}
+        allocated = allocate(backlogs, allowed, sum(starts.values()))
+        return {p: starts[p] + allocated.get(p, 0) if p in backlogs else end for p, end in ends.items()}
 
-    def _waits(self, total: int) -> bool:
-        fewest = self.limits.min_offsets
-        if fewest is None or self._fixed is not None or total >= fewest:
+    def _should_wait(self, total: int) -> bool:
+        min_offsets = self.limits.min_offsets
+        if min_offsets is None or self._available_now_ends is not None or total >= min_offsets:
             return False
         return time.monotonic() - self._last_batch < self.limits.max_delay
 
-    def _measured(
-        self, starts: Mapping[TopicPartition, int], behind: Mapping[TopicPartition, int]
+    def _measure_bytes_per_offset(
+        self, starts: Mapping[TopicPartition, int], backlogs: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, float]:
-        """Bytes of an offset in each partition; looked at again where they decide."""
-        known = all(p in self._sizes for p in behind)
-        budget = self.limits.max_bytes or 0
-        if not known or sum(n * self._sizes[p] for p, n in behind.items()) > budget / 2:
-            self._sizes |= bytes_per_offset(self._definition.client, {p: starts[p] for p in behind})
-        usual = max(self._sizes.values(), default=_GUESS)
-        return {p: self._sizes.get(p, usual) for p in behind}
+        """Return the average bytes per offset of each partition, measured again if the backlog may exceed the limit."""
+        sizes = self._bytes_per_offset
+        is_known = all(p in sizes for p in backlogs)
+        max_bytes = self.limits.max_bytes or 0
+        if not is_known or sum(n * sizes[p] for p, n in backlogs.items()) > max_bytes / 2:
+            sizes |= bytes_per_offset(self._definition.client, {p: starts[p] for p in backlogs})
+        default = max(sizes.values(), default=_DEFAULT_BYTES_PER_OFFSET)
+        return {p: sizes.get(p, default) for p in backlogs}
 
-    def _latest(self) -> Mapping[TopicPartition, int]:
-        self._ends = self._client().latest_if_exists(self._positions())
+    def _fetch_ends(self) -> Mapping[TopicPartition, int]:
+        self._ends = self._client().latest_if_exists(self._discover_partitions())
         return self._ends
 
     def _client(self) -> Cluster:
@@ -223,8 +232,9 @@ class MicroBatchStream:
             self._cluster = Cluster(client_config(self._definition, ENUMERATOR))
         return self._cluster
 
-    def _positions(self) -> list[TopicPartition]:
-        found = self._discovery.partitions(self._client())
-        if found is not self._found:
-            self._found, self._ids = found, topic_ids(self._client().admin(), {topic for topic, _ in found})
-        return found
+    def _discover_partitions(self) -> list[TopicPartition]:
+        partitions = self._discovery.partitions(self._client())
+        if partitions is not self._partitions:
+            self._partitions = partitions
+            self._topic_ids = topic_ids(self._client().admin(), {topic for topic, _ in partitions})
+        return partitions

@@ -1,6 +1,6 @@
-"""A stream's offsets committed to Kafka, for who watches the group: nothing here is read again.
+"""Commit a stream's offsets to Kafka for monitoring. They are not read again: recovery uses Spark's checkpoint.
 
-A commit is sent without joining the group and without waiting. One that fails is counted and logged, and that is all.
+Commits are sent asynchronously, without joining the consumer group. A failed commit is counted and logged.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, TimeoutError
-from typing import Any
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.types import TopicPartition
@@ -18,55 +17,56 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetCommitter:
-    """The commits of one stream.
+    """Commits the offsets of one stream.
 
     Attributes:
-        succeeded: how many.
-        failed: how many.
-        committed: the last offsets that Kafka has confirmed.
+        succeeded: the number of successful commits.
+        failed: the number of failed commits.
+        committed: the offsets of the last successful commit.
     """
 
     def __init__(self, send: Callable[[Offsets], Future[None]]) -> None:
         """
         Args:
-            send: asks Kafka for a commit; the future fails with what went wrong.
+            send: starts a commit; the future raises if it fails.
         """
         self.succeeded, self.failed = 0, 0
         self.committed: Offsets = {}
         self._send = send
         self._sent: Offsets = {}
-        self._answer: Future[None] | None = None
+        self._pending: Future[None] | None = None
 
     def commit(self, offsets: Offsets) -> None:
-        """Commit what Spark has committed, unless it is committed already. While an answer is outstanding nothing is
-        sent: the next call has newer offsets.
+        """Commit the offsets unless they are committed already.
+
+        Does nothing while a commit is pending: the next call has newer offsets.
         """
-        if self._answer is not None:
-            if not self._answer.done():
+        if self._pending is not None:
+            if not self._pending.done():
                 return
-            self._take(self._answer, 0)
+            self._complete(self._pending, 0)
         if offsets and offsets != self._sent:
             self._sent = dict(offsets)
             try:
-                self._answer = self._send(self._sent)
+                self._pending = self._send(self._sent)
             except BrokerError as e:
-                self._count(e)
+                self._record_failure(e)
 
-    def finish(self, seconds: float) -> None:
-        """Wait for an outstanding answer: the query is about to end."""
-        if self._answer is not None:
-            self._take(self._answer, seconds)
+    def finish(self, timeout: float) -> None:
+        """Wait for a pending commit, at most ``timeout`` seconds."""
+        if self._pending is not None:
+            self._complete(self._pending, timeout)
 
-    def _take(self, answer: Future[None], seconds: float) -> None:
+    def _complete(self, pending: Future[None], timeout: float) -> None:
         try:
-            answer.result(seconds)
+            pending.result(timeout)
         except (BrokerError, TimeoutError) as e:
-            self._count(e)
+            self._record_failure(e)
         else:
             self.succeeded += 1
             self.committed = self._sent
-        self._answer = None
+        self._pending = None
 
-    def _count(self, error: Any) -> None:
+    def _record_failure(self, error: Exception) -> None:
         self.failed += 1
-        _LOG.warning("offsets could not be committed to Kafka; the query goes on by its checkpoint: %s", error)
+        _LOG.warning("could not commit offsets to Kafka; the query continues from its checkpoint: %s", error)

@@ -1,4 +1,4 @@
-"""How much of a backlog one micro-batch takes: limits of offsets, shared out over the partitions."""
+"""Limit how much of a backlog one micro-batch reads, and allocate the limit to partitions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kafka_sql.options import connector as opt
 
 @dataclass(frozen=True)
 class Limits:
-    """What a micro-batch may take; None for no limit.
+    """The limits of a micro-batch; None for no limit.
 
     Attributes:
-        max_offsets: at most so many offsets.
-        min_offsets: no batch with fewer offsets, unless the delay has passed.
-        max_delay: seconds after which a batch comes even so.
-        max_bytes: about so many bytes.
+        max_offsets: the maximum number of offsets.
+        min_offsets: the number of offsets to wait for, at most ``max_delay``.
+        max_delay: seconds after the last batch.
+        max_bytes: the approximate maximum number of bytes.
     """
 
     max_offsets: int | None
@@ -31,7 +31,7 @@ class Limits:
 
 
 def limits_from_options(options: Options) -> Limits:
-    """The limits that a table's options say."""
+    """Return the limits that a table's options set."""
     return Limits(
         options.get(opt.MAX_OFFSETS),
         options.get(opt.MIN_OFFSETS),
@@ -43,44 +43,45 @@ def limits_from_options(options: Options) -> Limits:
 def compute_backlogs(
     starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """How many offsets each partition is behind; those that are not behind are absent."""
+    """Return the number of offsets to read of each partition. Partitions without any are omitted."""
     return {p: end - starts[p] for p, end in ends.items() if end > starts[p]}
 
 
 def allocate(backlogs: Mapping[TopicPartition, int], limit: int, turn: int = 0) -> dict[TopicPartition, int]:
-    """How many offsets each partition may take: in proportion to its backlog, and one at least.
+    """Allocate a limit to partitions in proportion to their backlogs, at least one offset each.
 
-    The sum is the limit, or the whole backlog where that is less. Where the limit is smaller than the number of
+    The sum is the limit, or the total backlog if that is smaller. If the limit is smaller than the number of
     partitions, they take turns.
 
     Args:
-        backlogs: offsets of each partition, none of them 0.
-        turn: which partition is the first where there is not one offset for each.
+        backlogs: the number of offsets of each partition, none 0.
+        turn: selects the first partition if there are not enough offsets for all.
     """
     if sum(backlogs.values()) <= limit:
         return dict(backlogs)
-    places = sorted(backlogs)
-    if limit <= len(places):
-        first = turn % len(places)
-        return dict.fromkeys((places[first:] + places[:first])[:limit], 1)
+    partitions = sorted(backlogs)
+    if limit <= len(partitions):
+        first = turn % len(partitions)
+        return dict.fromkeys((partitions[first:] + partitions[:first])[:limit], 1)
     total = sum(backlogs.values())
-    shares = {p: max(1, backlogs[p] * limit // total) for p in places}
-    left = limit - sum(shares.values())
-    rounded = [p for p in places if backlogs[p] * limit >= total]
-    for place in sorted(rounded, key=lambda p: backlogs[p] * limit % total, reverse=True)[: max(left, 0)]:
-        shares[place] += 1
-    for _ in range(-left):  # the ones that everybody has come from those who have the most
-        shares[max(places, key=shares.__getitem__)] -= 1
-    return shares
+    allocated = {p: max(1, backlogs[p] * limit // total) for p in partitions}
+    remaining = limit - sum(allocated.values())
+    rounded_down = [p for p in partitions if backlogs[p] * limit >= total]
+    by_remainder = sorted(rounded_down, key=lambda p: backlogs[p] * limit % total, reverse=True)
+    for partition in by_remainder[: max(remaining, 0)]:
+        allocated[partition] += 1
+    for _ in range(-remaining):  # the minimum of one each is taken from the largest allocations
+        allocated[max(partitions, key=allocated.__getitem__)] -= 1
+    return allocated
 
 
 def offsets_for_bytes(
     backlogs: Mapping[TopicPartition, int], sizes: Mapping[TopicPartition, float], max_bytes: int
 ) -> int:
-    """How many offsets of a backlog are about so many bytes; one at least, so that a large record does not stop it all.
+    """Return how many offsets of a backlog have about ``max_bytes``; at least one, so that large records are read.
 
     Args:
-        sizes: bytes of an offset, on average, by partition.
+        sizes: average bytes per offset, by partition.
     """
     offsets, total = sum(backlogs.values()), sum(n * sizes[p] for p, n in backlogs.items())
     return offsets if total <= max_bytes else max(1, int(offsets * max_bytes / total))

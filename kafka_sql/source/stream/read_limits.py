@@ -1,4 +1,4 @@
-"""Spark's side of admission control, which PySpark has from 4.2 on; 4.1 reads all there is in every batch."""
+"""Adapt to Spark's admission control (ReadLimit), which PySpark supports since 4.2. 4.1 reads all available data."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ else:
         AVAILABLE = False
 
         class SupportsTriggerAvailableNow:
-            """Nothing to implement: this Spark ends such a query after one batch, by itself."""
+            """Empty: PySpark 4.1 ends a Trigger.AvailableNow query after one batch."""
 
 
 __all__ = ["AVAILABLE", "SupportsTriggerAvailableNow", "check_admission_options", "default_limit", "is_limited"]
 
 
 def check_admission_options(definition: Definition) -> None:
-    """Refuse options of admission control where Spark has none.
+    """Reject admission control options if this PySpark does not support them.
 
     Raises:
         UnsupportedOptionError: names the option.
@@ -52,13 +52,16 @@ def check_admission_options(definition: Definition) -> None:
     for option in (opt.MAX_OFFSETS, opt.MIN_OFFSETS, opt.MAX_BYTES, opt.MAX_TRIGGER_DELAY):
         if definition.options.is_set(option):
             raise UnsupportedOptionError(
-                f"Table '{definition.name}': option '{option.key}' needs PySpark 4.2 or later: before, Spark does not "
-                "ask a Python source how much it admits. Leave it out, or install a later PySpark."
+                f"Table '{definition.name}': option '{option.key}' requires PySpark 4.2 or later. Remove the option, "
+                "or upgrade PySpark."
             )
 
 
 def default_limit(limits: Limits) -> ReadLimit:
-    """What Spark is to hand back with each trigger that may be limited; it knows one limit, so the first one."""
+    """Return the limit that Spark passes to ``latestOffset`` for limited triggers.
+
+    Spark accepts one limit, so that this is the first one set. ``latestOffset`` applies them all.
+    """
     if limits.max_offsets is not None:
         return ReadMaxRows(limits.max_offsets)
     if limits.max_bytes is not None:
@@ -67,5 +70,5 @@ def default_limit(limits: Limits) -> ReadLimit:
 
 
 def is_limited(limit: ReadLimit) -> bool:
-    """Whether a trigger may be limited; Trigger.Once may not."""
+    """Whether limits apply to a trigger. They do not apply to Trigger.Once."""
     return not isinstance(limit, ReadAllAvailable)

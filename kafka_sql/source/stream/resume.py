@@ -1,4 +1,4 @@
-"""How a stream goes on from where its checkpoint says: in which partitions, and from which offsets."""
+"""Resume a stream from its checkpoint: check that its partitions still exist, and resolve the next offsets."""
 
 from __future__ import annotations
 
@@ -17,97 +17,119 @@ _LOG = logging.getLogger("kafka_sql.source")
 
 
 def resolve_batch_starts(definition: Definition, cluster: Cluster, starts: Offsets, stops: Offsets) -> Offsets:
-    """Where a micro-batch starts: as its checkpoint says; a partition that is new since, at its earliest offset.
+    """Return where a micro-batch starts: at the checkpoint's offsets; new partitions at their earliest offset.
 
     Args:
-        starts: the offsets of the batch before.
-        stops: the end of the batch, of all its partitions.
+        starts: the offsets of the previous batch.
+        stops: the end of the batch, for all its partitions.
 
     Raises:
-        OffsetError: the checkpoint is another query's, or a topic was recreated.
+        OffsetError: the checkpoint belongs to another query, or a topic was recreated.
         DataLossError: records were removed before they were read.
     """
     new = [p for p in stops if p not in starts]
-    known = {p: at for p, at in starts.items() if p in stops}
+    known = {p: offset for p, offset in starts.items() if p in stops}
     return clamp_to_log_start(definition, cluster, {**known, **cluster.earliest(new)}, stops)
 
 
 def resolve_resume(
-    definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets, others: Collection[str] = ()
+    definition: Definition, cluster: Cluster, offsets: Offsets, ends: Offsets, recreated_topics: Collection[str] = ()
 ) -> tuple[Offsets, Offsets]:
-    """How a stream goes on from the offsets of its checkpoint to the ends of the partitions that there are now.
+    """Resolve how a stream continues from the offsets of its checkpoint.
 
     Args:
-        others: topics that are other ones than those of the checkpoint, by their ids.
+        offsets: the checkpoint's offsets.
+        ends: the ends of the current partitions.
+        recreated_topics: topics whose ids differ from those of the checkpoint.
 
     Returns:
-        the ends; and where partitions begin anew whose topic was recreated, which needs 'scan.missing-topics' =
-        'ignore'. A partition that is gone is not among the ends: it is forgotten.
+        the ends to read to, and the restart offsets of partitions whose topic was recreated, which requires
+        'scan.missing-topics' = 'ignore'. Partitions that no longer exist are not among the ends.
 
     Raises:
-        OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since.
+        OffsetError: the checkpoint belongs to another query, or a topic was deleted or recreated.
     """
-    behind = [p for p, at in offsets.items() if p in ends and ends[p] < at]
-    # a transaction that is open keeps the last stable offset behind what was read when transactions did not matter
-    marks = cluster.high_watermarks(behind)
-    stays = {p: offsets[p] for p in behind if marks[p] >= offsets[p] and p[0] not in others}
-    ends = {**ends, **stays}
-    check_checkpoint(definition, offsets, ends, others)
-    gone = sorted(p for p in offsets if p not in ends)
-    recreated = sorted(p for p in offsets if p in ends and (p[0] in others or (p in behind and p not in stays)))
-    for words, places in (("are not read any more", gone), ("were recreated and are read from the start", recreated)):
-        if places:
-            said = ", ".join(f"{t}[{p}]" for t, p in places)
-            _LOG.warning("table '%s': %s %s", definition.name, said, words, extra={"table": definition.name})
+    ended_below = [p for p, offset in offsets.items() if p in ends and ends[p] < offset]
+    # an open transaction keeps the last stable offset below what was read with read_uncommitted
+    high_watermarks = cluster.high_watermarks(ended_below)
+    unchanged = {
+        p: offsets[p] for p in ended_below if high_watermarks[p] >= offsets[p] and p[0] not in recreated_topics
+    }
+    ends = {**ends, **unchanged}
+    check_checkpoint(definition, offsets, ends, recreated_topics)
+    removed = sorted(p for p in offsets if p not in ends)
+    recreated = sorted(
+        p for p in offsets if p in ends and (p[0] in recreated_topics or (p in ended_below and p not in unchanged))
+    )
+    for partitions, event in (
+        (removed, "no longer exist and are ignored"),
+        (recreated, "were recreated and are read from their earliest offset"),
+    ):
+        if partitions:
+            names = ", ".join(f"{t}[{p}]" for t, p in partitions)
+            _LOG.warning(
+                "table '%s': partitions %s %s", definition.name, names, event, extra={"table": definition.name}
+            )
     return ends, cluster.earliest(recreated)
 
 
 def recreated_topics(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
-    """The topics whose ids are other ones now; of which one id is unknown, nobody can say."""
-    return {topic for topic, said in before.items() if now.get(topic, said) != said}
+    """Return the topics whose id has changed. A topic without a known id counts as unchanged."""
+    return {topic for topic, topic_id in before.items() if now.get(topic, topic_id) != topic_id}
 
 
-def check_checkpoint(definition: Definition, starts: Offsets, stops: Offsets, others: Collection[str] = ()) -> None:
-    """Check that a stream goes on where its checkpoint says, in the topics that it is about.
+def check_checkpoint(
+    definition: Definition, starts: Offsets, stops: Offsets, recreated_topics: Collection[str] = ()
+) -> None:
+    """Check that the checkpoint's offsets are of the table's topics, and still valid.
 
-    With 'scan.missing-topics' = 'ignore' it may forget what is gone, but one partition at least must be the same.
+    With 'scan.missing-topics' = 'ignore', partitions may be gone, but at least one must still be the table's.
 
     Args:
-        others: as in ``going_on``.
+        recreated_topics: topics whose ids differ from those of the checkpoint.
 
     Raises:
-        OffsetError: the checkpoint is another query's, or a topic was deleted or recreated since; its offsets mean
-            nothing in the new one, and going on would lose or double rows.
+        OffsetError: the checkpoint belongs to another query; or a topic was deleted or recreated, so that its offsets
+            are meaningless, and continuing would lose or duplicate rows.
     """
     ignore = definition.options[opt.MISSING_TOPICS] == opt.IGNORE
-    foreign = sorted({topic for topic, partition in starts if not _has(definition, topic, partition)})
-    if foreign and not (ignore and any(_has(definition, *position) for position in starts)):
-        own = opt.topics(definition.options)
-        table = f"'{', '.join(own)}'" if own is not None else f"the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
+    other_topics = sorted({topic for topic, partition in starts if not _reads(definition, topic, partition)})
+    if other_topics and not (ignore and any(_reads(definition, *p) for p in starts)):
+        topics = opt.topics(definition.options)
+        expected = (
+            f"'{', '.join(topics)}'"
+            if topics is not None
+            else f"topics that match the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
+        )
         raise OffsetError(
-            f"Table '{definition.name}': the checkpoint holds offsets of '{', '.join(foreign)}', which option 'topic' "
-            f"does not name: the table has {table}. It belongs to another query (SET another 'pipeline.name' or "
-            "'execution.checkpointing.dir'), or the table has changed: "
-            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' forgets what is not read any more."
+            f"Table '{definition.name}': the checkpoint has offsets of '{', '.join(other_topics)}', but the table "
+            f"reads {expected}. If the checkpoint belongs to another query, SET another 'pipeline.name' or "
+            "'execution.checkpointing.dir'. If the table's topics were changed, set "
+            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the offsets of the other topics."
         )
     if ignore:
         return
     for (topic, partition), start in sorted(starts.items()):
         stop = stops.get((topic, partition))
-        if stop is None or stop < start or topic in others:
-            found = "it does not exist any more" if stop is None else f"it ends at {stop}"
-            found = found if stop is None or stop < start else "the topic has another id"
+        if stop is None or stop < start or topic in recreated_topics:
+            reason = (
+                "the partition no longer exists"
+                if stop is None
+                else f"the partition ends at {stop}"
+                if stop < start
+                else "the topic has another id"
+            )
             raise OffsetError(
-                f"{topic}[{partition}]@{start}: the checkpoint goes on from here, but {found}. The topic was deleted "
-                "or recreated. To read the new one, start with another 'pipeline.name' (or an empty checkpoint "
-                f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}': what is gone is then forgotten."
+                f"{topic}[{partition}]@{start}: cannot resume from the checkpoint's offset: {reason}. The topic was "
+                "deleted or recreated. To read the new topic, SET another 'pipeline.name' (or use an empty checkpoint "
+                f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the old offsets."
             )
 
 
-def _has(definition: Definition, topic: str, partition: int) -> bool:
-    chosen, topics = definition.options.get(opt.SCAN_PARTITIONS), opt.topics(definition.options)
-    if chosen is not None:
-        return (topic, partition) in chosen
+def _reads(definition: Definition, topic: str, partition: int) -> bool:
+    selected, topics = definition.options.get(opt.SCAN_PARTITIONS), opt.topics(definition.options)
+    if selected is not None:
+        return (topic, partition) in selected
     if topics is not None:
         return topic in topics
     return compile_java_pattern(definition.options[opt.TOPIC_PATTERN]).fullmatch(topic) is not None

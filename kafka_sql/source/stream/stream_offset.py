@@ -1,14 +1,14 @@
-"""A stream's offset as Spark's checkpoint keeps it: readable JSON with a version.
+"""Read and write a stream's offset as Spark stores it in its checkpoint: JSON with a version.
 
     {"version": 2, "offsets": {"orders": {"0": 42, "1": 17}}, "starts": {"orders": {"1": 5}}, "stops": {...},
      "ids": {"orders": "rVp9..."}}
 
-``offsets`` is the next offset of each partition. ``starts`` says where partitions begin that the offset before this
-one did not know: a new partition, and in the first batch all of them. Spark does not keep where a query started, so a
-first batch that is read again after a crash has it from here. ``stops`` says where a bounded read ends. ``ids`` says
-which topics of these names are meant: one that is deleted and made anew has another (Kafka's topic id, KIP-516).
+``offsets`` has the next offset of each partition. ``starts`` has the first offset of partitions that the previous
+offset did not have: new partitions, and all partitions in the first batch. Spark does not store where a query started,
+so a first batch that is repeated after a crash takes its start from here. ``stops`` has the stop offsets of a bounded
+read. ``ids`` has the topic ids (KIP-516), which distinguish a recreated topic from the original.
 
-Version 1 had no number and nothing but the offsets: ``{"orders": {"0": 42, "1": 17}}``.
+Version 1 had no version number and only the offsets: ``{"orders": {"0": 42, "1": 17}}``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True)
 class StreamOffset:
-    """A stream's offset.
+    """A stream's offset, such as ``StreamOffset({("orders", 0): 42}, starts={("orders", 0): 0})``.
 
     Attributes:
         offsets: the next offset of each partition.
-        starts: where the partitions begin that are new in it.
-        stops: where a bounded read ends; a partition that is not here has no end.
-        ids: of the topics, as far as they are known.
+        starts: the first offset of partitions that are new in this offset.
+        stops: the stop offsets of a bounded read; a partition without one is unbounded.
+        ids: topic ids, if known.
     """
 
     offsets: Offsets
@@ -42,48 +42,52 @@ class StreamOffset:
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """Where reading goes on, be it at the beginning."""
+        """The next offset to read of each partition, including those not read yet."""
         return {**self.starts, **self.offsets}
 
 
-def to_json(progress: StreamOffset, **more: Any) -> dict[str, Any]:
-    """What Spark keeps; equal progress gives equal text, as Spark compares texts."""
-    parts = {"offsets": progress.offsets, "starts": progress.starts, "stops": progress.stops}
-    told: dict[str, Any] = {
-        name: nest_by_topic(offsets) for name, offsets in parts.items() if offsets or name == "offsets"
+def to_json(offset: StreamOffset, **details: Any) -> dict[str, Any]:
+    """Return the JSON that Spark stores. Equal offsets give equal JSON text, which Spark compares.
+
+    Args:
+        details: additional entries.
+    """
+    parts = {"offsets": offset.offsets, "starts": offset.starts, "stops": offset.stops}
+    content: dict[str, Any] = {
+        name: nest_by_topic(value) for name, value in parts.items() if value or name == "offsets"
     }
-    if progress.ids:
-        told["ids"] = dict(sorted(progress.ids.items()))
-    return {"version": VERSION, **told, **more}
+    if offset.ids:
+        content["ids"] = dict(sorted(offset.ids.items()))
+    return {"version": VERSION, **content, **details}
 
 
-def from_json(kept: Any) -> StreamOffset:
-    """What Spark has kept.
+def from_json(stored: Any) -> StreamOffset:
+    """Parse the JSON that Spark stored.
 
     Raises:
-        CheckpointError: it is no offset of this source, or a later version's.
+        CheckpointError: the JSON is not an offset of this source, or has a later version.
     """
-    version = kept.get("version", 1) if isinstance(kept, Mapping) else 1
+    version = stored.get("version", 1) if isinstance(stored, Mapping) else 1
     if isinstance(version, Mapping):
-        version = 1  # a topic of this name
+        version = 1  # a topic named "version"
     if version not in (1, VERSION):
         raise CheckpointError(
-            f"The checkpoint's offset has version {version!r}, and this version of kafka_sql knows 1 and {VERSION}. Go "
-            "on with the version that wrote it, or start with another checkpoint folder."
+            f"Unsupported version {version!r} of the checkpoint's offset: this version of kafka_sql supports 1 and "
+            f"{VERSION}. Use the version that wrote the checkpoint, or another checkpoint folder."
         )
     try:
-        parts = {"offsets": kept} if version == 1 else {n: kept.get(n, {}) for n in ("offsets", "starts", "stops")}
-        ids = {} if version == 1 else {str(topic): str(said) for topic, said in kept.get("ids", {}).items()}
+        parts = {"offsets": stored} if version == 1 else {n: stored.get(n, {}) for n in ("offsets", "starts", "stops")}
+        ids = {} if version == 1 else {str(topic): str(topic_id) for topic, topic_id in stored.get("ids", {}).items()}
         return StreamOffset(**{name: flatten(offsets) for name, offsets in parts.items()}, ids=ids)
     except (AttributeError, TypeError, ValueError) as e:
         raise CheckpointError(
-            f"The checkpoint's offset {str(kept)[:200]} is none of a Kafka table. It belongs to another query: "
-            "SET another 'pipeline.name' or 'execution.checkpointing.dir'."
+            f"The checkpoint's offset {str(stored)[:200]} is not an offset of a Kafka table. The checkpoint belongs to "
+            "another query: SET another 'pipeline.name' or 'execution.checkpointing.dir'."
         ) from e
 
 
 def nest_by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """``{topic: {partition: offset}}``, sorted."""
+    """Return the offsets as ``{topic: {partition: offset}}``, sorted."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
@@ -91,5 +95,5 @@ def nest_by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
 
 
 def flatten(topics: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """The offsets of ``nested``."""
+    """Return the offsets of ``{topic: {partition: offset}}``."""
     return {(t, int(p)): int(offset) for t, partitions in topics.items() for p, offset in partitions.items()}

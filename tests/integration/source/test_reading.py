@@ -170,7 +170,7 @@ def test_another_querys_checkpoint_is_refused(spark: Any, sql: Any, topics: Topi
     while not query.recentProgress:
         query.processAllAvailable()
     query.stop()
-    with pytest.raises(Exception, match=r"CHECKPOINT.*is none of a Kafka table"):
+    with pytest.raises(Exception, match=r"CHECKPOINT.*is not an offset of a Kafka table"):
         drain(spark, tmp_path, availableNow=True)
 
 

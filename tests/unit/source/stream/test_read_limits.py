@@ -25,7 +25,9 @@ def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.Mon
     read_limits.check_admission_options(table)
     monkeypatch.setattr(read_limits, "AVAILABLE", False)
     read_limits.check_admission_options(declared())
-    with pytest.raises(UnsupportedOptionError, match=f"Table 'orders': option '{option}' needs PySpark 4.2 or later"):
+    with pytest.raises(
+        UnsupportedOptionError, match=f"Table 'orders': option '{option}' requires PySpark 4.2 or later"
+    ):
         read_limits.check_admission_options(table)
 
 

@@ -50,5 +50,5 @@ def test_a_later_version_is_refused() -> None:
 
 @pytest.mark.parametrize("foreign", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
 def test_what_is_no_offset_of_a_kafka_table_is_refused(foreign: Any) -> None:
-    with pytest.raises(CheckpointError, match=r"is none of a Kafka table.*SET another 'pipeline.name'"):
+    with pytest.raises(CheckpointError, match=r"is not an offset of a Kafka table.*SET another 'pipeline.name'"):
         from_json(foreign)
