@@ -1,1 +1,1 @@
-"""Declarations made into tables and back: CREATE TABLE, LIKE, AS, ALTER TABLE, SHOW CREATE TABLE."""
+"""Turn parsed declarations into tables and back: CREATE TABLE, LIKE, AS, ALTER TABLE, SHOW CREATE TABLE."""

@@ -1,4 +1,4 @@
-"""ALTER TABLE: a table's declaration with what the statement changes, by Flink's rules and in its words."""
+"""Apply ALTER TABLE to a declaration, with Flink's rules and error messages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from kafka_sql.errors import SchemaError, StatementError, UnsupportedSqlError, did_you_mean
 from kafka_sql.options.connector import CONNECTOR
-from kafka_sql.sql.declarations.alter_components import add_or_modify
 from kafka_sql.sql.grammar.declaration import (
     AddOrModify,
     Alteration,
     ColumnDeclaration,
+    ColumnPosition,
     Declaration,
     DropColumns,
     DropKey,
@@ -25,49 +25,49 @@ from kafka_sql.sql.grammar.declaration import (
 
 
 def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
-    """The declaration after the statement; whether it makes sense as a whole is seen when a table is made of it.
+    """Return the declaration after the statement. ``to_table`` validates the result as a whole.
 
     Raises:
-        SchemaError: a column, key or watermark that is not there, there already, or still used.
+        SchemaError: a column, primary key or watermark is missing, already exists or is still referenced.
         UnsupportedSqlError: an option that cannot be reset.
     """
-    what = f"ALTER TABLE {'.'.join(alteration.name)}"
+    statement = f"ALTER TABLE {'.'.join(alteration.name)}"
     match alteration.change:
-        case AddOrModify() as components:
-            return add_or_modify(base, components, what)
+        case AddOrModify() as change:
+            return _add_or_modify(base, change, statement)
         case DropColumns(columns):
-            return _without_columns(base, columns, what)
-        case RenameColumn() as renamed:
-            return _renamed(base, renamed, what)
+            return _drop_columns(base, columns, statement)
+        case RenameColumn() as change:
+            return _rename_column(base, change, statement)
         case DropKey(constraint):
-            return _without_key(base, constraint, what)
+            return _drop_key(base, constraint, statement)
         case DropWatermark():
             if not base.watermarks:
-                raise SchemaError(f"{what}: The base table does not define any watermark strategy.")
+                raise SchemaError(f"{statement}: The base table does not define any watermark strategy.")
             return replace(base, watermarks=[])
         case SetOptions(options):
-            return _with_options(base, options, what)
+            return _set_options(base, options, statement)
         case ResetOptions(keys):
-            return _without_options(base, keys, what)
+            return _reset_options(base, keys, statement)
         case _:
             raise AssertionError(alteration.change)
 
 
-def _without_columns(base: Declaration, names: tuple[str, ...], what: str) -> Declaration:
+def _drop_columns(base: Declaration, names: tuple[str, ...], statement: str) -> Declaration:
     for name in names:
         if names.count(name) > 1:
-            raise SchemaError(f"{what}: Duplicate column `{name}`.")
-        _check_unused(base, name, what, dropped=names)
+            raise SchemaError(f"{statement}: Duplicate column `{name}`.")
+        _check_unused(base, name, statement, dropped=names)
         if any(name in key.columns for key in base.keys):
-            raise SchemaError(f"{what}: The column `{name}` is used as the primary key. DROP PRIMARY KEY first.")
+            raise SchemaError(f"{statement}: The column `{name}` is used as the primary key. DROP PRIMARY KEY first.")
     return replace(base, columns=[c for c in base.columns if c.name not in names])
 
 
-def _renamed(base: Declaration, change: RenameColumn, what: str) -> Declaration:
+def _rename_column(base: Declaration, change: RenameColumn, statement: str) -> Declaration:
     old, new = change.old, change.new
-    _check_unused(base, old, what)
+    _check_unused(base, old, statement)
     if any(c.name == new for c in base.columns):
-        raise SchemaError(f"{what}: The column `{new}` already existed in table schema.")
+        raise SchemaError(f"{statement}: The column `{new}` already existed in table schema.")
 
     def name(column: str) -> str:
         return new if column == old else column
@@ -79,55 +79,145 @@ def _renamed(base: Declaration, change: RenameColumn, what: str) -> Declaration:
     )
 
 
-def _without_key(base: Declaration, constraint: str | None, what: str) -> Declaration:
+def _drop_key(base: Declaration, constraint: str | None, statement: str) -> Declaration:
     if not base.keys:
-        raise SchemaError(f"{what}: The base table does not define any primary key.")
+        raise SchemaError(f"{statement}: The base table does not define any primary key.")
     key = base.keys[0]
-    name = key.name or "PK_" + "_".join(key.columns)  # Flink's own name for one without
+    name = key.name or "PK_" + "_".join(key.columns)  # Flink's default name
     if constraint is not None and constraint != name:
         raise SchemaError(
-            f"{what}: The base table does not define a primary key constraint named '{constraint}'. Available "
+            f"{statement}: The base table does not define a primary key constraint named '{constraint}'. Available "
             f"constraint name: ['{name}']."
         )
     return replace(base, keys=[])
 
 
-def _check_unused(base: Declaration, name: str, what: str, dropped: Iterable[str] = ()) -> None:
-    """Refuse a column that something else uses, other than what is dropped with it."""
+def _check_unused(base: Declaration, name: str, statement: str, dropped: Iterable[str] = ()) -> None:
+    """Reject a column that is still referenced, except by columns dropped with it."""
     names = [c.name for c in base.columns]
     if name not in names:
-        near = did_you_mean(name, names)
-        raise SchemaError(f"{what}: The column `{name}` does not exist in the base table.{near}")
-    users = sorted(c.name for c in base.columns if c.name not in dropped and name in _used(c))
+        suggestion = did_you_mean(name, names)
+        raise SchemaError(f"{statement}: The column `{name}` does not exist in the base table.{suggestion}")
+    users = sorted(c.name for c in base.columns if c.name not in dropped and name in _referenced_columns_of(c))
     if users:
-        shown = ", ".join(f"`{u}`" for u in users)
-        raise SchemaError(f"{what}: The column `{name}` is referenced by computed column {shown}.")
-    if any(name == m.column or name in _columns_of(m.expression) for m in base.watermarks):
-        raise SchemaError(f"{what}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first.")
+        columns = ", ".join(f"`{user}`" for user in users)
+        raise SchemaError(f"{statement}: The column `{name}` is referenced by computed column {columns}.")
+    if any(name == m.column or name in _referenced_columns(m.expression) for m in base.watermarks):
+        raise SchemaError(
+            f"{statement}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first."
+        )
 
 
-def _used(column: ColumnDeclaration) -> set[str]:
-    return _columns_of(column.expression) if column.expression is not None else set()
+def _referenced_columns_of(column: ColumnDeclaration) -> set[str]:
+    return _referenced_columns(column.expression) if column.expression is not None else set()
 
 
-def _columns_of(expression: exp.Expr) -> set[str]:
+def _referenced_columns(expression: exp.Expr) -> set[str]:
     return {node.name for node in expression.find_all(exp.Column)}
 
 
-def _with_options(base: Declaration, options: tuple[tuple[str, str], ...], what: str) -> Declaration:
+def _set_options(base: Declaration, options: tuple[tuple[str, str], ...], statement: str) -> Declaration:
     if not options:
-        raise StatementError(f"{what} SET does not support empty options. Give at least one 'key' = 'value'.")
+        raise StatementError(f"{statement} SET does not support empty options. Specify at least one 'key' = 'value'.")
     for key, _ in options:
         if [k for k, _ in options].count(key) > 1:
-            raise StatementError(f"{what} SET: option '{key}' is given more than once. Keep one.")
+            raise StatementError(f"{statement} SET: option '{key}' is set more than once. Remove the duplicates.")
     return replace(base, options=list({**dict(base.options or []), **dict(options)}.items()))
 
 
-def _without_options(base: Declaration, keys: tuple[str, ...], what: str) -> Declaration:
+def _reset_options(base: Declaration, keys: tuple[str, ...], statement: str) -> Declaration:
     if not keys:
-        raise UnsupportedSqlError("ALTER TABLE RESET does not support empty key. Name at least one option.")
+        raise UnsupportedSqlError("ALTER TABLE RESET does not support empty key. Specify at least one option.")
     if CONNECTOR.key in keys:
         raise UnsupportedSqlError(
-            f"ALTER TABLE RESET does not support changing 'connector'. {what} SET ('connector' = '...') does."
+            f"ALTER TABLE RESET does not support changing 'connector'. Use {statement} SET ('connector' = '...')."
         )
     return replace(base, options=[(k, v) for k, v in base.options or [] if k not in keys])
+
+
+def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> Declaration:
+    """Add or replace columns, the primary key and the watermark.
+
+    Raises:
+        SchemaError: ADD of something that exists, MODIFY of something that does not, or AFTER a missing column.
+    """
+    columns = list(base.columns)
+    declared: set[str] = set()
+    for column, position in change.columns:
+        if column.name in declared:
+            raise SchemaError(f"{statement}: Encounter duplicate column `{column.name}`.")
+        declared.add(column.name)
+        old = next((c for c in columns if c.name == column.name), None)
+        _check_column(base, column.name, old, change.is_modify, statement)
+        if old is not None and column.comment is None:
+            column = replace(column, comment=old.comment)
+        _place_column(columns, column, old, position, statement)
+    if change.keys:
+        _check_key(base, change.is_modify, statement)
+    if change.watermarks:
+        _check_watermark(base, change.is_modify, statement)
+    return replace(
+        base,
+        columns=columns,
+        keys=list(change.keys) or base.keys,
+        watermarks=list(change.watermarks) or base.watermarks,
+    )
+
+
+def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, is_modify: bool, statement: str) -> None:
+    if is_modify and old is None:
+        suggestion = did_you_mean(name, [c.name for c in base.columns])
+        raise SchemaError(
+            f"{statement}: Try to modify a column `{name}` which does not exist in the table.{suggestion}"
+        )
+    if not is_modify and old is not None:
+        raise SchemaError(f"{statement}: Try to add a column `{name}` which already exists in the table. Use MODIFY.")
+
+
+def _place_column(
+    columns: list[ColumnDeclaration],
+    column: ColumnDeclaration,
+    old: ColumnDeclaration | None,
+    position: ColumnPosition | None,
+    statement: str,
+) -> None:
+    if position is None:
+        if old is None:
+            columns.append(column)
+        else:
+            columns[columns.index(old)] = column
+        return
+    if position.after is not None and position.after not in [c.name for c in columns]:
+        raise SchemaError(f"{statement}: Referenced column `{position.after}` by 'AFTER' does not exist in the table.")
+    if position.after == column.name:
+        raise SchemaError(f"{statement}: column `{column.name}` cannot be placed AFTER itself.")
+    if old is not None:
+        columns.remove(old)
+    names = [c.name for c in columns]
+    columns.insert(names.index(position.after) + 1 if position.after is not None else 0, column)
+
+
+def _check_key(base: Declaration, is_modify: bool, statement: str) -> None:
+    if is_modify and not base.keys:
+        raise SchemaError(
+            f"{statement}: The base table does not define any primary key constraint. You might want to add a new one."
+        )
+    if not is_modify and base.keys:
+        names = "`, `".join(base.keys[0].columns)
+        raise SchemaError(
+            f"{statement}: The base table has already defined the primary key constraint [`{names}`]. You might "
+            "want to drop it before adding a new one."
+        )
+
+
+def _check_watermark(base: Declaration, is_modify: bool, statement: str) -> None:
+    if is_modify and not base.watermarks:
+        raise SchemaError(
+            f"{statement}: The base table does not define any watermark. You might want to add a new one."
+        )
+    if not is_modify and base.watermarks:
+        watermark = base.watermarks[0]
+        raise SchemaError(
+            f"{statement}: The base table has already defined the watermark strategy `{watermark.column}` AS "
+            f"{watermark.text}. You might want to drop it before adding a new one."
+        )

@@ -1,4 +1,4 @@
-"""CREATE TABLE in Flink's words to a Table, checked as far as the statement alone can tell."""
+"""Parse Flink's CREATE TABLE into a Table, with all checks that need no catalog or cluster."""
 
 from __future__ import annotations
 
@@ -33,47 +33,47 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 T = TypeVar("T")
 
 
-_DEEPEST = "brackets, operators or types are nested too deeply"
+_TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 
 def parse_create(sql: str) -> Table:
-    """The table that one CREATE TABLE statement declares.
+    """Parse one CREATE TABLE statement into a table.
 
     Raises:
-        SqlSyntaxError: the statement does not parse; values of options are never shown.
-        UnsupportedSqlError: a clause, function or operator that is understood and has no exact meaning here.
-        SchemaError: a column that is declared wrongly, or of a type that Spark cannot carry.
-        OptionError: WITH is missing, or has a key twice.
+        SqlSyntaxError: the statement does not parse. The message never contains option values.
+        UnsupportedSqlError: a clause, function or operator that has no exact equivalent in Spark.
+        SchemaError: an invalid column, or a type that Spark does not have.
+        OptionError: WITH is missing, or sets a key twice.
     """
     return to_table(parse_statement(sql, parse_declaration))
 
 
 def to_declaration(table: Table) -> Declaration:
-    """The declaration behind a table, to be merged or altered."""
+    """Return the declaration of a table, to be merged or altered."""
     return parse_declaration(render_create_table(table))
 
 
 def to_table(declaration: Declaration) -> Table:
-    """The table that a declaration without LIKE and AS, or with both carried out, declares.
+    """Validate a declaration and return its table. LIKE and AS must have been resolved.
 
     Raises:
-        UnsupportedSqlError, SchemaError, OptionError: as ``parse_create``.
+        UnsupportedSqlError, SchemaError, OptionError: see ``parse_create``.
     """
-    _refuse_clauses(declaration)
-    options = _options(declaration)
-    key = _primary_key(declaration)
-    _check_names(declaration)
-    # a column of the primary key holds no nulls
-    scope = {
+    _check_clauses(declaration)
+    options = _collect_options(declaration)
+    key = _primary_key_columns(declaration)
+    _check_columns(declaration)
+    # primary key columns are never null
+    column_types = {
         c.name: replace(c.type, nullable=c.type.nullable and c.name not in key)
         for c in declaration.columns
         if c.type is not None
     }
     try:
-        watermark = _watermark(declaration, scope)
-        columns = tuple(_column(c, scope, watermark) for c in declaration.columns)
+        watermark = _build_watermark(declaration, column_types)
+        columns = tuple(_build_column(c, column_types, watermark) for c in declaration.columns)
     except RecursionError:
-        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_DEEPEST}.") from None
+        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.") from None
     return Table(
         name=strip_catalog(declaration.name),
         columns=columns,
@@ -88,30 +88,30 @@ def to_table(declaration: Declaration) -> Table:
 
 
 def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
-    """A statement as it was typed.
+    """Parse a statement, and report parse errors with their position.
 
     Raises:
-        SqlSyntaxError: it does not parse.
+        SqlSyntaxError: the statement does not parse.
     """
     try:
         return parse(sql)
     except FlinkParseError as e:
         raise syntax_error(sql, e.start, e.end, str(e)) from e
     except TokenError:
-        # Not chained: sqlglot's message quotes the statement around the place, secrets and all.
-        raise _unclosed(sql) from None
+        # Not chained: sqlglot's message quotes the statement around the error, including secrets.
+        raise _unclosed_quote(sql) from None
     except RecursionError:
-        raise SqlSyntaxError(f"The statement's {_DEEPEST}.") from None
+        raise SqlSyntaxError(f"The statement's {_TOO_DEEP}.") from None
 
 
-def _unclosed(sql: str) -> SqlSyntaxError:
+def _unclosed_quote(sql: str) -> SqlSyntaxError:
     open_quotes = [x for x in lexer.tokenize_flink(sql) if x.type == lexer.SYMBOL and x.text in "'`"]
     start = open_quotes[0].start if open_quotes else len(sql)
     return unclosed_quote_error(sql, start)
 
 
-def _refuse_clauses(declaration: Declaration) -> None:
-    """What Flink has and is not carried out here, in one place."""
+def _check_clauses(declaration: Declaration) -> None:
+    """Reject Flink's clauses that are not supported."""
     name = ".".join(declaration.name)
     if len(strip_catalog(declaration.name)) > 2:
         raise UnsupportedSqlError(
@@ -119,33 +119,35 @@ def _refuse_clauses(declaration: Declaration) -> None:
             "in spark_catalog (Flink's default_catalog); other catalogs are not supported."
         )
     if declaration.unsupported is not None:
-        raise UnsupportedSqlError(f"CREATE TABLE {name}: {_CLAUSES[declaration.unsupported]}")
+        raise UnsupportedSqlError(f"CREATE TABLE {name}: {_UNSUPPORTED_CLAUSES[declaration.unsupported]}")
     if declaration.replace and declaration.query is None:
         raise UnsupportedSqlError(
-            f"CREATE OR REPLACE TABLE {name} is supported with AS and a query only. To change a table use ALTER TABLE; "
-            "to declare it anew, DROP TABLE and CREATE TABLE."
+            f"CREATE OR REPLACE TABLE {name} is supported only with AS and a query. Use ALTER TABLE to change the "
+            "table, or DROP TABLE and CREATE TABLE to redefine it."
         )
     if declaration.like is not None or declaration.query is not None:
         clause = "LIKE" if declaration.like is not None else "AS"
-        raise UnsupportedSqlError(f"CREATE TABLE {name}: {clause} needs a session; run it with spark.sql().")
+        raise UnsupportedSqlError(
+            f"CREATE TABLE {name}: {clause} requires a Spark session. Run the statement with spark.sql()."
+        )
     for key in declaration.keys:
         if key.is_enforced:
             raise UnsupportedSqlError(
-                f"{_shown(key)}: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint, as it does not own "
-                "the data. Write PRIMARY KEY (...) NOT ENFORCED."
+                f"{_describe_key(key)}: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint, because "
+                "it does not own the data. Write PRIMARY KEY (...) NOT ENFORCED."
             )
 
 
-_CLAUSES = {
+_UNSUPPORTED_CLAUSES = {
     "PARTITIONED BY": "it is a partitioned table, but the underlying DynamicTableSink doesn't implement the "
-    "SupportsPartitioning interface: a topic's partitions are Kafka's own. Remove PARTITIONED BY.",
+    "SupportsPartitioning interface. Kafka partitions the topic. Remove PARTITIONED BY.",
     "DISTRIBUTED": "it is distributed into buckets, but the underlying DynamicTableSink doesn't implement the "
-    "SupportsBucketing interface: the producer's partitioner spreads records. Remove DISTRIBUTED.",
-    "USING CONNECTION": "the clause USING CONNECTION is not supported. Give the options in WITH (...).",
+    "SupportsBucketing interface. The producer's partitioner distributes records. Remove DISTRIBUTED.",
+    "USING CONNECTION": "the clause USING CONNECTION is not supported. Set the options in WITH (...).",
 }
 
 
-def _options(declaration: Declaration) -> Mapping[str, str]:
+def _collect_options(declaration: Declaration) -> Mapping[str, str]:
     name = ".".join(declaration.name)
     if declaration.options is None:
         raise MissingOptionError(
@@ -155,85 +157,93 @@ def _options(declaration: Declaration) -> Mapping[str, str]:
     options: dict[str, str] = {}
     for key, value in declaration.options:
         if key in options:
-            raise ConflictingOptionsError(f"CREATE TABLE {name}: option '{key}' is given more than once. Keep one.")
+            raise ConflictingOptionsError(
+                f"CREATE TABLE {name}: option '{key}' is set more than once. Remove the duplicates."
+            )
         options[key] = value
     return options
 
 
-def _check_names(declaration: Declaration) -> None:
+def _check_columns(declaration: Declaration) -> None:
     if not declaration.columns:
         raise SchemaError(f"CREATE TABLE {'.'.join(declaration.name)} declares no columns.")
-    seen: dict[str, str] = {}
+    declared_names: dict[str, str] = {}
     for column in declaration.columns:
-        other = seen.get(column.name.lower())
-        if other is not None:
+        previous = declared_names.get(column.name.lower())
+        if previous is not None:
             raise SchemaError(
                 f"Column '{column.name}' is declared more than once."
-                if other == column.name
-                else f"Columns '{other}' and '{column.name}' differ only in case, which Spark does not tell apart."
+                if previous == column.name
+                else f"Columns '{previous}' and '{column.name}' differ only in case. Spark names are case-insensitive."
             )
-        seen[column.name.lower()] = column.name
+        declared_names[column.name.lower()] = column.name
 
 
-def _primary_key(declaration: Declaration) -> tuple[str, ...]:
+def _primary_key_columns(declaration: Declaration) -> tuple[str, ...]:
     if not declaration.keys:
         return ()
     if len(declaration.keys) > 1:
-        raise SchemaError(f"Duplicate primary key definition: {' and '.join(_shown(k) for k in declaration.keys)}.")
+        raise SchemaError(
+            f"Duplicate primary key definition: {' and '.join(_describe_key(k) for k in declaration.keys)}."
+        )
     key = declaration.keys[0]
     columns = {c.name: c for c in declaration.columns}
     for name in key.columns:
         if name not in columns:
-            raise SchemaError(f"{_shown(key)}: there is no column '{name}'.{did_you_mean(name, columns)}")
+            raise SchemaError(f"{_describe_key(key)}: column '{name}' not found.{did_you_mean(name, columns)}")
         if columns[name].type is None or columns[name].metadata is not None:
-            raise SchemaError(f"{_shown(key)}: column '{name}' is no physical column, as a primary key requires.")
+            raise SchemaError(
+                f"{_describe_key(key)}: column '{name}' is not a physical column. A PRIMARY KEY needs physical columns."
+            )
         if key.columns.count(name) > 1:
-            raise SchemaError(f"{_shown(key)}: column '{name}' is named more than once.")
+            raise SchemaError(f"{_describe_key(key)}: column '{name}' is listed more than once.")
     return key.columns
 
 
-def _shown(key: KeyDeclaration) -> str:
+def _describe_key(key: KeyDeclaration) -> str:
     return f"PRIMARY KEY ({', '.join(key.columns)})"
 
 
-def _watermark(declaration: Declaration, scope: Mapping[str, FlinkType]) -> Watermark | None:
+def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkType]) -> Watermark | None:
     if not declaration.watermarks:
         return None
     if len(declaration.watermarks) > 1:
         names = " and ".join(f"'{w.column}'" for w in declaration.watermarks)
-        raise SchemaError(f"Multiple WATERMARK definitions, for {names}. A table has one.")
-    mark = declaration.watermarks[0]
-    column = next((c for c in declaration.columns if c.name == mark.column), None)
+        raise SchemaError(f"Multiple WATERMARK definitions, for {names}. A table can have only one.")
+    watermark = declaration.watermarks[0]
+    column = next((c for c in declaration.columns if c.name == watermark.column), None)
     if column is None:
-        near = did_you_mean(mark.column, [c.name for c in declaration.columns])
-        raise SchemaError(f"WATERMARK FOR {mark.column}: there is no column '{mark.column}'.{near}")
+        suggestion = did_you_mean(watermark.column, [c.name for c in declaration.columns])
+        raise SchemaError(f"WATERMARK FOR {watermark.column}: column '{watermark.column}' not found.{suggestion}")
     type = column.type
     if column.expression is not None:
-        type = translate_expression(column.expression, column.name, scope).type
+        type = translate_expression(column.expression, column.name, column_types).type
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
-            f"WATERMARK FOR {mark.column}: column '{mark.column}' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), "
-            f"and is {type.text or describe(type) if type is not None else 'NULL'}."
+            f"WATERMARK FOR {watermark.column}: column '{watermark.column}' must be of type TIMESTAMP(p) or "
+            f"TIMESTAMP_LTZ(p), but is {type.text or describe(type) if type is not None else 'NULL'}."
         )
-    return Watermark(mark.column, _delay(mark), mark.text)
+    return Watermark(watermark.column, _watermark_delay(watermark), watermark.text)
 
 
-def _delay(mark: WatermarkDeclaration) -> str:
-    this, what = mark.expression, f"WATERMARK FOR {mark.column}"
-    if _is_column(this, mark.column):
+def _watermark_delay(watermark: WatermarkDeclaration) -> str:
+    this, context = watermark.expression, f"WATERMARK FOR {watermark.column}"
+    if _is_column(this, watermark.column):
         return "'0' SECOND"
     delays = []
     while isinstance(this, exp.Sub) and isinstance(this.right, exp.Interval):
-        delays.append(interval(this.right, what))
+        delays.append(interval(this.right, context))
         this = this.left
-    if delays and _is_column(this, mark.column):
+    if delays and _is_column(this, watermark.column):
         delay = delays[0] if len(delays) == 1 else total(delays)
         if delay.microseconds < 0:
-            raise UnsupportedSqlError(f"{what}: the delay INTERVAL {delay.sql} is negative.")
+            raise UnsupportedSqlError(
+                f"{context}: the delay INTERVAL {delay.sql} is negative. It must be zero or more."
+            )
         return delay.sql
     raise UnsupportedSqlError(
-        f"{what} AS {mark.text}: Spark takes the column less a fixed delay only. "
-        f"Write {mark.column} - INTERVAL '5' SECOND, or just {mark.column}."
+        f"{context} AS {watermark.text}: Spark supports only the column minus a fixed delay. "
+        f"Write {watermark.column} - INTERVAL '5' SECOND, or just {watermark.column}."
     )
 
 
@@ -241,20 +251,22 @@ def _is_column(node: exp.Expr, name: str) -> bool:
     return isinstance(node, exp.Column) and node.name == name
 
 
-def _column(declared: ColumnDeclaration, scope: Mapping[str, FlinkType], watermark: Watermark | None) -> Column:
-    marked = watermark is not None and watermark.column == declared.name
+def _build_column(
+    declared: ColumnDeclaration, column_types: Mapping[str, FlinkType], watermark: Watermark | None
+) -> Column:
+    has_watermark = watermark is not None and watermark.column == declared.name
     if declared.expression is not None:
-        sql = translate_expression(declared.expression, declared.name, scope).sql
-        expression = f"CAST({sql} AS TIMESTAMP)" if marked else sql
+        sql = translate_expression(declared.expression, declared.name, column_types).sql
+        expression = f"CAST({sql} AS TIMESTAMP)" if has_watermark else sql
         return Column(declared.name, None, declared.text, comment=declared.comment, expression=expression)
     if declared.type is None:
         raise AssertionError("a column has a type or an expression")
     type = to_spark_type(declared.type, declared.name)
     return Column(
         name=declared.name,
-        type="TIMESTAMP" if marked else type,  # Spark refuses watermarks on TIMESTAMP_NTZ
+        type="TIMESTAMP" if has_watermark else type,  # Spark does not support watermarks on TIMESTAMP_NTZ
         declared=declared.text,
-        nullable=scope[declared.name].nullable,
+        nullable=column_types[declared.name].nullable,
         comment=declared.comment,
         metadata=declared.metadata,
         virtual=declared.virtual,

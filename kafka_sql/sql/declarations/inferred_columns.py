@@ -1,4 +1,4 @@
-"""CREATE TABLE without columns: its formats tell them."""
+"""Infer the columns of a CREATE TABLE without columns from the schemas of its formats."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from kafka_sql.sql.grammar.dialect import parse_declaration
 
 
 def add_inferred_columns(declaration: Declaration) -> Declaration:
-    """The declaration with the columns that its formats know; as it is where it declares some, or they know none.
+    """Add the columns of the formats' schemas. The declaration is unchanged if it has physical columns or no schema.
 
-    Columns of the key come first, then those of the value, then what was declared (metadata, computed columns).
+    Key columns come first, then value columns, then the declared metadata and computed columns.
 
     Raises:
-        SchemaRegistryError: the registry has no schema for the table, or does not answer.
-        SchemaError: a field of the schema has no type in a table.
-        OptionError: an option is in error.
+        SchemaRegistryError: the schema registry has no schema for the table, or does not respond.
+        SchemaError: a field of the schema has no equivalent column type.
+        OptionError: an option is invalid.
     """
     options = dict(declaration.options or ())
     if any(column.is_physical for column in declaration.columns) or declaration.unsupported is not None:
         return declaration
-    found = infer_columns(options)
-    if found is None:
+    inferred = infer_columns(options)
+    if inferred is None:
         return declaration
-    texts = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in found.columns)
+    texts = ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in inferred.columns)
     columns = parse_declaration(f"CREATE TABLE inferred ({texts})").columns
     return replace(
         declaration,
         columns=[*columns, *declaration.columns],
-        options=[*(declaration.options or ()), *((k, v) for k, v in found.options.items() if k not in options)],
+        options=[*(declaration.options or ()), *((k, v) for k, v in inferred.options.items() if k not in options)],
     )

@@ -1,4 +1,4 @@
-"""CREATE TABLE ... LIKE: what the new table takes over from its base, by the rules of Flink's MergeTableLikeUtil."""
+"""Merge a CREATE TABLE ... LIKE with its base table, following Flink's MergeTableLikeUtil."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NEVER_OVERWRITING = ("ALL", "CONSTRAINTS", "DISTRIBUTION", "PARTITIONS")
 
 
 def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
-    """The declaration with what LIKE takes over from its base, which keeps its comment and its name.
+    """Return the declaration with everything it inherits from its base, except for the name and the comment.
 
     Raises:
-        UnsupportedSqlError: a feature is named twice, or cannot be overwritten.
-        SchemaError: both declare a column, a watermark or a primary key.
-        ConflictingOptionsError: both have an option, and OPTIONS is INCLUDING.
+        UnsupportedSqlError: a feature is specified twice, or cannot be overwritten.
+        SchemaError: both declare the same column or watermark, or a primary key.
+        ConflictingOptionsError: both set the same option, and OPTIONS is INCLUDING.
     """
     assert declaration.like is not None
     strategies = _strategies(declaration.like.options)
@@ -41,30 +41,32 @@ def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
 
 
 def _strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    given: dict[str, str] = {}
+    specified: dict[str, str] = {}
     for strategy, feature in options:
-        if feature in given:
-            raise UnsupportedSqlError(f"LIKE: Each like option feature can be declared only once; {feature} is twice.")
+        if feature in specified:
+            raise UnsupportedSqlError(
+                f"LIKE: Each like option feature can be declared only once: {feature} is declared twice."
+            )
         if strategy == "OVERWRITING" and feature in _NEVER_OVERWRITING:
             raise UnsupportedSqlError(
                 f"LIKE: Illegal merging strategy 'OVERWRITING' for '{feature}' option. Use INCLUDING or EXCLUDING."
             )
-        given[feature] = strategy
-    everything = dict.fromkeys(_DEFAULTS, given["ALL"]) if "ALL" in given else {}
-    return {**_DEFAULTS, **everything, **given}
+        specified[feature] = strategy
+    everything = dict.fromkeys(_DEFAULTS, specified["ALL"]) if "ALL" in specified else {}
+    return {**_DEFAULTS, **everything, **specified}
 
 
 def _columns(
-    strategies: dict[str, str], base: list[ColumnDeclaration], own: list[ColumnDeclaration]
+    strategies: dict[str, str], base: list[ColumnDeclaration], declared: list[ColumnDeclaration]
 ) -> list[ColumnDeclaration]:
     columns = {c.name: c for c in base if c.is_physical or strategies[_feature(c)] != "EXCLUDING"}
-    seen: set[str] = set()
-    for column in sorted(own, key=lambda c: not c.is_physical):  # physical ones first, as Flink looks at them
+    names: set[str] = set()
+    for column in sorted(declared, key=lambda c: not c.is_physical):  # Flink checks physical columns first
         _check_column(column, columns.get(column.name), strategies)
-    for column in own:
-        if column.name in seen:
+    for column in declared:
+        if column.name in names:
             raise SchemaError(f"Column '{column.name}' is declared more than once.")
-        seen.add(column.name)
+        names.add(column.name)
         columns[column.name] = column
     return list(columns.values())
 
@@ -74,13 +76,15 @@ def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, stra
         return
     exists = f"LIKE: A column named '{column.name}' already exists in the base table."
     if column.is_physical:
-        raise SchemaError(f"{exists} Leave it out, or choose another name.")
+        raise SchemaError(f"{exists} Remove it or choose another name.")
     feature = _feature(column)
-    kind = "computed" if feature == "GENERATED" else "metadata"
+    column_type = "computed" if feature == "GENERATED" else "metadata"
     if old.is_physical or _feature(old) != feature:
-        raise SchemaError(f"{exists} {kind.capitalize()} columns can only overwrite other {kind} columns.")
+        raise SchemaError(
+            f"{exists} {column_type.capitalize()} columns can only overwrite other {column_type} columns."
+        )
     if strategies[feature] != "OVERWRITING":
-        shown = "generated" if feature == "GENERATED" else kind
+        shown = "generated" if feature == "GENERATED" else column_type
         raise SchemaError(
             f"LIKE: A {shown} column named '{column.name}' already exists in the base table. You might want to specify "
             f"EXCLUDING {feature} or OVERWRITING {feature}."
@@ -101,26 +105,27 @@ def _keys(strategy: str, declaration: Declaration, base: Declaration) -> list[Ke
 
 
 def _watermarks(
-    strategy: str, base: list[WatermarkDeclaration], own: list[WatermarkDeclaration]
+    strategy: str, base: list[WatermarkDeclaration], declared: list[WatermarkDeclaration]
 ) -> list[WatermarkDeclaration]:
-    marks = {m.column: m for m in base} if strategy != "EXCLUDING" else {}
-    for mark in own:
-        if mark.column in marks and strategy != "OVERWRITING":
+    watermarks = {m.column: m for m in base} if strategy != "EXCLUDING" else {}
+    for watermark in declared:
+        if watermark.column in watermarks and strategy != "OVERWRITING":
             raise SchemaError(
-                f"LIKE: There already exists a watermark spec for column '{mark.column}' in the base table. You might "
-                "want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS."
+                f"LIKE: There already exists a watermark spec for column '{watermark.column}' in the base table. You "
+                "might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS."
             )
-    return [*(m for c, m in marks.items() if c not in {o.column for o in own}), *own]
+    return [*(m for c, m in watermarks.items() if c not in {o.column for o in declared}), *declared]
 
 
-def _options(strategy: str, base: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _options(strategy: str, base: list[tuple[str, str]], declared: list[tuple[str, str]]) -> list[tuple[str, str]]:
     inherited = dict(base) if strategy != "EXCLUDING" else {}
-    for key, _ in own:
+    for key, _ in declared:
         if key in inherited and strategy != "OVERWRITING":
             value = "******" if is_secret(key) else inherited[key]
             raise ConflictingOptionsError(
                 f"LIKE: There already exists an option ['{key}' -> '{value}'] in the base table. You might want to "
                 "specify EXCLUDING OPTIONS or OVERWRITING OPTIONS."
             )
-    given = {key for key, _ in own}
-    return [*((k, v) for k, v in inherited.items() if k not in given), *own]  # a key given twice is found later
+    specified = {key for key, _ in declared}
+    # to_table rejects duplicate keys
+    return [*((k, v) for k, v in inherited.items() if k not in specified), *declared]

@@ -1,4 +1,4 @@
-"""CREATE TABLE ... AS: the columns of the query, and what the statement says of them."""
+"""Merge the columns of a CREATE TABLE ... AS statement with those of its query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_sql.errors import SchemaError
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
 
-_FLINKS = {
+_FLINK_TYPES = {
     "boolean": "BOOLEAN",
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
@@ -27,69 +27,68 @@ _FLINKS = {
 
 
 def columns_from_schema(schema: StructType, where: str) -> list[ColumnDeclaration]:
-    """The columns of a DataFrame as Flink declares them.
+    """Return the columns of a DataFrame as Flink column declarations.
 
     Raises:
-        SchemaError: a type that Flink does not have, such as an interval.
+        SchemaError: a type that Flink does not have, such as an interval; or no columns.
     """
     if not schema.fields:
         raise SchemaError(f"{where} has no columns.")
     texts = [
-        f"{quote(f.name)} {_type(f.dataType, f'{where}, column {f.name!r}')}{'' if f.nullable else ' NOT NULL'}"
+        f"{quote(f.name)} {_nullable_type(f.dataType, f.nullable, f'{where}, column {f.name!r}')}"
         for f in schema.fields
     ]
     return parse_declaration(f"CREATE TABLE t ({', '.join(texts)})").columns
 
 
-def _type(type: DataType, where: str) -> str:
+def _flink_type(type: DataType, where: str) -> str:
     if isinstance(type, DecimalType):
         return f"DECIMAL({type.precision}, {type.scale})"
     if isinstance(type, ArrayType):
-        return f"ARRAY<{_element(type.elementType, type.containsNull, where)}>"
+        return f"ARRAY<{_nullable_type(type.elementType, type.containsNull, where)}>"
     if isinstance(type, MapType):
-        value = _element(type.valueType, type.valueContainsNull, where)
-        return f"MAP<{_element(type.keyType, True, where)}, {value}>"
+        value = _nullable_type(type.valueType, type.valueContainsNull, where)
+        return f"MAP<{_nullable_type(type.keyType, True, where)}, {value}>"
     if isinstance(type, StructType):
-        fields = (f"{quote(f.name)} {_element(f.dataType, f.nullable, where)}" for f in type.fields)
+        fields = (f"{quote(f.name)} {_nullable_type(f.dataType, f.nullable, where)}" for f in type.fields)
         return f"ROW<{', '.join(fields)}>"
     name = type.simpleString()
     if name.startswith(("string", "varchar", "char")):
         return "STRING"
     if name.startswith("time("):
         return name.upper()
-    if name not in _FLINKS:
-        raise SchemaError(f"{where}: type {name} has no counterpart in Flink. CAST it in the query.")
-    return _FLINKS[name]
+    if name not in _FLINK_TYPES:
+        raise SchemaError(f"{where}: type {name} has no equivalent in Flink. CAST it in the query.")
+    return _FLINK_TYPES[name]
 
 
-def _element(type: DataType, nullable: bool, where: str) -> str:
-    return _type(type, where) + ("" if nullable else " NOT NULL")
+def _nullable_type(type: DataType, nullable: bool, where: str) -> str:
+    return _flink_type(type, where) + ("" if nullable else " NOT NULL")
 
 
 def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> Declaration:
-    """The declaration with the query's columns behind its own; a column of both has the declared type at the query's
-    place, as in Flink.
+    """Append the query's columns. A column of both keeps its declared type and the query's position, as in Flink.
 
     Raises:
-        SchemaError: a list of names that is not the query's, or a column that both have and that is not physical.
+        SchemaError: a name list that does not match the query, or a computed column that the query also has.
     """
     names = [c.name for c in query]
     if declaration.identifiers:
         return replace(declaration, columns=_reordered(declaration, query), identifiers=[], query=None, replace=False)
-    own = {c.name: c for c in declaration.columns}
+    declared = {c.name: c for c in declaration.columns}
     for name in names:
-        if name in own and own[name].expression is not None:
-            raise SchemaError(f"Column '{name}' is computed, and the query gives it, too. Leave it out of one of them.")
+        if name in declared and declared[name].expression is not None:
+            raise SchemaError(f"Computed column '{name}' is also a column of the query. Remove it from one of them.")
         if names.count(name) > 1:
-            raise SchemaError(f"The query has more than one column '{name}'. Give them names with AS.")
-    columns = [*(c for c in declaration.columns if c.name not in names), *(own.get(c.name, c) for c in query)]
+            raise SchemaError(f"The query has more than one column '{name}'. Rename them with AS.")
+    columns = [*(c for c in declaration.columns if c.name not in names), *(declared.get(c.name, c) for c in query)]
     return replace(declaration, columns=columns, query=None, replace=False)
 
 
 def _reordered(declaration: Declaration, query: list[ColumnDeclaration]) -> list[ColumnDeclaration]:
     if declaration.columns:
         raise SchemaError(
-            "CREATE TABLE ... AS takes names without a type, or columns with one, and not both in one list."
+            "CREATE TABLE ... AS: the column list mixes names without a type and columns with a type. Use one form."
         )
     columns = {c.name: c for c in query}
     if len(declaration.identifiers) != len(query):

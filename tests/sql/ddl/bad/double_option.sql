@@ -1,2 +1,2 @@
--- error: CONFLICTING_OPTIONS: option 'topic' is given more than once
+-- error: CONFLICTING_OPTIONS: option 'topic' is set more than once
 CREATE TABLE t (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'topic' = 'b')

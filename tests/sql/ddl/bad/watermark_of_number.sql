@@ -1,2 +1,2 @@
--- error: SCHEMA: column 'ts' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), and is BIGINT
+-- error: SCHEMA: column 'ts' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), but is BIGINT
 CREATE TABLE t (ts BIGINT, WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka')

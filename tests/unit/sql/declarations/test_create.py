@@ -110,7 +110,7 @@ def test_watermark_may_stand_before_its_column() -> None:
     [
         ("a INT, a STRING", SchemaError, "Column 'a' is declared more than once."),
         ("a INT, A STRING", SchemaError, "Columns 'a' and 'A' differ only in case"),
-        ("a INT, PRIMARY KEY (b) NOT ENFORCED", SchemaError, "PRIMARY KEY (b): there is no column 'b'"),
+        ("a INT, PRIMARY KEY (b) NOT ENFORCED", SchemaError, "PRIMARY KEY (b): column 'b' not found"),
         ("order_id INT, PRIMARY KEY (orderid) NOT ENFORCED", SchemaError, "Did you mean 'order_id'?"),
         (
             "a INT, PRIMARY KEY (a)",
@@ -119,25 +119,25 @@ def test_watermark_may_stand_before_its_column() -> None:
         ),
         ("a INT PRIMARY KEY", UnsupportedSqlError, "PRIMARY KEY (a): Flink doesn't support ENFORCED mode"),
         ("a INT, PRIMARY KEY (a) ENFORCED", UnsupportedSqlError, "Flink doesn't support ENFORCED mode"),
-        ("a INT, PRIMARY KEY (a, a) NOT ENFORCED", SchemaError, "column 'a' is named more than once"),
+        ("a INT, PRIMARY KEY (a, a) NOT ENFORCED", SchemaError, "column 'a' is listed more than once"),
         (
             "a INT PRIMARY KEY NOT ENFORCED, PRIMARY KEY (a) NOT ENFORCED",
             SchemaError,
             "Duplicate primary key definition: PRIMARY KEY (a) and PRIMARY KEY (a).",
         ),
-        ("a INT, b AS a, PRIMARY KEY (b) NOT ENFORCED", SchemaError, "column 'b' is no physical column"),
-        ("a INT METADATA, PRIMARY KEY (a) NOT ENFORCED", SchemaError, "column 'a' is no physical column"),
+        ("a INT, b AS a, PRIMARY KEY (b) NOT ENFORCED", SchemaError, "column 'b' is not a physical column"),
+        ("a INT METADATA, PRIMARY KEY (a) NOT ENFORCED", SchemaError, "column 'a' is not a physical column"),
         ("a INT, UNIQUE (a)", UnsupportedSqlError, "UNIQUE constraint is not supported"),
         ("a INT UNIQUE", UnsupportedSqlError, "UNIQUE constraint is not supported"),
         ("a INT, CONSTRAINT u UNIQUE (a)", UnsupportedSqlError, "UNIQUE constraint is not supported"),
-        ("a INT, WATERMARK FOR b AS b", SchemaError, "WATERMARK FOR b: there is no column 'b'"),
+        ("a INT, WATERMARK FOR b AS b", SchemaError, "WATERMARK FOR b: column 'b' not found"),
         (
             "a INT, WATERMARK FOR a AS a",
             SchemaError,
-            "column 'a' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), and is INT.",
+            "column 'a' must be of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), but is INT.",
         ),
-        ("a INT, c AS a + 1, WATERMARK FOR c AS c", SchemaError, "TIMESTAMP_LTZ(p), and is INT."),
-        ("a AS NULL, b INT, WATERMARK FOR a AS a", SchemaError, "TIMESTAMP_LTZ(p), and is NULL."),
+        ("a INT, c AS a + 1, WATERMARK FOR c AS c", SchemaError, "TIMESTAMP_LTZ(p), but is INT."),
+        ("a AS NULL, b INT, WATERMARK FOR a AS a", SchemaError, "TIMESTAMP_LTZ(p), but is NULL."),
         (
             "a TIMESTAMP(3), b TIMESTAMP(3), WATERMARK FOR a AS a, WATERMARK FOR b AS b",
             SchemaError,
@@ -146,18 +146,18 @@ def test_watermark_may_stand_before_its_column() -> None:
         (
             "r ROW<ts TIMESTAMP(3)>, WATERMARK FOR r.ts AS r.ts",
             UnsupportedSqlError,
-            "WATERMARK FOR r.ts: a field of a ROW",
+            "WATERMARK FOR r.ts: a nested field",
         ),
         (
             "a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL '1' SECOND - INTERVAL -'2' SECOND",
             UnsupportedSqlError,
             "the delay INTERVAL '-1' SECOND is negative",
         ),
-        ("a TIMESTAMP(3), WATERMARK FOR a AS a + INTERVAL '1' SECOND", UnsupportedSqlError, "less a fixed delay only"),
+        ("a TIMESTAMP(3), WATERMARK FOR a AS a + INTERVAL '1' SECOND", UnsupportedSqlError, "minus a fixed delay"),
         (
             "a TIMESTAMP(3), b TIMESTAMP(3), WATERMARK FOR a AS b",
             UnsupportedSqlError,
-            "WATERMARK FOR a AS b: Spark takes",
+            "WATERMARK FOR a AS b: Spark supports only",
         ),
         (
             "a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL '1' MONTH",
@@ -182,7 +182,7 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
             "CREATE TABLE t has no WITH clause: table options do not contain",
         ),
         (f"CREATE TABLE t {WITH}", SchemaError, "CREATE TABLE t declares no columns."),
-        (f"CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) {WITH}", SchemaError, "there is no column 'a'"),
+        (f"CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) {WITH}", SchemaError, "column 'a' not found"),
         (
             f"CREATE TABLE a.b.c (a INT) {WITH}",
             UnsupportedSqlError,
@@ -197,9 +197,9 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
         (
             f"CREATE TABLE t (a INT) {WITH} LIKE s (INCLUDING ALL)",
             UnsupportedSqlError,
-            "CREATE TABLE t: LIKE needs a session",
+            "CREATE TABLE t: LIKE requires a Spark session",
         ),
-        (f"CREATE TABLE t {WITH} AS SELECT 1", UnsupportedSqlError, "CREATE TABLE t: AS needs a session"),
+        (f"CREATE TABLE t {WITH} AS SELECT 1", UnsupportedSqlError, "CREATE TABLE t: AS requires a Spark session"),
         (
             f"CREATE OR REPLACE TABLE t (a INT) {WITH}",
             UnsupportedSqlError,
@@ -208,7 +208,7 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
         (
             "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'hunter1', 'topic' = 'hunter2')",
             ConflictingOptionsError,
-            "CREATE TABLE t: option 'topic' is given more than once. Keep one.",
+            "CREATE TABLE t: option 'topic' is set more than once. Remove the duplicates.",
         ),
         (f"DROP TABLE t {WITH}", SqlSyntaxError, "line 1, column 1: expected CREATE TABLE."),
         ("", SqlSyntaxError, "line 1, column 1: expected CREATE TABLE."),
