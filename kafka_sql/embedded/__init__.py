@@ -1,6 +1,6 @@
-"""A real Apache Kafka and schema registry on this machine: jars, processes, their end. Needs Java and nothing else.
+"""Run a real Apache Kafka cluster and a schema registry on this machine. Only Java is required.
 
-From the shell: ``python -m kafka_sql.embedded``.
+Command line: ``python -m kafka_sql.embedded``.
 """
 
 from kafka_sql.embedded.cluster import EmbeddedKafka

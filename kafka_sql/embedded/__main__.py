@@ -1,4 +1,4 @@
-"""``python -m kafka_sql.embedded``, also installed as ``kafka-sql-broker``: a broker until Ctrl-C."""
+"""Run a broker until Ctrl-C: ``python -m kafka_sql.embedded``, also installed as ``kafka-sql-broker``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kafka_sql.errors import KafkaSqlError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the broker; 0 after SIGINT or SIGTERM, 1 when it could not be started or ended by itself."""
+    """Run the broker. Return 0 after SIGINT or SIGTERM, 1 if it could not be started or exited unexpectedly."""
     options = _parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell started us with SIGINT ignored
+    for number in (signal.SIGINT, signal.SIGTERM):  # even if the shell started this process with SIGINT ignored
         signal.signal(number, _interrupt)
     try:
         with EmbeddedKafka(options.nodes, options.data, options.port, dict(options.property)) as kafka:
-            kept = f"data in {options.data}" if options.data else "data in a temporary folder, removed at the end"
-            print(f"Apache Kafka {VERSION} is ready; {kept}. Ctrl-C ends it.", file=sys.stderr)
+            location = f"data in {options.data}" if options.data else "data in a temporary folder, removed at exit"
+            print(f"Apache Kafka {VERSION} is ready; {location}. Press Ctrl-C to stop.", file=sys.stderr)
             print(f"'properties.bootstrap.servers' = '{kafka.bootstrap_servers}'", flush=True)
             node = kafka.wait()
-            print(f"Node {node.id} ended by itself:\n{node.log_tail()}", file=sys.stderr)
+            print(f"Node {node.id} exited unexpectedly:\n{node.log_tail()}", file=sys.stderr)
             return 1
     except KafkaSqlError as error:
         print(error, file=sys.stderr)
@@ -33,10 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt(*_: object) -> None:
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # the end takes a moment; a second Ctrl-C must not cut it off
+    for number in (signal.SIGINT, signal.SIGTERM):  # a second Ctrl-C must not interrupt the shutdown
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -53,10 +50,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="kafka-sql-broker",
         description=f"Apache Kafka {VERSION} on 127.0.0.1 until Ctrl-C. Prints its address as a WITH option.",
     )
-    parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="3 stand in racks a, b and c (default: 1)")
-    parser.add_argument("--data", metavar="DIR", help="keep the topics in this folder (default: a temporary one)")
     parser.add_argument(
-        "--port", type=int, metavar="N", help="of the first node, the others follow (default: a free one)"
+        "--nodes", type=int, choices=(1, 3), default=1, help="with 3, the racks are a, b and c (default: 1)"
+    )
+    parser.add_argument("--data", metavar="DIR", help="store the topics in this folder (default: a temporary folder)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help="port of the first node; the others use the following ones (default: free ports)",
     )
     parser.add_argument(
         "--property",

@@ -1,4 +1,4 @@
-"""The embedded cluster: one node, or three in three racks."""
+"""Start and stop the embedded Kafka cluster: one node, or three nodes in three racks."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from kafka_sql.embedded.settings import (
 )
 from kafka_sql.errors import EmbeddedKafkaError
 
-ATTEMPTS = 5  # a port that was free may be taken when the broker, a second later, wants it
+ATTEMPTS = 5  # a free port may be taken by the time the broker binds it
 
-# by another process, or by a listener of the given properties
+# by another process, or by another listener in the given properties
 _PORT_TAKEN = ("Address already in use", "two listeners on the same port")
-_JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a quick start and little memory
+_JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a fast start and low memory use
 
 
 class EmbeddedKafka:
-    """Apache Kafka on 127.0.0.1 for the length of a ``with`` block, or from start() to stop().
+    """Apache Kafka on 127.0.0.1 during a ``with`` block, or from start() to stop().
 
-    It ends with its process, however that ends; SIGKILL included.
+    The brokers exit when this process exits, even by SIGKILL.
 
     Args:
         nodes: 1, or 3 (racks a, b, c; replication 3, min.insync.replicas 2).
-        data: a folder for the topics, which is kept and can be started again; by default a temporary one.
-        port: of the first node's listener, the others following; by default whatever is free.
-        properties: broker settings, in Kafka's own names. ``listeners``, ``advertised.listeners`` and
-            ``listener.security.protocol.map`` are added to those of the broker itself.
-        java_options: of the nodes' JVMs; by default such that they start quickly and take little memory. What is to be
-            measured is measured with a server's: ``["-Xmx1g"]``.
+        data: folder for the topics, which is kept and can be used again; by default a temporary folder.
+        port: listener port of the first node; the other nodes use the following ports. By default free ports.
+        properties: broker settings. ``listeners``, ``advertised.listeners`` and ``listener.security.protocol.map`` are
+            appended to the node's own values.
+        java_options: options of the nodes' JVMs. The default starts fast and uses little memory. For measurements, use
+            server settings: ``["-Xmx1g"]``.
 
     Attributes:
-        nodes: the running nodes, each a Node with pid, rack, stop(), kill(), restart(), pause(), resume().
+        nodes: the running nodes. Each Node has pid, rack, stop(), kill(), restart(), pause() and resume().
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class EmbeddedKafka:
         java_options: Sequence[str] = _JVM,
     ) -> None:
         if nodes not in (1, 3):
-            raise EmbeddedKafkaError(f"The embedded Kafka has 1 or 3 nodes, not {nodes}.")
+            raise EmbeddedKafkaError(f"The embedded Kafka supports 1 or 3 nodes, not {nodes}.")
         self.nodes: list[Node] = []
         self._count, self._port, self._properties = nodes, port, dict(properties or {})
         self._java_options = java_options
@@ -69,19 +69,19 @@ class EmbeddedKafka:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The value of ``properties.bootstrap.servers``; empty when the cluster is not started."""
+        """Value of ``properties.bootstrap.servers``; empty if the cluster is not started."""
         return ",".join(node.address for node in self.nodes)
 
     def start(self) -> EmbeddedKafka:
-        """Starts all nodes and returns when every one of them serves and knows of the others.
+        """Start all nodes and wait until each of them is ready and sees the others.
 
         The first start on a machine downloads Apache Kafka (44 MB) into the user's cache.
 
         Raises:
-            EmbeddedKafkaError: no Java, no network, a setting that the broker refuses (with its own words).
+            EmbeddedKafkaError: no Java, no network, or a setting that the broker rejects (with its log).
         """
         if self.nodes:
-            raise EmbeddedKafkaError(f"The embedded Kafka runs already, at {self.bootstrap_servers}.")
+            raise EmbeddedKafkaError(f"The embedded Kafka is already running at {self.bootstrap_servers}.")
         java = find_java()
         classpath = os.pathsep.join(str(jar) for jar in kafka_jars(java))
         logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.xml').as_uri()}"
@@ -95,16 +95,16 @@ class EmbeddedKafka:
             except BaseException as error:
                 self.stop()
                 attempts -= 1
-                if not attempts or not any(words in str(error) for words in _PORT_TAKEN):
+                if not attempts or not any(message in str(error) for message in _PORT_TAKEN):
                     raise
 
     def stop(self) -> None:
-        """Ends all nodes; a temporary folder is removed. Nothing happens when it is stopped already."""
+        """Stop all nodes and remove a temporary folder. Does nothing if already stopped."""
         for node in self.nodes:
             if self._data is None:
                 node.kill()
             else:
-                node.terminate()  # all at once: the last node of a quorum would wait for the others in vain
+                node.terminate()  # all at once: the last node of a quorum would wait for the others
         for node in self.nodes:
             node.wait_for_exit(STOP_SECONDS)
         self.nodes = []
@@ -115,16 +115,16 @@ class EmbeddedKafka:
         self._folder, self._lock_fd = None, None
 
     def wait(self) -> Node:
-        """Blocks until a node ends, and returns it."""
-        ended, _, _ = select.select(self.nodes, [], [])
-        node: Node = ended[0]
+        """Wait until a node exits, and return it."""
+        exited, _, _ = select.select(self.nodes, [], [])
+        node: Node = exited[0]
         return node
 
     def __enter__(self) -> EmbeddedKafka:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
 
@@ -142,39 +142,39 @@ class EmbeddedKafka:
             folders = [self._folder / f"node-{i}" for i in ids]
             cluster = self._cluster(folders)
             for i, folder, text in zip(ids, folders, files, strict=True):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the properties may have passwords in them
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the properties may contain passwords
                 if cluster_id(folder) is None:
                     format_storage(folder, i, cluster)
                 (folder / "server.properties").write_text(text)
                 self.nodes.append(Node(i, ports[i - 1], cluster, folder, command, self._lock_fd))
         except OSError as error:
-            raise EmbeddedKafkaError(f"The broker's data cannot be stored: {error}. Take another folder.") from error
+            raise EmbeddedKafkaError(f"The broker's data cannot be stored: {error}. Use another folder.") from error
         for node in self.nodes:
             node.launch()
 
     def _cluster(self, folders: list[Path]) -> str:
-        """The id of the cluster whose data the folders have; a new one where they have none."""
+        """Return the id of the cluster whose data is in the folders; a new id if they are empty."""
         assert self._folder is not None
         stored = sorted(self._folder.glob("node-*/data/meta.properties"))
         if stored and [path.parent.parent for path in stored] != folders:
             raise EmbeddedKafkaError(
-                f"{self._folder} has the data of {len(stored)} nodes, and {self._count} were asked for. "
-                f"Start it with nodes={len(stored)} or take another folder."
+                f"{self._folder} has the data of {len(stored)} nodes, but {self._count} were requested. "
+                f"Set nodes={len(stored)}, or use another folder."
             )
         return (cluster_id(folders[0]) if stored else None) or random_uuid()
 
 
 def _lock_folder(folder: Path) -> int:
-    """Locks the folder, which is made where it is not there; the file descriptor holds the lock.
+    """Lock the folder (a file lock), and create it if it is missing. Return the file descriptor that holds the lock.
 
-    Kafka has a lock of its own, but writes to the metadata log before it looks at it. The nodes' watchdogs keep this
-    one open, so it also holds while the brokers of a process that was killed are ending.
+    Kafka has its own lock, but writes to the metadata log before checking it. The nodes' watchdogs inherit the
+    descriptor, so the lock is held until the brokers of a killed process have exited.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
+    fd = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        os.close(lock)
-        raise EmbeddedKafkaError(f"Another broker is running on the data in {folder}. End it first.") from error
-    return lock
+        os.close(fd)
+        raise EmbeddedKafkaError(f"Another broker is using the data in {folder}. Stop it first.") from error
+    return fd

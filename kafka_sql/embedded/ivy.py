@@ -1,4 +1,4 @@
-"""One run of Apache Ivy, its progress on stderr, and the reason when it fails."""
+"""Run Apache Ivy, show its progress on stderr, and report why it failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_sql.embedded.jar_lockfile import VERSION
 from kafka_sql.errors import EmbeddedKafkaError
 
 _ADVICE = (
-    "It is downloaded once, which needs the network. Behind a proxy, set JAVA_TOOL_OPTIONS to "
+    "The first start needs a network connection to download it. Behind a proxy, set JAVA_TOOL_OPTIONS to "
     "-Dhttps.proxyHost=... -Dhttps.proxyPort=...; for a mirror, set KAFKA_SQL_IVY_SETTINGS to the path of "
     "an ivysettings.xml that names it. Then try again."
 )
@@ -30,29 +30,26 @@ def retrieve(
     pattern: str = "jars/[artifact]-[revision].[ext]",
     name: str = f"Apache Kafka {VERSION}",
 ) -> None:
-    """Fetches what ``ivy.xml`` in the folder asks for into ``jars``; ``cache`` lets a cut-off run go on.
+    """Download the artifacts of ``ivy.xml`` in the folder to ``jars``, resuming an interrupted download from ``cache``.
 
     Args:
-        total: how many files are expected, for the progress.
-        types: of the artifacts; some jars are OSGi bundles, which Ivy would leave out without a word.
-        pattern: where they are put.
+        java: path of ``java``.
+        ivy: Ivy's jar.
+        settings: path of ``ivysettings.xml``.
+        folder: working directory, with ``ivy.xml``.
+        total: expected number of files, for the progress.
+        types: artifact types. Some jars are OSGi bundles, which Ivy would otherwise skip silently.
+        pattern: Ivy pattern of the destination.
         name: what is downloaded, for the progress and the error.
 
     Raises:
-        EmbeddedKafkaError: Ivy did not get them all.
+        EmbeddedKafkaError: an artifact could not be downloaded.
     """
     command = [java, "-jar", str(ivy), "-settings", str(settings), "-ivy", "ivy.xml", "-cache", "cache"]
-    command += [
-        "-confs",
-        "default",
-        "-types",
-        *types,
-        "-retrieve",
-        pattern,
-    ]
+    command += ["-confs", "default", "-types", *types, "-retrieve", pattern]
     process = subprocess.Popen(
         command,
-        cwd=folder,  # Ivy would read a [ in an absolute path as a pattern
+        cwd=folder,  # Ivy would interpret a [ in an absolute path as a pattern
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -74,14 +71,14 @@ def retrieve(
 def show_progress(
     lines: Iterable[str], total: int, out: TextIO, terminal: bool, name: str = f"Apache Kafka {VERSION}"
 ) -> Iterator[str]:
-    """Passes Ivy's lines on and tells of them: on a terminal in one line, rewritten, else in a few plain."""
-    began, done, size = time.monotonic(), 0, 0
+    """Yield Ivy's output and print progress: in one updated line on a terminal, otherwise a few lines."""
+    started, done, size = time.monotonic(), 0, 0
     before, after = ("\r\x1b[K", "") if terminal else ("", "\n")
 
-    def tell(words: str, end: str = after) -> None:
-        print(f"{before}{name}: {words}", end=end, file=out, flush=True)
+    def report(message: str, end: str = after) -> None:
+        print(f"{before}{name}: {message}", end=end, file=out, flush=True)
 
-    tell(f"downloading {total} files, once")
+    report(f"downloading {total} files (only once)")
     for line in lines:
         yield line
         if kilobytes := re.search(r"\((\d+)kB\)", line):
@@ -89,19 +86,19 @@ def show_progress(
         if "[SUCCESSFUL ]" in line:
             done += 1
             if terminal or done % 15 == 0:
-                tell(f"{done} of {total} files, {size / 1000:.1f} MB")
-    tell(f"{done} files, {size / 1000:.1f} MB fetched in {time.monotonic() - began:.0f} s", end="\n")
+                report(f"{done} of {total} files, {size / 1000:.1f} MB")
+    report(f"{done} files, {size / 1000:.1f} MB downloaded in {time.monotonic() - started:.0f} s", end="\n")
 
 
 def failure_reason(lines: Iterable[str]) -> str:
-    """The line of Ivy's output that says most about a failure: the network's, else the first missing jar."""
-    text = [line.strip(" \t\r\n:") for line in lines]
+    """Return the most informative line of Ivy's output about a failure: a network error, or else a missing jar."""
+    stripped = [line.strip(" \t\r\n:") for line in lines]
     for pattern in (
         r"Host .* not found|Server access [Ee]rror|access to .* was refused|(?i:exception|timed? ?out)",
         r"not found|FAILED",
         r".",
     ):
-        for line in text:
+        for line in stripped:
             if re.search(pattern, line):
                 return line.removeprefix("WARN").strip(" :.")
-    return "Ivy ended without a word"
+    return "Ivy printed no error"

@@ -1,4 +1,4 @@
-"""The lock file: which jars make Apache Kafka, to the byte."""
+"""Read and check the lockfile, which pins the jars of Apache Kafka by SHA-256."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ LOCKFILE = Path(__file__).with_name(f"kafka-{VERSION}.lock")
 
 
 class Jar(NamedTuple):
+    """A Maven artifact and its checksum."""
+
     group: str
     artifact: str
     revision: str
@@ -19,11 +21,12 @@ class Jar(NamedTuple):
 
     @property
     def file(self) -> str:
+        """Name of the file."""
         return f"{self.artifact}-{self.revision}.jar"
 
 
 def read_lockfile(path: Path = LOCKFILE) -> list[Jar]:
-    """The jars of a lock file: a line is ``group:artifact:revision sha256``, ``#`` starts a comment line."""
+    """Return the jars of a lockfile. Lines are ``group:artifact:revision sha256``; ``#`` starts a comment line."""
     jars = []
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -33,7 +36,7 @@ def read_lockfile(path: Path = LOCKFILE) -> list[Jar]:
 
 
 def ivy_module(jars: list[Jar]) -> str:
-    """An ivy.xml that asks for exactly these jars; nothing is resolved transitively."""
+    """Return an ivy.xml with exactly these jars, without transitive dependencies."""
     dependencies = "\n".join(
         f'    <dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.revision}" transitive="false"/>'
         for jar in jars
@@ -49,18 +52,18 @@ def ivy_module(jars: list[Jar]) -> str:
 
 
 def is_complete(folder: Path, jars: list[Jar]) -> bool:
-    """Whether the folder has exactly the locked files; quick, by name."""
+    """Return whether the folder has exactly the locked files. Only compares names, which is fast."""
     return folder.is_dir() and {path.name for path in folder.iterdir()} == {jar.file for jar in jars}
 
 
 def differences(folder: Path, jars: list[Jar]) -> list[str]:
-    """How the folder differs from the lock, by name and by content; empty when it does not."""
-    found = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
-    wrong = []
+    """Return how the folder differs from the lockfile in names and content; empty if it does not."""
+    files = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
+    errors = []
     for jar in jars:
-        path = found.pop(jar.file, None)
+        path = files.pop(jar.file, None)
         if path is None:
-            wrong.append(f"{jar.file} is missing")
+            errors.append(f"{jar.file} is missing")
         elif hashlib.sha256(path.read_bytes()).hexdigest() != jar.sha256:
-            wrong.append(f"{jar.file} has another content (SHA-256) than the locked one")
-    return wrong + [f"{name} is not in the lock file" for name in sorted(found)]
+            errors.append(f"{jar.file} does not match the SHA-256 in the lockfile")
+    return errors + [f"{name} is not in the lockfile" for name in sorted(files)]

@@ -1,4 +1,4 @@
-"""Apache Kafka's jars in the user's cache, fetched once by the Ivy that PySpark ships."""
+"""Download Apache Kafka's jars into the user's cache, with the Ivy that PySpark ships."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from kafka_sql.errors import EmbeddedKafkaError
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """KAFKA_SQL_CACHE itself where set, else ``kafka_sql`` in the user's cache folder of the platform."""
-    if own := environ.get("KAFKA_SQL_CACHE"):
-        return Path(own).expanduser().absolute()
+    """Return the folder in KAFKA_SQL_CACHE if it is set, or else ``kafka_sql`` in the platform's user cache folder."""
+    if folder := environ.get("KAFKA_SQL_CACHE"):
+        return Path(folder).expanduser().absolute()
     if xdg := environ.get("XDG_CACHE_HOME"):
         return Path(xdg, "kafka_sql").absolute()
     return Path.home() / ("Library/Caches" if platform == "darwin" else ".cache") / "kafka_sql"
 
 
 def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
-    """The jars of the lock file; downloads them (44 MB) when the cache has not exactly these.
+    """Return the paths of the jars in the lockfile, downloading them (44 MB) if they are not in the cache.
 
-    Processes that ask at the same time wait for the first one's download. One that was cut off is taken up
-    again: the files come into ``<name>.partial``, and only a complete and checked set gets its name.
+    Concurrent processes wait for the first one's download. An interrupted download is resumed: files are stored in
+    ``<name>.partial``, which is renamed when it is complete and the checksums match.
 
     Raises:
-        EmbeddedKafkaError: they cannot be had.
+        EmbeddedKafkaError: the jars could not be downloaded or stored.
     """
     jars = read_lockfile(lockfile)
-    digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # another lock file gets another folder
+    digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # another lockfile uses another folder
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
     if not is_complete(folder, jars):
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with open(f"{folder}.busy", "w") as busy:
-                fcntl.flock(busy, fcntl.LOCK_EX)  # the kernel lets go of it when its holder dies
+                fcntl.flock(busy, fcntl.LOCK_EX)  # a file lock, which the kernel releases when the process exits
                 if not is_complete(folder, jars):
                     _download(java, folder, lockfile)
         except OSError as error:
             raise EmbeddedKafkaError(
                 f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
-                "Name a folder that can be written to in the environment variable KAFKA_SQL_CACHE."
+                "Set the environment variable KAFKA_SQL_CACHE to a writable folder."
             ) from error
     return [folder / jar.file for jar in jars]
 
@@ -59,37 +59,37 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     partial.mkdir(exist_ok=True)
     (partial / "ivy.xml").write_text(ivy_module(jars))
     retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
-    if wrong := differences(partial / "jars", jars):
-        shutil.rmtree(partial)  # a wrong file must not be taken up again
+    if errors := differences(partial / "jars", jars):
+        shutil.rmtree(partial)  # do not reuse a wrong file
         raise EmbeddedKafkaError(
-            f"The download of Apache Kafka {VERSION} is not what was expected: {'; '.join(wrong[:3])}. "
-            "Nothing of it was kept: try again; if it stays so, Ivy's repository has other files."
+            f"The download of Apache Kafka {VERSION} has unexpected files: {'; '.join(errors[:3])}. "
+            "It was discarded. Try again. If the error persists, Ivy's repository serves different files."
         )
-    shutil.rmtree(folder, ignore_errors=True)  # one that lost files
+    shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
     (partial / "jars").rename(folder)
     shutil.rmtree(partial)
 
 
 def ivy_jar() -> Path:
-    """The Ivy that PySpark ships."""
-    spec = importlib.util.find_spec("pyspark")  # found, not imported: Spark is not needed here
+    """Return the path of the Ivy jar that PySpark ships."""
+    spec = importlib.util.find_spec("pyspark")  # located without importing it
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder, "jars").glob("ivy-*.jar")):
             return path
     raise EmbeddedKafkaError(
-        "Apache Ivy, which fetches Apache Kafka, was not found: the installed pyspark has no jars/ivy-*.jar. "
+        "Apache Ivy, which downloads Apache Kafka, was not found: the installed pyspark has no jars/ivy-*.jar. "
         "Install the full package: pip install pyspark."
     )
 
 
 def ivy_settings() -> Path:
-    """Where Ivy looks for what it fetches."""
-    own = os.environ.get("KAFKA_SQL_IVY_SETTINGS")
-    if own is None:
+    """Return the path of ``ivysettings.xml``, which names the repositories to download from."""
+    override = os.environ.get("KAFKA_SQL_IVY_SETTINGS")
+    if override is None:
         return Path(__file__).with_name("ivysettings.xml")
-    path = Path(own).expanduser().absolute()
+    path = Path(override).expanduser().absolute()
     if not path.is_file():
         raise EmbeddedKafkaError(
-            f"KAFKA_SQL_IVY_SETTINGS names {path}, which is not a file. It must be an ivysettings.xml."
+            f"KAFKA_SQL_IVY_SETTINGS = {path} is not a file. Set it to the path of an ivysettings.xml."
         )
     return path

@@ -1,4 +1,4 @@
-"""The Java that runs the broker: the one PySpark would take, and new enough."""
+"""Find the Java that runs the broker, in the same way as PySpark, and check its version."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 
 from kafka_sql.errors import EmbeddedKafkaError
 
-OLDEST = 17  # of PySpark 4 as of Kafka 4
+OLDEST = 17  # required by both PySpark 4 and Kafka 4
 
 _INSTALL = (
     f"Install Java {OLDEST} or newer (Debian, Ubuntu: sudo apt install openjdk-17-jre-headless, or -21- on "
-    "newer releases; macOS: brew install --cask temurin@21) or set JAVA_HOME to where it is."
+    "newer releases; macOS: brew install --cask temurin@21) or set JAVA_HOME to its folder."
 )
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> str:
-    """The path of ``java``: that of JAVA_HOME where it is set, else the first on PATH, as PySpark does.
+    """Return the path of ``java``: in JAVA_HOME if it is set, or else on PATH, as PySpark does.
 
     Raises:
-        EmbeddedKafkaError: there is none, it does not run, or it is older than OLDEST.
+        EmbeddedKafkaError: Java was not found, does not run, or is older than OLDEST.
     """
     home = environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
@@ -31,13 +31,15 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
         raise EmbeddedKafkaError(f"Java was not found on PATH, and JAVA_HOME is not set. {_INSTALL}")
     origin = f"{java} (from JAVA_HOME)" if home else java
     try:
-        answer = subprocess.run(
+        result = subprocess.run(
             [java, "-version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
         )
     except OSError as error:
         raise EmbeddedKafkaError(f"Java does not run: {origin}: {error.strerror}. {_INSTALL}") from error
-    version = major_version(answer.stderr + answer.stdout)
-    if answer.returncode or version is None:  # macOS has a /usr/bin/java that only says that there is no Java
+    version = major_version(result.stderr + result.stdout)
+    if (
+        result.returncode or version is None
+    ):  # on macOS, /usr/bin/java may be a stub that only prints that Java is missing
         raise EmbeddedKafkaError(f"Java does not run: {origin} -version failed. {_INSTALL}")
     if version < OLDEST:
         raise EmbeddedKafkaError(f"Java {version} is too old: {origin}. {_INSTALL}")
@@ -45,6 +47,6 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def major_version(text: str) -> int | None:
-    """17 for what ``java -version`` prints of 17.0.15, 8 of 1.8.0_402; None where no version is named."""
-    found = re.search(r'\bversion "(?:1\.)?(\d+)', text)
-    return int(found[1]) if found else None
+    """Return the major version in the output of ``java -version``: 17 for 17.0.15, 8 for 1.8.0_402; None if missing."""
+    match = re.search(r'\bversion "(?:1\.)?(\d+)', text)
+    return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""One node of the embedded cluster: a broker process to stop, kill, pause and start again."""
+"""Run one node of the embedded cluster: a broker process that can be stopped, killed, paused and restarted."""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ STOP_SECONDS = 10.0
 
 
 class Node:
-    """A broker.
+    """A broker process.
 
     Attributes:
         id: ``node.id``, from 1.
         rack: ``broker.rack``.
-        port: of its PLAINTEXT listener.
-        log: what it prints.
-        pid: of the Java process; None while there is none.
+        port: port of its PLAINTEXT listener.
+        log: file with its output.
+        pid: process id of the JVM; None while it is not running.
     """
 
     def __init__(
         self, node: int, port: int, cluster: str, folder: Path, command: list[str], lock_fd: int | None
     ) -> None:
-        """A node that is not running yet.
+        """Create a node without starting it.
 
         Args:
-            cluster: id of the cluster, by which the broker is told from one that has taken its port.
-            folder: where it runs; has the broker's files.
-            command: runs the broker.
-            lock: file descriptor by which the data is locked, which the node's processes keep open;
-                None where the folder's parent is temporary and to be removed when this process dies.
+            node: ``node.id``, from 1.
+            port: port of the PLAINTEXT listener.
+            cluster: cluster id, which distinguishes the broker from another one that has taken its port.
+            folder: working directory with the broker's files.
+            command: command line of the broker.
+            lock_fd: file descriptor that locks the data; the node's processes inherit it. None if the parent of the
+                folder is temporary and must be removed when this process exits.
         """
         self.id, self.rack, self.port = node, RACKS[node - 1], port
         self.log = folder / "broker.log"
@@ -60,36 +62,36 @@ class Node:
         return f"{HOST}:{self.port}"
 
     def restart(self) -> None:
-        """Starts the broker again, on its port and its data, and waits until it serves; ends a running one.
+        """Start the broker again, with its port and data, and wait until it is ready. If it is running, stop it first.
 
         Raises:
-            EmbeddedKafkaError: it does not come up.
+            EmbeddedKafkaError: it does not start.
         """
         self.stop()
         self.launch()
         await_ready([self], {self.id})
 
     def stop(self) -> None:
-        """SIGTERM, a controlled shutdown: it hands its partitions over first. Waits for the end."""
+        """Send SIGTERM and wait: a controlled shutdown, which moves the leaders of its partitions first."""
         self.terminate()
         self.wait_for_exit(STOP_SECONDS)
 
     def kill(self) -> None:
-        """SIGKILL, and waits for the end."""
+        """Send SIGKILL and wait."""
         self._signal(signal.SIGKILL)
         self.wait_for_exit(STOP_SECONDS)
 
     def pause(self) -> None:
-        """SIGSTOP: its connections stay open, and nothing answers."""
+        """Send SIGSTOP: connections stay open, but the broker does not respond."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT: continue after ``pause``."""
         self._signal(signal.SIGCONT)
 
     def launch(self) -> None:
-        """Starts the process and returns at once."""
-        # -I -S: nothing of the caller's environment or packages gets into the watchdog, which is up in 20 ms.
+        """Start the process without waiting until it is ready."""
+        # -I -S: isolate the watchdog from the caller's environment and packages; it starts in 20 ms
         command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))]
         command += [str(self._folder.parent) if self._lock_fd is None else "", *self._command]
         with self.log.open("ab") as output:
@@ -107,12 +109,12 @@ class Node:
         self.pid = int(self._watchdog.stdout.readline() or 0) or None
 
     def terminate(self) -> None:
-        """SIGTERM, without waiting; a paused broker hears it too."""
+        """Send SIGTERM without waiting. Also works for a paused broker."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
 
     def wait_for_exit(self, seconds: float) -> None:
-        """Waits for the end, kills after `seconds`, and lets go of the process."""
+        """Wait until the process exits, and kill it after ``seconds``."""
         if self._watchdog is None:
             return
         try:
@@ -126,43 +128,43 @@ class Node:
         self._watchdog, self.pid = None, None
 
     def fileno(self) -> int:
-        """A file that becomes readable when the process ends, for ``select``."""
+        """Return a file descriptor that becomes readable when the process exits, for ``select``."""
         if self._watchdog is None or self._watchdog.stdout is None:
-            raise EmbeddedKafkaError(f"Node {self.id} does not run.")
+            raise EmbeddedKafkaError(f"Node {self.id} is not running.")
         return self._watchdog.stdout.fileno()
 
     def log_tail(self, lines: int = 15) -> str:
-        """The end of what the broker printed since its last start, without Java's stack frames."""
+        """Return the last lines that the broker printed since its last start, without Java stack frames."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
-        told = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
-        return "\n".join(told[-lines:]) or "(it printed nothing)"
+        kept = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
+        return "\n".join(kept[-lines:]) or "(no output)"
 
     def sees_nodes(self, expected: set[int]) -> bool:
-        """Whether it answers and knows all the expected nodes to be up."""
-        answer = fetch_cluster_state(self.port)
-        return answer is not None and answer.cluster == self._cluster and expected <= answer.nodes
+        """Return whether the broker responds and reports all expected nodes as up."""
+        state = fetch_cluster_state(self.port)
+        return state is not None and state.cluster == self._cluster and expected <= state.nodes
 
     def _signal(self, number: signal.Signals) -> None:
-        # The watchdog reaps the broker and ends at once: while it runs, the process id is the broker's or, for
-        # that moment, nobody's.
+        # The watchdog reaps the broker and exits at once. While the watchdog runs, the process id is either the
+        # broker's or, briefly, unused.
         if self._watchdog is not None and self.pid is not None and self._watchdog.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 def await_ready(nodes: Sequence[Node], expected: set[int]) -> None:
-    """Waits until every one of the nodes answers and knows all expected brokers to be up.
+    """Wait until all nodes respond and report all expected brokers as up.
 
     Raises:
-        EmbeddedKafkaError: one of them ended, or START_SECONDS passed; with the broker's own last lines.
+        EmbeddedKafkaError: a node exited, or START_SECONDS passed. The message has the last lines of its log.
     """
     deadline = time.monotonic() + START_SECONDS
     waiting = list(nodes)
     while waiting := [node for node in waiting if not node.sees_nodes(expected)]:
-        ended, _, _ = select.select(nodes, [], [], 0.03)
+        exited, _, _ = select.select(nodes, [], [], 0.03)
         late = time.monotonic() > deadline
-        if ended or late:
-            node, fault = (ended[0], "ended at its start") if ended else (waiting[0], "was not ready in time")
+        if exited or late:
+            node, fault = (exited[0], "exited during start-up") if exited else (waiting[0], "was not ready in time")
             raise EmbeddedKafkaError(f"Apache Kafka {VERSION}, node {node.id}, {fault}:\n{node.log_tail()}")

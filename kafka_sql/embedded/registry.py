@@ -1,4 +1,4 @@
-"""A real schema registry on this machine: Apicurio Registry, which speaks Confluent's interface."""
+"""Run a real schema registry on this machine: Apicurio Registry with its Confluent-compatible API."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _MODULE: Final = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/iv
 
 
 class EmbeddedRegistry:
-    """A schema registry on 127.0.0.1 for the length of a ``with`` block; it ends with its process.
+    """A schema registry on 127.0.0.1 during a ``with`` block. It exits when this process exits.
 
-    Its schemas live in a temporary folder and outlive a restart(), but not stop().
+    Schemas are stored in a temporary folder. They survive restart(), but not stop().
 
     Args:
-        certificate: a PEM file; with it and ``key`` it also listens for HTTPS.
-        key: a PEM file.
+        certificate: PEM file of a certificate. With ``key``, the registry also listens for HTTPS.
+        key: PEM file of its private key.
     """
 
     def __init__(self, certificate: Path | None = None, key: Path | None = None) -> None:
@@ -64,19 +64,19 @@ class EmbeddedRegistry:
 
     @property
     def url(self) -> str:
-        """The value of 'avro-confluent.url'."""
+        """Value of 'avro-confluent.url'."""
         return f"http://{HOST}:{self._port}{_PATH}"
 
     @property
     def secure_url(self) -> str:
-        """The same by HTTPS."""
+        """HTTPS URL of the registry."""
         return f"https://{HOST}:{self._secure_port}{_PATH}"
 
     def start(self) -> EmbeddedRegistry:
-        """Start it and wait until it answers. The first start on a machine downloads 109 MB.
+        """Start the registry and wait until it responds. The first start on a machine downloads 109 MB.
 
         Raises:
-            EmbeddedKafkaError: no Java, no network, or it does not come up; with its own last words.
+            EmbeddedKafkaError: no Java, no network, or it does not start (with the last lines of its log).
         """
         java = find_java()
         app = _unpacked_app(java)
@@ -113,19 +113,19 @@ class EmbeddedRegistry:
         assert self._watchdog is not None
         assert self._folder is not None
         deadline = time.monotonic() + _START_SECONDS
-        while not self._answers():
+        while not self._responds():
             try:
                 self._watchdog.wait(0.1)
-                fault = "ended at its start"
+                fault = "exited during start-up"
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
                 fault = "was not ready in time"
-            words = (self._folder / "registry.log").read_text(errors="replace").splitlines()[-15:]
+            log_tail = (self._folder / "registry.log").read_text(errors="replace").splitlines()[-15:]
             self.stop()
-            raise EmbeddedKafkaError(f"{_NAME} {fault}:\n" + "\n".join(words))
+            raise EmbeddedKafkaError(f"{_NAME} {fault}:\n" + "\n".join(log_tail))
 
-    def _answers(self) -> bool:
+    def _responds(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.url}/subjects", timeout=5) as response:
                 return bool(response.status == 200)
@@ -133,7 +133,7 @@ class EmbeddedRegistry:
             return False
 
     def end(self) -> None:
-        """SIGTERM, and wait; its schemas stay for the next start()."""
+        """Send SIGTERM and wait. The schemas are kept for the next start()."""
         if self._watchdog is None:
             return
         if self.pid is not None and self._watchdog.poll() is None:
@@ -141,7 +141,7 @@ class EmbeddedRegistry:
         try:
             self._watchdog.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self._watchdog.terminate()  # which kills the registry
+            self._watchdog.terminate()  # the watchdog then kills the registry
             self._watchdog.wait()
         for pipe in (self._watchdog.stdin, self._watchdog.stdout):
             assert pipe is not None
@@ -149,12 +149,12 @@ class EmbeddedRegistry:
         self._watchdog, self.pid = None, None
 
     def restart(self) -> None:
-        """End it and start it again, on its port and with its schemas."""
+        """Restart the registry with the same port and schemas."""
         self.end()
         self.start()
 
     def stop(self) -> None:
-        """End it and forget its schemas. Nothing happens when it is stopped already."""
+        """Stop the registry and delete its schemas. Does nothing if already stopped."""
         self.end()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -164,13 +164,16 @@ class EmbeddedRegistry:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
 
 
 def _unpacked_app(java: str) -> Path:
-    """The unpacked registry in the user's cache; processes that ask at the same time wait for the first one."""
+    """Return the folder with the unpacked registry in the user's cache, downloading it if necessary.
+
+    Concurrent processes wait for the first one's download.
+    """
     folder = cache_folder() / f"apicurio-{VERSION}"
     if folder.is_dir():
         return folder
@@ -183,7 +186,7 @@ def _unpacked_app(java: str) -> Path:
     except OSError as error:
         raise EmbeddedKafkaError(
             f"{_NAME} cannot be stored in {folder.parent}: {error}. "
-            "Name a folder that can be written to in the environment variable KAFKA_SQL_CACHE."
+            "Set the environment variable KAFKA_SQL_CACHE to a writable folder."
         ) from error
     return folder
 
@@ -197,7 +200,7 @@ def _download(java: str, folder: Path) -> None:
     archive = partial / "jars" / _ARCHIVE
     if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
         shutil.rmtree(partial)
-        raise EmbeddedKafkaError(f"The download of {_NAME} has another content (SHA-256) than the expected one.")
+        raise EmbeddedKafkaError(f"The download of {_NAME} does not match the expected SHA-256. Try again.")
     shutil.rmtree(partial / "app", ignore_errors=True)
     with tarfile.open(archive) as tar:
         tar.extractall(partial / "app", filter="data")

@@ -1,4 +1,4 @@
-"""The files of one node: server.properties and meta.properties."""
+"""Write the files of a node: server.properties and meta.properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_sql.errors import EmbeddedKafkaError
 Properties = Mapping[str, str | int | bool]
 
 RACKS = "abc"
-DATA = "data"  # relative to the node's folder: log.dirs is a list, so an absolute path could not have a comma
+DATA = "data"  # relative to the node's folder, because log.dirs is a list: an absolute path with a comma would be split
 
 _RESERVED = (
     "node.id",
@@ -27,16 +27,17 @@ _RESERVED = (
 _LISTS = ("listeners", "advertised.listeners", "listener.security.protocol.map")
 
 
-def server_properties(node: int, ports: list[int], controllers: list[int], own: Properties) -> dict[str, str]:
-    """The settings of node 1, 2 or 3.
+def server_properties(node: int, ports: list[int], controllers: list[int], overrides: Properties) -> dict[str, str]:
+    """Return the settings of node 1, 2 or 3.
 
     Args:
-        ports: of all nodes' clients.
-        controllers: ports of all nodes' controllers.
-        own: the caller's settings, which win. Listeners are added to the node's own PLAINTEXT one.
+        node: id of the node.
+        ports: client ports of all nodes.
+        controllers: controller ports of all nodes.
+        overrides: the caller's settings, which take precedence. Listeners are appended to the node's own.
 
     Raises:
-        EmbeddedKafkaError: the caller sets what makes the cluster a cluster.
+        EmbeddedKafkaError: the caller sets a property that the embedded broker manages itself.
     """
     nodes, port = len(ports), ports[node - 1]
     durable = min(nodes, 2)
@@ -51,7 +52,7 @@ def server_properties(node: int, ports: list[int], controllers: list[int], own: 
         "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": DATA,
-        "auto.create.topics.enable": False,  # a misspelt topic is an error
+        "auto.create.topics.enable": False,  # a misspelled topic is an error
         "default.replication.factor": nodes,
         "min.insync.replicas": durable,
         "offsets.topic.replication.factor": nodes,
@@ -61,30 +62,30 @@ def server_properties(node: int, ports: list[int], controllers: list[int], own: 
         "transaction.state.log.num.partitions": 4,
         "share.coordinator.state.topic.replication.factor": nodes,
         "share.coordinator.state.topic.min.isr": durable,
-        # A killed node may come back, and its partitions get another leader, when its session has run out.
+        # A killed node can rejoin, and its partitions get a new leader, only after its session has expired.
         "broker.session.timeout.ms": 1500,
         "broker.heartbeat.interval.ms": 300,
         "controller.quorum.election.timeout.ms": 500,
         "controller.quorum.fetch.timeout.ms": 1000,
         "replica.lag.time.max.ms": 3000,
         "group.initial.rebalance.delay.ms": 0,
-        # A heap of 256 MB and few cores.
+        # for a heap of 256 MB and few cores
         "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
         "log.cleaner.threads": 1,
         "background.threads": 2,
         "num.io.threads": 4,
         "num.network.threads": 2,
     }
-    for key, value in own.items():
+    for key, value in overrides.items():
         if key in _RESERVED or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
-            fault = "is set by the embedded broker itself" if key in _RESERVED else "is not a broker setting's name"
-            raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Leave it out.")
+            fault = "is managed by the embedded broker" if key in _RESERVED else "is not a valid name"
+            raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Remove it.")
         settings[key] = f"{settings[key]},{value}" if key in _LISTS else value
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
 
 
 def properties_text(settings: Mapping[str, str]) -> str:
-    """A Java properties file (ISO 8859-1 with escapes, as java.util.Properties.load reads it)."""
+    """Return the content of a Java properties file (ISO 8859-1 with escapes, for java.util.Properties.load)."""
     return "".join(f"{key}={_escape(value)}\n" for key, value in settings.items())
 
 
@@ -96,7 +97,7 @@ def _escape(value: str) -> str:
 
 
 def format_storage(folder: Path, node: int, cluster: str) -> None:
-    """Writes meta.properties, by which Kafka knows a data folder (as kafka-storage.sh format does)."""
+    """Write meta.properties, as ``kafka-storage.sh format`` does."""
     (folder / DATA).mkdir(exist_ok=True)
     (folder / DATA / "meta.properties").write_text(
         f"version=1\ncluster.id={cluster}\nnode.id={node}\ndirectory.id={random_uuid()}\n"
@@ -104,20 +105,18 @@ def format_storage(folder: Path, node: int, cluster: str) -> None:
 
 
 def cluster_id(folder: Path) -> str | None:
-    """The cluster that the data of a node's folder belongs to; None where nothing was ever stored."""
+    """Return the id of the cluster that a node's data belongs to; None if the folder is empty."""
     meta = folder / DATA / "meta.properties"
     if not meta.exists():
         return None
-    found = re.search(r"^cluster\.id=(\S+)$", meta.read_text(), re.MULTILINE)
-    if found is None:
-        raise EmbeddedKafkaError(
-            f"{meta} names no cluster.id: the data of this broker is damaged. Take another folder."
-        )
-    return found[1]
+    match = re.search(r"^cluster\.id=(\S+)$", meta.read_text(), re.MULTILINE)
+    if match is None:
+        raise EmbeddedKafkaError(f"{meta} has no cluster.id: the data of this broker is damaged. Use another folder.")
+    return match[1]
 
 
 def random_uuid() -> str:
-    """A random id in Kafka's form: 16 bytes as URL-safe base 64, never with a dash in front."""
+    """Return a random id as Kafka writes it: 16 bytes as URL-safe base64, without a leading dash."""
     text = "-"
     while text.startswith("-"):
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

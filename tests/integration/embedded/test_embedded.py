@@ -1,4 +1,4 @@
-"""The embedded Kafka itself: it serves, it keeps its data, it fails with reasons, and it never outlives its process."""
+"""The embedded Kafka: it serves, keeps its data, fails with clear errors, and exits with its process."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka, cluster
-from kafka_sql.embedded.protocol_probe import ask, free_ports
+from kafka_sql.embedded.protocol_probe import fetch_cluster_state, free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
 pytestmark = pytest.mark.integration
@@ -26,7 +26,7 @@ def admin(kafka: EmbeddedKafka) -> AdminClient:
 
 
 def create(kafka: EmbeddedKafka, topic: str) -> None:
-    client = admin(kafka)  # in a variable: its future needs it
+    client = admin(kafka)  # keep a reference: the future needs it
     client.create_topics([NewTopic(topic, 1)])[topic].result(20)
 
 
@@ -51,14 +51,14 @@ def consume(kafka: EmbeddedKafka, topic: str, count: int) -> list[bytes]:
     return values
 
 
-def await_true(condition: Callable[[], bool], what: str) -> None:
+def await_true(condition: Callable[[], bool], description: str) -> None:
     deadline = time.monotonic() + 30
     while not condition():
-        assert time.monotonic() < deadline, f"not within 30 s: {what}"
+        assert time.monotonic() < deadline, f"not within 30 s: {description}"
         time.sleep(0.02)
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -66,7 +66,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_a_record_there_and_back() -> None:
+def test_records_round_trip() -> None:
     with EmbeddedKafka(properties={"num.partitions": 3}) as kafka:
         pid = kafka.nodes[0].pid
         assert pid is not None
@@ -79,12 +79,12 @@ def test_a_record_there_and_back() -> None:
         create(kafka, "t")
         produce(kafka, "t", b"one", b"two")
         assert consume(kafka, "t", 2) == [b"one", b"two"]
-    assert gone(pid)
+    assert has_exited(pid)
     assert not folder.exists()
     assert kafka.bootstrap_servers == ""
 
 
-def test_data_is_kept_where_the_caller_names_a_folder(tmp_path: Path) -> None:
+def test_data_is_kept_in_the_given_folder(tmp_path: Path) -> None:
     data = tmp_path / "däta, [1]"
     with EmbeddedKafka(data=data) as kafka:
         create(kafka, "t")
@@ -94,7 +94,7 @@ def test_data_is_kept_where_the_caller_names_a_folder(tmp_path: Path) -> None:
         kafka.nodes[0].kill()
     with EmbeddedKafka(data=data) as kafka:
         assert consume(kafka, "t", 2) == [b"stopped", b"killed"]
-        with pytest.raises(EmbeddedKafkaError, match=r"Another broker is running on the data in .*End it first"):
+        with pytest.raises(EmbeddedKafkaError, match=r"Another broker is using the data in .*Stop it first"):
             EmbeddedKafka(data=data).start()
 
 
@@ -124,21 +124,21 @@ def test_three_nodes_survive_the_loss_of_one() -> None:
 
 
 @pytest.mark.long
-def test_a_paused_node_is_taken_for_dead_and_comes_back() -> None:
+def test_a_paused_node_is_fenced_and_rejoins() -> None:
     with EmbeddedKafka(nodes=3) as kafka:
         first, paused, _ = kafka.nodes
 
         def live() -> set[int]:
-            answer = ask(first.port)
-            return answer.nodes if answer else set()
+            state = fetch_cluster_state(first.port)
+            return state.nodes if state else set()
 
         paused.pause()
         await_true(lambda: live() == {1, 3}, "the paused node is fenced")
         paused.resume()
-        await_true(lambda: live() == {1, 2, 3}, "the resumed node is back")
+        await_true(lambda: live() == {1, 2, 3}, "the resumed node has rejoined")
 
 
-def test_own_listener() -> None:
+def test_additional_listener() -> None:
     port = free_ports(1)[0]
     properties = {
         "listeners": f"OTHER://127.0.0.1:{port}",
@@ -150,7 +150,7 @@ def test_own_listener() -> None:
         assert [broker.port for broker in client.list_topics(timeout=10).brokers.values()] == [port]
 
 
-def test_a_setting_that_the_broker_refuses() -> None:
+def test_a_setting_that_the_broker_rejects() -> None:
     before = set(Path(tempfile.gettempdir()).glob("kafka_sql-*"))
     with pytest.raises(EmbeddedKafkaError, match=r"Invalid value banana for configuration log.segment.bytes"):
         EmbeddedKafka(nodes=3, properties={"log.segment.bytes": "banana"}).start()
@@ -158,14 +158,14 @@ def test_a_setting_that_the_broker_refuses() -> None:
     assert {folder for folder in after - before if (folder / "node-3").exists()} == set()
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_taken_port() -> None:
     with EmbeddedKafka() as other, pytest.raises(EmbeddedKafkaError, match="Address already in use"):
         EmbeddedKafka(port=other.nodes[0].port).start()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("position", [0, 1], ids=["broker", "controller"])
-def test_a_port_that_is_taken_in_between(monkeypatch: pytest.MonkeyPatch, position: int) -> None:
+def test_a_port_that_is_taken_after_it_was_chosen(monkeypatch: pytest.MonkeyPatch, position: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         draws = [free_ports(2), free_ports(2)]
         draws[0][position] = taken.getsockname()[1]
@@ -176,7 +176,7 @@ def test_a_port_that_is_taken_in_between(monkeypatch: pytest.MonkeyPatch, positi
     assert draws == []
 
 
-def test_a_drawn_port_that_a_listener_of_the_properties_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chosen_port_of_an_additional_listener(monkeypatch: pytest.MonkeyPatch) -> None:
     port, draws = free_ports(1)[0], [free_ports(2), free_ports(2)]
     draws[0][0] = port
     expected = f"127.0.0.1:{draws[1][0]}"
@@ -198,16 +198,16 @@ time.sleep(1000)
 """
 
 
-def test_it_is_gone_when_its_process_is_killed() -> None:
+def test_brokers_exit_when_their_process_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         *pids, folder = parent.stdout.readline().split()
         assert len(pids) == 3
-        assert [gone(int(pid)) for pid in pids] == [False, True, False]
+        assert [has_exited(int(pid)) for pid in pids] == [False, True, False]
         parent.send_signal(signal.SIGKILL)
         assert parent.wait() == -signal.SIGKILL
-    await_true(lambda: all(gone(int(pid)) for pid in pids), "the brokers are gone")
-    await_true(lambda: not Path(folder).exists(), "their folder is gone")
+    await_true(lambda: all(has_exited(int(pid)) for pid in pids), "the brokers have exited")
+    await_true(lambda: not Path(folder).exists(), "their folder is removed")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -232,10 +232,10 @@ def test_command_line(number: signal.Signals, tmp_path: Path) -> None:
         process.send_signal(number)
         assert process.wait(30) == 0
         assert process.stdout.read() == ""
-        assert process.stderr.read().splitlines()[-1].endswith("Ctrl-C ends it.")
+        assert process.stderr.read().splitlines()[-1].endswith("Press Ctrl-C to stop.")
 
 
-def test_command_line_tells_of_a_broker_that_died() -> None:
+def test_command_line_reports_a_broker_that_failed() -> None:
     command = [sys.executable, "-m", "kafka_sql.embedded", "--property", "log.segment.bytes=banana"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -5,20 +5,20 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka, Node
 from kafka_sql.embedded.__main__ import main
-from kafka_sql.embedded.cluster import _lock
+from kafka_sql.embedded.cluster import _lock_folder
 from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.embedded.settings import format_storage
 from kafka_sql.errors import EmbeddedKafkaError
 
 
 def test_one_or_three_nodes() -> None:
-    with pytest.raises(EmbeddedKafkaError, match="has 1 or 3 nodes, not 2"):
+    with pytest.raises(EmbeddedKafkaError, match="supports 1 or 3 nodes, not 2"):
         EmbeddedKafka(nodes=2)
 
 
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is downloaded, and nothing may be started."""
+    """Download nothing, and fail if a broker is started."""
 
     def launch(self: object) -> None:
         raise AssertionError("a broker was started")
@@ -29,31 +29,31 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_broker")
-@pytest.mark.parametrize(("stored", "asked"), [(1, 3), (3, 1)])
-def test_data_of_another_number_of_nodes(tmp_path: Path, stored: int, asked: int) -> None:
+@pytest.mark.parametrize(("stored", "requested"), [(1, 3), (3, 1)])
+def test_data_of_a_different_number_of_nodes(tmp_path: Path, stored: int, requested: int) -> None:
     for i in range(1, stored + 1):
         (tmp_path / f"node-{i}").mkdir()
         format_storage(tmp_path / f"node-{i}", i, "cluster")
-    with pytest.raises(EmbeddedKafkaError, match=f"data of {stored} nodes, and {asked} were asked for. Start it with"):
-        EmbeddedKafka(asked, data=tmp_path).start()
+    with pytest.raises(EmbeddedKafkaError, match=f"data of {stored} nodes, but {requested} were requested. Set nodes"):
+        EmbeddedKafka(requested, data=tmp_path).start()
 
 
 @pytest.mark.usefixtures("no_broker")
 def test_data_that_cannot_be_stored(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EmbeddedKafkaError, match=r"broker's data cannot be stored: .*Take another folder"):
+    with pytest.raises(EmbeddedKafkaError, match=r"broker's data cannot be stored: .*Use another folder"):
         EmbeddedKafka(data=tmp_path / "file").start()
 
 
-def test_the_lock_holds_until_the_watchdog_has_ended(tmp_path: Path) -> None:
-    lock = _lock(tmp_path)
-    running = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock)
+def test_the_file_lock_is_held_until_the_watchdog_exits(tmp_path: Path) -> None:
+    lock_fd = _lock_folder(tmp_path)
+    running = Node(1, free_ports(1)[0], "cluster", tmp_path, ["sleep", "100"], lock_fd)
     running.launch()
-    os.close(lock)  # as when this process has died
-    with pytest.raises(EmbeddedKafkaError, match="Another broker is running on the data in"):
-        _lock(tmp_path)
+    os.close(lock_fd)  # as if this process had exited
+    with pytest.raises(EmbeddedKafkaError, match="Another broker is using the data in"):
+        _lock_folder(tmp_path)
     running.kill()
-    os.close(_lock(tmp_path))
+    os.close(_lock_folder(tmp_path))
 
 
 @pytest.mark.parametrize("arguments", [["--nodes", "2"], ["--property", "a"], ["--property", "=a"], ["--port", "x"]])

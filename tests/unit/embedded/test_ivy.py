@@ -1,6 +1,6 @@
 import io
 
-from kafka_sql.embedded.ivy import reason, show_progress
+from kafka_sql.embedded.ivy import failure_reason, show_progress
 
 # What Ivy 2.5.3 prints, shortened.
 UNREACHABLE = """\
@@ -17,7 +17,7 @@ UNREACHABLE = """\
 	Server access error at url https://repository.invalid/a.jar (java.net.ConnectException: refused)
 """.splitlines(keepends=True)
 
-ABSENT = """\
+MISSING = """\
 :: problems summary ::
 :::: WARNINGS
 		module not found: org.slf4j#slf4j-api;9.9.9
@@ -31,37 +31,37 @@ def downloaded(count: int) -> list[str]:
     return lines
 
 
-def test_the_network_s_own_words_come_first() -> None:
-    assert reason(UNREACHABLE).startswith("Host repository.invalid not found")
+def test_network_errors_come_first() -> None:
+    assert failure_reason(UNREACHABLE).startswith("Host repository.invalid not found")
 
 
-def test_else_what_is_missing() -> None:
-    assert reason(ABSENT) == "module not found: org.slf4j#slf4j-api;9.9.9"
+def test_then_missing_modules() -> None:
+    assert failure_reason(MISSING) == "module not found: org.slf4j#slf4j-api;9.9.9"
 
 
-def test_else_the_first_line() -> None:
-    assert reason(["\n", "Error: Unable to access jarfile x\n", "y\n"]) == "Error: Unable to access jarfile x"
-    assert reason([]) == "Ivy ended without a word"
+def test_then_the_first_line() -> None:
+    assert failure_reason(["\n", "Error: Unable to access jarfile x\n", "y\n"]) == "Error: Unable to access jarfile x"
+    assert failure_reason([]) == "Ivy printed no error"
 
 
-def test_progress_off_a_terminal_is_a_few_lines() -> None:
+def test_progress_without_a_terminal_is_a_few_lines() -> None:
     out = io.StringIO()
     lines = downloaded(46)
     assert list(show_progress(lines, 46, out, terminal=False)) == lines
     assert out.getvalue().splitlines() == [
-        "Apache Kafka 4.3.1: downloading 46 files, once",
+        "Apache Kafka 4.3.1: downloading 46 files (only once)",
         "Apache Kafka 4.3.1: 15 of 46 files, 22.5 MB",
         "Apache Kafka 4.3.1: 30 of 46 files, 45.0 MB",
         "Apache Kafka 4.3.1: 45 of 46 files, 67.5 MB",
-        "Apache Kafka 4.3.1: 46 files, 69.0 MB fetched in 0 s",
+        "Apache Kafka 4.3.1: 46 files, 69.0 MB downloaded in 0 s",
     ]
 
 
-def test_progress_on_a_terminal_is_one_line_rewritten() -> None:
+def test_progress_on_a_terminal_is_one_updated_line() -> None:
     out = io.StringIO()
     list(show_progress(downloaded(2), 2, out, terminal=True))
     start = "\r\x1b[KApache Kafka 4.3.1: "
     assert out.getvalue() == (
-        f"{start}downloading 2 files, once{start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"
-        f"{start}2 files, 3.0 MB fetched in 0 s\n"
+        f"{start}downloading 2 files (only once){start}1 of 2 files, 1.5 MB{start}2 of 2 files, 3.0 MB"
+        f"{start}2 files, 3.0 MB downloaded in 0 s\n"
     )

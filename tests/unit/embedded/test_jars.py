@@ -1,4 +1,4 @@
-"""The cache, with a stub in the place of Java that does what Ivy would."""
+"""The jar cache, with a stub of Java that does what Ivy would do."""
 
 import hashlib
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_sql.embedded.jar_lockfile import LOCK, differences, ivy_module, read_lock
+from kafka_sql.embedded.jar_lockfile import LOCKFILE, differences, ivy_module, read_lockfile
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.errors import EmbeddedKafkaError
 
@@ -19,11 +19,11 @@ GOOD = "printf one > jars/one-1.0.jar; printf two > jars/two-1.0.jar"
 
 
 class Machine:
-    """An empty cache, a lock file of two jars, and a java that counts its runs."""
+    """An empty cache, a lockfile with two jars, and a java stub that counts its runs."""
 
     def __init__(self, folder: Path) -> None:
-        self.cache, self.lock, self.runs, self.java = (folder / name for name in ("c", "a.lock", "runs", "java"))
-        self.lock.write_text(LOCK_TEXT)
+        self.cache, self.lockfile, self.runs, self.java = (folder / name for name in ("c", "a.lock", "runs", "java"))
+        self.lockfile.write_text(LOCK_TEXT)
 
     def ivy(self, script: str) -> str:
         self.java.write_text(f'#!/bin/sh\necho "$*" >> {self.runs}\nmkdir -p jars\n{script}\n')
@@ -39,107 +39,107 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    made = Machine(tmp_path)
-    monkeypatch.setenv("KAFKA_SQL_CACHE", str(made.cache))
+    machine = Machine(tmp_path)
+    monkeypatch.setenv("KAFKA_SQL_CACHE", str(machine.cache))
     monkeypatch.delenv("KAFKA_SQL_IVY_SETTINGS", raising=False)
-    return made
+    return machine
 
 
-def test_the_lock_file_is_pinned_to_the_byte() -> None:
-    jars = read_lock(LOCK)
+def test_the_lockfile_pins_all_jars() -> None:
+    jars = read_lockfile(LOCKFILE)
     assert len(jars) == 46
     assert len({jar.file for jar in jars}) == 46
     assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars)
     assert {jar.revision for jar in jars if jar.group == "org.apache.kafka"} == {"4.3.1"}
 
 
-def test_ivy_is_asked_for_the_lock_s_jars_alone(machine: Machine) -> None:
-    module = ivy_module(read_lock(machine.lock))
+def test_ivy_module_has_only_the_locked_jars(machine: Machine) -> None:
+    module = ivy_module(read_lockfile(machine.lockfile))
     assert re.findall("<dependency .*", module) == [
         '<dependency org="org.x" name="one" rev="1.0" transitive="false"/>',
         '<dependency org="org.x" name="two" rev="1.0" transitive="false"/>',
     ]
 
 
-def test_fetched_once(machine: Machine) -> None:
+def test_downloaded_once(machine: Machine) -> None:
     java = machine.ivy(GOOD)
-    first = kafka_jars(java, machine.lock)
+    first = kafka_jars(java, machine.lockfile)
     assert [(path.name, path.read_text()) for path in first] == [("one-1.0.jar", "one"), ("two-1.0.jar", "two")]
-    assert kafka_jars(java, machine.lock) == first
+    assert kafka_jars(java, machine.lockfile) == first
     assert machine.run_count() == 1
     assert machine.leftovers() == [first[0].parent.name]
 
 
-def test_another_lock_file_is_another_folder(machine: Machine) -> None:
+def test_another_lockfile_uses_another_folder(machine: Machine) -> None:
     java = machine.ivy(GOOD)
-    before = kafka_jars(java, machine.lock)
-    machine.lock.write_text(LOCK_TEXT + "# changed\n")
-    assert kafka_jars(java, machine.lock)[0].parent != before[0].parent
+    before = kafka_jars(java, machine.lockfile)
+    machine.lockfile.write_text(LOCK_TEXT + "# changed\n")
+    assert kafka_jars(java, machine.lockfile)[0].parent != before[0].parent
 
 
-def test_a_folder_that_lost_a_file_is_fetched_again(machine: Machine) -> None:
+def test_an_incomplete_folder_is_downloaded_again(machine: Machine) -> None:
     java = machine.ivy(GOOD)
-    kafka_jars(java, machine.lock)[1].unlink()
-    assert all(path.exists() for path in kafka_jars(java, machine.lock))
+    kafka_jars(java, machine.lockfile)[1].unlink()
+    assert all(path.exists() for path in kafka_jars(java, machine.lockfile))
     assert machine.run_count() == 2
 
 
-def test_a_download_that_was_cut_off_does_not_count(machine: Machine) -> None:
+def test_a_failed_download_is_repeated(machine: Machine) -> None:
     with pytest.raises(EmbeddedKafkaError, match="could not be downloaded: Host x not found"):
-        kafka_jars(machine.ivy("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lock)
-    assert [path.read_text() for path in kafka_jars(machine.ivy(GOOD), machine.lock)] == ["one", "two"]
+        kafka_jars(machine.ivy("printf one > jars/one-1.0.jar; echo Host x not found; exit 1"), machine.lockfile)
+    assert [path.read_text() for path in kafka_jars(machine.ivy(GOOD), machine.lockfile)] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
-    ("script", "fault"),
+    ("script", "error"),
     [
         ("printf one > jars/one-1.0.jar", "two-1.0.jar is missing"),
-        (f"{GOOD}; printf tw > jars/two-1.0.jar", r"two-1.0.jar has another content \(SHA-256\)"),
-        (f"{GOOD}; printf x > jars/x.jar", "x.jar is not in the lock file"),
+        (f"{GOOD}; printf tw > jars/two-1.0.jar", r"two-1.0.jar does not match the SHA-256"),
+        (f"{GOOD}; printf x > jars/x.jar", "x.jar is not in the lockfile"),
     ],
 )
-def test_a_set_that_is_not_the_locked_one_is_thrown_away(machine: Machine, script: str, fault: str) -> None:
-    with pytest.raises(EmbeddedKafkaError, match=fault):
-        kafka_jars(machine.ivy(script), machine.lock)
+def test_files_that_differ_from_the_lockfile_are_discarded(machine: Machine, script: str, error: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match=error):
+        kafka_jars(machine.ivy(script), machine.lockfile)
     assert machine.leftovers() == []
 
 
 @pytest.mark.large
-def test_two_processes_at_once_download_once(machine: Machine) -> None:
+def test_concurrent_processes_download_once(machine: Machine) -> None:
     java = machine.ivy(f"sleep 0.5; {GOOD}")
     program = (
         "import sys; from pathlib import Path; from kafka_sql.embedded.jars import kafka_jars;"
         "print(*(path.read_text() for path in kafka_jars(sys.argv[1], Path(sys.argv[2]))))"
     )
-    command = [sys.executable, "-c", program, java, str(machine.lock)]
+    command = [sys.executable, "-c", program, java, str(machine.lockfile)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0] for process in processes] == ["one two\n", "one two\n"]
     assert machine.run_count() == 1
 
 
-def test_a_cache_that_cannot_be_written(machine: Machine) -> None:
+def test_a_cache_that_is_not_writable(machine: Machine) -> None:
     machine.cache.write_text("a file is in the way")
     with pytest.raises(EmbeddedKafkaError, match=r"cannot be stored in .*KAFKA_SQL_CACHE"):
-        kafka_jars(machine.ivy(GOOD), machine.lock)
+        kafka_jars(machine.ivy(GOOD), machine.lockfile)
 
 
-def test_own_ivy_settings_are_used(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_custom_ivy_settings_are_used(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror.xml"
     mirror.write_text("<ivysettings/>")
     monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", str(mirror))
-    kafka_jars(machine.ivy(GOOD), machine.lock)
+    kafka_jars(machine.ivy(GOOD), machine.lockfile)
     assert f"-settings {mirror} " in machine.runs.read_text()
 
 
-def test_own_ivy_settings_that_are_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ivy_settings(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_SQL_IVY_SETTINGS", "/none.xml")
-    with pytest.raises(EmbeddedKafkaError, match=r"names /none\.xml, which is not a file"):
-        kafka_jars(machine.ivy(GOOD), machine.lock)
+    with pytest.raises(EmbeddedKafkaError, match=r"KAFKA_SQL_IVY_SETTINGS = /none\.xml is not a file"):
+        kafka_jars(machine.ivy(GOOD), machine.lockfile)
 
 
-def test_a_folder_that_is_not_there_lacks_everything(tmp_path: Path, machine: Machine) -> None:
-    wrong = differences(tmp_path / "none", read_lock(machine.lock))
-    assert wrong == ["one-1.0.jar is missing", "two-1.0.jar is missing"]
+def test_a_missing_folder_lacks_all_jars(tmp_path: Path, machine: Machine) -> None:
+    errors = differences(tmp_path / "none", read_lockfile(machine.lockfile))
+    assert errors == ["one-1.0.jar is missing", "two-1.0.jar is missing"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ JAVA_17 = 'openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment (bu
 
 
 def stub(folder: Path, version: str, status: int = 0) -> Path:
-    """An executable ``java`` that says this to -version, on stderr as Java does."""
+    """Create an executable ``java`` that prints this version to stderr, as Java does."""
     java = folder / "java"
     java.parent.mkdir(parents=True, exist_ok=True)
     java.write_text(f"#!/bin/sh\necho '{version}' >&2\nexit {status}\n")
@@ -34,12 +34,12 @@ def test_major_version(text: str, expected: int | None) -> None:
     assert major_version(text) == expected
 
 
-def test_first_on_path(tmp_path: Path) -> None:
+def test_the_first_java_on_path(tmp_path: Path) -> None:
     first, second = stub(tmp_path / "1", JAVA_17), stub(tmp_path / "2", JAVA_17)
     assert find_java({"PATH": f"{first.parent}{os.pathsep}{second.parent}"}) == str(first)
 
 
-def test_java_home_wins(tmp_path: Path) -> None:
+def test_java_home_takes_precedence(tmp_path: Path) -> None:
     home = stub(tmp_path / "home/bin", JAVA_17)
     on_path = stub(tmp_path / "path", JAVA_17)
     assert find_java({"PATH": str(on_path.parent), "JAVA_HOME": str(tmp_path / "home")}) == str(home)
@@ -61,8 +61,8 @@ def test_too_old(tmp_path: Path) -> None:
         find_java({"PATH": str(tmp_path)})
 
 
-@pytest.mark.parametrize(("said", "status"), [("Unable to locate a Java Runtime.", 1), ("hello", 0)])
-def test_no_java_behind_the_name(tmp_path: Path, said: str, status: int) -> None:
-    stub(tmp_path, said, status)
+@pytest.mark.parametrize(("output", "status"), [("Unable to locate a Java Runtime.", 1), ("hello", 0)])
+def test_an_executable_that_is_not_java(tmp_path: Path, output: str, status: int) -> None:
+    stub(tmp_path, output, status)
     with pytest.raises(EmbeddedKafkaError, match=r"Java does not run: .*java -version failed. Install Java 17"):
         find_java({"PATH": str(tmp_path)})

@@ -1,4 +1,4 @@
-"""The process side of a node, with other programs in the place of the broker."""
+"""Processes of a node, with other programs instead of the broker."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from kafka_sql.embedded.node import Node, await_ready
 from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.errors import EmbeddedKafkaError
 
-pytestmark = pytest.mark.large  # a process for each test
+pytestmark = pytest.mark.large  # each test starts a process
 
 
 def node(folder: Path, *command: str) -> Node:
@@ -28,36 +28,36 @@ def exists(pid: int) -> bool:
     return True
 
 
-def test_a_broker_that_ends_at_its_start_has_the_last_word(tmp_path: Path) -> None:
+def test_a_failed_start_reports_the_log_tail(tmp_path: Path) -> None:
     broken = node(tmp_path, "sh", "-c", "printf 'first\n\n\tat a.b.C(D.java:1)\n\t... 9 more\nCaused by: x\n'; exit 1")
     broken.launch()
     with pytest.raises(EmbeddedKafkaError) as caught:
         await_ready([broken], {1})
-    broken.await_end(1)
-    assert str(caught.value).endswith("node 1, ended at its start:\nfirst\nCaused by: x")
+    broken.wait_for_exit(1)
+    assert str(caught.value).endswith("node 1, exited during start-up:\nfirst\nCaused by: x")
 
 
-def test_one_that_ends_is_seen_while_others_start(tmp_path: Path) -> None:
+def test_an_exited_node_is_detected_while_others_start(tmp_path: Path) -> None:
     folders = [tmp_path / "1", tmp_path / "2"]
     for folder in folders:
         folder.mkdir()
     starting, broken = node(folders[0], "sleep", "100"), node(folders[1], "sh", "-c", "echo broken; exit 1")
-    for each in (starting, broken):
-        each.launch()
+    for started in (starting, broken):
+        started.launch()
     try:
         with pytest.raises(EmbeddedKafkaError, match="broken"):
             await_ready([starting, broken], {1, 2})
     finally:
-        for each in (starting, broken):
-            each.kill()
+        for started in (starting, broken):
+            started.kill()
 
 
-def test_one_that_is_never_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_is_never_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_sql.embedded.node.START_SECONDS", 0.1)
     slow = node(tmp_path, "sleep", "100")
     slow.launch()
     try:
-        with pytest.raises(EmbeddedKafkaError, match=r"was not ready in time:\n\(it printed nothing\)"):
+        with pytest.raises(EmbeddedKafkaError, match=r"was not ready in time:\n\(no output\)"):
             await_ready([slow], {1})
     finally:
         slow.kill()
@@ -68,16 +68,16 @@ def test_a_command_that_cannot_run(tmp_path: Path) -> None:
     broken.launch()
     with pytest.raises(EmbeddedKafkaError, match="FileNotFoundError"):
         await_ready([broken], {1})
-    broken.await_end(1)
+    broken.wait_for_exit(1)
 
 
-def test_last_words_are_of_the_last_start(tmp_path: Path) -> None:
+def test_log_tail_is_of_the_last_start(tmp_path: Path) -> None:
     broken = node(tmp_path, "sh", "-c", "echo $$")
     for _ in range(2):
         broken.launch()
         pid = broken.pid
-        broken.await_end(5)
-    assert broken.last_words() == str(pid)
+        broken.wait_for_exit(5)
+    assert broken.log_tail() == str(pid)
     assert len((tmp_path / "broker.log").read_text().splitlines()) == 2
 
 
@@ -92,13 +92,13 @@ def test_kill(tmp_path: Path) -> None:
     running.kill()  # nothing to do
 
 
-def test_stop_kills_what_does_not_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_kills_a_process_that_ignores_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_sql.embedded.node.STOP_SECONDS", 0.2)
-    deaf = node(tmp_path, sys.executable, "-c", "import signal\nsignal.signal(15, signal.SIG_IGN)\nsignal.pause()")
-    deaf.launch()
-    pid = deaf.pid
+    stubborn = node(tmp_path, sys.executable, "-c", "import signal\nsignal.signal(15, signal.SIG_IGN)\nsignal.pause()")
+    stubborn.launch()
+    pid = stubborn.pid
     assert pid is not None
-    deaf.stop()
+    stubborn.stop()
     assert not exists(pid)
 
 
@@ -106,29 +106,29 @@ def test_stop_reaches_a_paused_process(tmp_path: Path) -> None:
     paused = node(tmp_path, "sleep", "100")
     paused.launch()
     paused.pause()
-    began = time.monotonic()
+    started = time.monotonic()
     paused.stop()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started < 5
 
 
 PARENT = """
 import os, sys, time
 from pathlib import Path
 from kafka_sql.embedded.node import Node
-lock = None if sys.argv[2] == "scratch" else os.open(sys.argv[1], os.O_RDONLY)
-node = Node(1, 1, "cluster", Path(sys.argv[1]), ["sleep", "100"], lock)
+lock_fd = None if sys.argv[2] == "scratch" else os.open(sys.argv[1], os.O_RDONLY)
+node = Node(1, 1, "cluster", Path(sys.argv[1]), ["sleep", "100"], lock_fd)
 node.launch()
 print(node.pid, flush=True)
 time.sleep(100)
 """
 
 
-@pytest.mark.parametrize("kind", ["scratch", "kept"])
+@pytest.mark.parametrize("data", ["scratch", "kept"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_it_is_gone_with_its_parent(tmp_path: Path, kind: str, number: signal.Signals) -> None:
+def test_a_node_exits_with_its_parent(tmp_path: Path, data: str, number: signal.Signals) -> None:
     folder = tmp_path / "cluster/node-1"
     folder.mkdir(parents=True)
-    command = [sys.executable, "-c", PARENT, str(folder), kind]
+    command = [sys.executable, "-c", PARENT, str(folder), data]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
@@ -136,15 +136,13 @@ def test_it_is_gone_with_its_parent(tmp_path: Path, kind: str, number: signal.Si
         parent.send_signal(number)
         assert parent.wait() == -number
     deadline = time.monotonic() + 10
-    while exists(pid) or (kind == "scratch" and folder.parent.exists()):
+    while exists(pid) or (data == "scratch" and folder.parent.exists()):
         assert time.monotonic() < deadline, f"{pid} or {folder} outlived the parent"
         time.sleep(0.01)
-    assert folder.exists() == (kind == "kept")
+    assert folder.exists() == (data == "kept")
 
 
-def test_a_signal_in_the_moment_between_the_broker_s_end_and_the_watchdog_s(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_between_the_exits_of_broker_and_watchdog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = node(tmp_path, "sleep", "100")
     running.launch()
     pid = running.pid

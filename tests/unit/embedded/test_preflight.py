@@ -1,4 +1,4 @@
-"""tools/preflight.sh with stub executables as the only ones on PATH."""
+"""tools/preflight.sh, with only stub executables on PATH."""
 
 import subprocess
 from pathlib import Path
@@ -25,44 +25,44 @@ def java_stub(folder: Path, version: str, status: int = 0) -> None:
 
 
 def preflight(path: Path, *parts: str, **environ: str) -> tuple[int, str]:
-    """Its exit status and what it says."""
+    """Return the exit status and stderr."""
     command = ["/bin/sh", str(SCRIPT), *parts]
     done = subprocess.run(command, env={"PATH": str(path), **environ}, capture_output=True, text=True, check=False)
     assert done.stdout == ""
-    assert done.stderr.count("\n") == (1 if done.returncode else 0)  # one sentence or silence
+    assert done.stderr.count("\n") == (1 if done.returncode else 0)  # one sentence, or nothing
     return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("python", ["3.10", "3.14", "4.0"])
 @pytest.mark.parametrize("java", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "26-ea" 2026-03-17'])
-def test_all_is_there(tmp_path: Path, python: str, java: str) -> None:
+def test_nothing_is_missing(tmp_path: Path, python: str, java: str) -> None:
     python_stub(tmp_path, python)
     java_stub(tmp_path, f"Picked up JAVA_TOOL_OPTIONS: -Da=b\n{java}")
     assert preflight(tmp_path, "python", "java") == (0, "")
 
 
 def test_no_python(tmp_path: Path) -> None:
-    status, said = preflight(tmp_path, "python")
+    status, message = preflight(tmp_path, "python")
     assert status == 1
-    assert said.startswith(f"Python 3.10 or newer is needed, and there is no 'python3' on PATH: {ADVICE_PYTHON}")
+    assert message.startswith(f"Python 3.10 or newer is needed, but 'python3' is not on PATH: {ADVICE_PYTHON}")
 
 
 @pytest.mark.parametrize("version", ["2.7", "3.8", "3.9"])
 def test_python_too_old(tmp_path: Path, version: str) -> None:
     python_stub(tmp_path, version)
-    status, said = preflight(tmp_path, "python")
+    status, message = preflight(tmp_path, "python")
     assert status == 1
-    assert said.startswith(f"Python 3.10 or newer is needed, and 'python3' is {version}: {ADVICE_PYTHON}")
+    assert message.startswith(f"Python 3.10 or newer is needed, but 'python3' is {version}: {ADVICE_PYTHON}")
 
 
 def test_python_that_does_not_run(tmp_path: Path) -> None:
-    stub(tmp_path, "python3", "exit 9")  # as the stub of macOS and of version managers
-    status, said = preflight(tmp_path, "python")
+    stub(tmp_path, "python3", "exit 9")  # like the stubs of macOS and of version managers
+    status, message = preflight(tmp_path, "python")
     assert status == 1
-    assert "'python3' does not run" in said
+    assert "'python3' does not run" in message
 
 
-def test_another_python_is_named(tmp_path: Path) -> None:
+def test_another_python_interpreter(tmp_path: Path) -> None:
     python_stub(tmp_path, "3.8")
     python_stub(tmp_path, "3.12", name="python3.12")
     assert preflight(tmp_path, "python", PYTHON="python3.12") == (0, "")
@@ -70,38 +70,38 @@ def test_another_python_is_named(tmp_path: Path) -> None:
 
 def test_no_venv(tmp_path: Path) -> None:
     python_stub(tmp_path, "3.11", venv=False)
-    status, said = preflight(tmp_path, "python")
+    status, message = preflight(tmp_path, "python")
     assert status == 1
-    assert said.startswith("Python's modules venv and ensurepip are needed, and 'python3' lacks them")
-    assert "sudo apt install python3.11-venv" in said
+    assert message.startswith("Python's modules venv and ensurepip are needed, but 'python3' lacks them")
+    assert "sudo apt install python3.11-venv" in message
 
 
 def test_no_java(tmp_path: Path) -> None:
-    status, said = preflight(tmp_path, "java")
+    status, message = preflight(tmp_path, "java")
     assert status == 1
-    assert said.startswith("Java 17 or newer is needed, and there is no 'java' on PATH: install it ")
-    assert ADVICE_JAVA in said
+    assert message.startswith("Java 17 or newer is needed, but 'java' is not on PATH: install it ")
+    assert ADVICE_JAVA in message
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
-    [('openjdk version "11.0.2" 2019', "11"), ('java version "1.8.0_402"', "8"), ("hello", "of no known version")],
+    ("output", "version"),
+    [('openjdk version "11.0.2" 2019', "11"), ('java version "1.8.0_402"', "8"), ("hello", "of unknown version")],
 )
-def test_java_too_old(tmp_path: Path, said: str, version: str) -> None:
-    java_stub(tmp_path, said)
-    status, words = preflight(tmp_path, "java")
+def test_java_too_old(tmp_path: Path, output: str, version: str) -> None:
+    java_stub(tmp_path, output)
+    status, message = preflight(tmp_path, "java")
     assert status == 1
-    assert words.startswith(f"Java 17 or newer is needed, and 'java' is Java {version}: install it ")
+    assert message.startswith(f"Java 17 or newer is needed, but 'java' is Java {version}: install it ")
 
 
 def test_java_that_does_not_run(tmp_path: Path) -> None:
     java_stub(tmp_path, "Unable to locate a Java Runtime.", status=1)
-    status, said = preflight(tmp_path, "java")
+    status, message = preflight(tmp_path, "java")
     assert status == 1
-    assert said.startswith("Java 17 or newer is needed, and 'java' does not run: install it ")
+    assert message.startswith("Java 17 or newer is needed, but 'java' does not run: install it ")
 
 
-def test_java_home_wins(tmp_path: Path) -> None:
+def test_java_home_takes_precedence(tmp_path: Path) -> None:
     java_stub(tmp_path / "path", 'openjdk version "11"')
     java_stub(tmp_path / "home/bin", 'openjdk version "21.0.1"')
     assert preflight(tmp_path / "path", "java", JAVA_HOME=str(tmp_path / "home")) == (0, "")
@@ -109,6 +109,6 @@ def test_java_home_wins(tmp_path: Path) -> None:
 
 def test_wrong_java_home(tmp_path: Path) -> None:
     java_stub(tmp_path, 'openjdk version "21.0.1"')
-    status, said = preflight(tmp_path, "java", JAVA_HOME="/none")
+    status, message = preflight(tmp_path, "java", JAVA_HOME="/none")
     assert status == 1
-    assert "there is no '/none/bin/java' (from JAVA_HOME)" in said
+    assert "'/none/bin/java' (from JAVA_HOME) does not exist" in message

@@ -38,44 +38,44 @@ def test_second_of_three_nodes() -> None:
     assert settings["min.insync.replicas"] == settings["transaction.state.log.min.isr"] == "2"
 
 
-def test_own_settings_win() -> None:
-    own = {"auto.create.topics.enable": True, "num.partitions": 7, "compression.type": "zstd"}
-    settings = server_properties(1, [1], [2], own)
-    assert {key: settings[key] for key in own} == {
+def test_user_settings_take_precedence() -> None:
+    overrides = {"auto.create.topics.enable": True, "num.partitions": 7, "compression.type": "zstd"}
+    settings = server_properties(1, [1], [2], overrides)
+    assert {key: settings[key] for key in overrides} == {
         "auto.create.topics.enable": "true",
         "num.partitions": "7",
         "compression.type": "zstd",
     }
 
 
-def test_own_listeners_are_added() -> None:
-    own = {"listeners": "SAFE://127.0.0.1:3", "listener.security.protocol.map": "SAFE:SSL"}
-    settings = server_properties(1, [1], [2], own)
+def test_user_listeners_are_appended() -> None:
+    overrides = {"listeners": "SAFE://127.0.0.1:3", "listener.security.protocol.map": "SAFE:SSL"}
+    settings = server_properties(1, [1], [2], overrides)
     assert settings["listeners"] == "PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2,SAFE://127.0.0.1:3"
     assert settings["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SAFE:SSL"
 
 
 @pytest.mark.parametrize("key", ["node.id", "process.roles", "controller.quorum.voters", "log.dirs"])
-def test_the_cluster_s_own_settings_are_refused(key: str) -> None:
-    with pytest.raises(EmbeddedKafkaError, match=f"'{key}' is set by the embedded broker itself"):
+def test_reserved_settings_are_rejected(key: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match=f"'{key}' is managed by the embedded broker"):
         server_properties(1, [1], [2], {key: "x"})
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a=b", "a\nb", "ä"])
-def test_what_is_no_setting_is_refused(key: str) -> None:
-    with pytest.raises(EmbeddedKafkaError, match="is not a broker setting's name"):
+def test_invalid_names_are_rejected(key: str) -> None:
+    with pytest.raises(EmbeddedKafkaError, match="is not a valid name"):
         server_properties(1, [1], [2], {key: "x"})
 
 
 def load(text: str) -> dict[str, str]:
-    """java.util.Properties.load for lines with '=', by its documentation."""
+    """Parse lines with '=' as java.util.Properties.load does, according to its documentation."""
     loaded = {}
     for line in text.split("\n"):
         if line:
             key, _, raw = line.partition("=")
             raw = raw.lstrip(" \t\f")
             units = re.findall(r"\\u([0-9a-f]{4})|\\(.)|(.)", raw, re.DOTALL)
-            codes = [int(code, 16) if code else ord(escaped or plain) for code, escaped, plain in units]
+            codes = [int(code, 16) if code else ord(escaped or literal) for code, escaped, literal in units]
             data = b"".join(code.to_bytes(2, "big") for code in codes)
             loaded[key] = data.decode("utf-16-be", "surrogatepass")
     return loaded
@@ -85,17 +85,17 @@ values = st.text(st.characters(exclude_categories=())) | st.sampled_from([" a", 
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z][a-z.]*", fullmatch=True), values))
-def test_java_reads_what_was_written(settings: dict[str, str]) -> None:
+def test_java_can_read_the_properties(settings: dict[str, str]) -> None:
     text = properties_text(settings)
     assert text.isascii()
     assert load(text) == settings
 
 
-def test_plain_values_stay_readable() -> None:
+def test_ascii_values_are_not_escaped() -> None:
     assert properties_text({"a.b": "X://127.0.0.1:1,Y"}) == "a.b=X://127.0.0.1:1,Y\n"
 
 
-def test_storage_is_formatted(tmp_path: Path) -> None:
+def test_format_storage(tmp_path: Path) -> None:
     assert cluster_id(tmp_path) is None
     format_storage(tmp_path, 3, "cluster")
     assert cluster_id(tmp_path) == "cluster"
@@ -107,7 +107,7 @@ def test_storage_is_formatted(tmp_path: Path) -> None:
 def test_damaged_storage(tmp_path: Path) -> None:
     format_storage(tmp_path, 1, "cluster")
     (tmp_path / "data/meta.properties").write_text("")
-    with pytest.raises(EmbeddedKafkaError, match=r"meta\.properties names no cluster\.id"):
+    with pytest.raises(EmbeddedKafkaError, match=r"meta\.properties has no cluster\.id"):
         cluster_id(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The garbage collector passes over what a worker has loaded, and nowhere else."""
+"""Loaded modules are excluded from garbage collection, in workers only."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from kafka_sql.runtime import gc_freeze
 
 
 @pytest.fixture(autouse=True)
-def thawed() -> Iterator[None]:
+def unfreeze() -> Iterator[None]:
     yield
     gc.unfreeze()
 
 
-def test_a_program_is_left_alone() -> None:
-    before = gc.get_freeze_count()  # Python 3.12 begins with some hundreds
+def test_no_freeze_outside_workers() -> None:
+    before = gc.get_freeze_count()  # Python 3.12 starts with some hundreds
     gc_freeze.freeze_modules()
     assert gc.get_freeze_count() == before
 
 
-def test_a_worker_is_frozen_again_where_it_has_loaded_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_freezes_again_after_loading_more_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc_freeze, "is_worker", lambda: True)
     monkeypatch.setattr(gc_freeze, "_frozen", 0)
     gc_freeze.freeze_modules()
     first = gc.get_freeze_count()
     assert first > 10_000
-    kept = [[] for _ in range(100)]  # type: ignore[var-annotated]
+    created = [[] for _ in range(100)]  # type: ignore[var-annotated]
     gc_freeze.freeze_modules()
     assert gc.get_freeze_count() <= first
-    monkeypatch.setitem(sys.modules, "loaded_meanwhile", sys)
+    monkeypatch.setitem(sys.modules, "newly_loaded", sys)
     gc_freeze.freeze_modules()
-    assert gc.get_freeze_count() >= len(kept) + first - 1000
+    assert gc.get_freeze_count() >= len(created) + first - 1000
 
 
-def test_who_is_a_worker() -> None:
-    """As Spark starts its daemon: a module of that name, run as the main one."""
+def test_is_worker() -> None:
+    """Run a module named like Spark's daemon as ``__main__``, as Spark does."""
     program = (
         "import runpy, sys, pathlib, tempfile\n"
         "folder = pathlib.Path(tempfile.mkdtemp()); (folder / 'pyspark').mkdir()\n"
@@ -51,5 +51,5 @@ def test_who_is_a_worker() -> None:
         "sys.path.insert(0, str(folder))\n"
         "runpy.run_module('pyspark.daemon', run_name='__main__', alter_sys=True)\n"
     )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert said.split() == ["False", "True"]
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["False", "True"]

@@ -22,19 +22,19 @@ class Task(QuickAckMixin):
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ends]:
-    """Both ends of a connection in which each side has answered the other, as Spark's and a worker's have."""
+    """Yield both ends of a connection on which both sides have sent data, like Spark and a worker."""
     monkeypatch.setattr(quick_ack, "_connections", None)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         ours = stack.enter_context(socket.create_connection(listening.getsockname()))
         theirs = stack.enter_context(listening.accept()[0])
-        converse(ours, theirs)
+        exchange(ours, theirs)
         yield ours, theirs
-        for one in quick_ack._connections or ():
-            one.close()
+        for connection in quick_ack._connections or ():
+            connection.close()
 
 
-def converse(ours: socket.socket, theirs: socket.socket) -> None:
+def exchange(ours: socket.socket, theirs: socket.socket) -> None:
     for _ in range(50):
         theirs.sendall(b"task")
         assert ours.recv(4) == b"task"
@@ -42,24 +42,24 @@ def converse(ours: socket.socket, theirs: socket.socket) -> None:
         assert theirs.recv(4) == b"rows"
 
 
-def waits(end: socket.socket) -> tuple[bool, bool]:
-    """Whether it waits for acknowledgements, and whether it delays its own."""
-    delays = hasattr(socket, "TCP_QUICKACK") and not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK)
-    return not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), delays
+def delays(end: socket.socket) -> tuple[bool, bool]:
+    """Return whether it waits for acknowledgements, and whether it delays its own."""
+    delays_acks = hasattr(socket, "TCP_QUICKACK") and not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK)
+    return not end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), delays_acks
 
 
-def test_a_task_that_has_come_makes_its_worker_prompt(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpickling_a_task_enables_quick_acknowledgements(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = ends
     sent = pickle.dumps(Task(3))
     monkeypatch.setattr(quick_ack, "is_worker", lambda: True)
     for _ in range(2):
-        assert waits(ours)[1] is hasattr(socket, "TCP_QUICKACK")  # the kernel has gone back to delays
-        assert pickle.loads(sent).rows == 3  # made here
-        assert waits(ours) == (False, False)
-        converse(ours, theirs)
+        assert delays(ours)[1] is hasattr(socket, "TCP_QUICKACK")  # the kernel has resumed delays
+        assert pickle.loads(sent).rows == 3  # pickled above
+        assert delays(ours) == (False, False)
+        exchange(ours, theirs)
 
 
-def test_a_program_s_connections_are_let_be(ends: Ends) -> None:
-    before = waits(ends[0])
-    assert pickle.loads(pickle.dumps(Task(3))).rows == 3  # made here
-    assert waits(ends[0]) == before == (True, hasattr(socket, "TCP_QUICKACK"))
+def test_connections_are_unchanged_outside_workers(ends: Ends) -> None:
+    before = delays(ends[0])
+    assert pickle.loads(pickle.dumps(Task(3))).rows == 3  # pickled above
+    assert delays(ends[0]) == before == (True, hasattr(socket, "TCP_QUICKACK"))

@@ -1,3 +1,5 @@
+"""``kafka-sql-python`` runs Spark's workers with the installed pyspark."""
+
 from __future__ import annotations
 
 import json
@@ -16,21 +18,21 @@ PY4J = f"{INSTALLED}/pyspark/python/lib/py4j-0.10.9.9-src.zip"
 
 
 @pytest.mark.parametrize(
-    ("path", "left"),
+    ("path", "expected"),
     [
         ([ZIP, "/py4j.zip", INSTALLED, "/mine"], ["/py4j.zip", INSTALLED, "/mine"]),
         ([ZIP, PY4J, INSTALLED], [PY4J, INSTALLED]),  # py4j is not installed
-        ([ZIP, "/mine"], [ZIP, "/mine"]),  # no other pyspark is to be found
+        ([ZIP, "/mine"], [ZIP, "/mine"]),  # pyspark is only in the zip
         (["/opt/spark/python/lib/pyspark.zip", INSTALLED], ["/opt/spark/python/lib/pyspark.zip", INSTALLED]),
         (["pyspark.zip", INSTALLED], ["pyspark.zip", INSTALLED]),
         ([INSTALLED], [INSTALLED]),
     ],
 )
-def test_the_zip_gives_way_to_the_same_installation_only(path: list[str], left: list[str]) -> None:
-    assert worker_main.without_zips(path) == left
+def test_zips_of_the_same_installation_are_removed(path: list[str], expected: list[str]) -> None:
+    assert worker_main.without_zips(path) == expected
 
 
-def test_pysparks_own_places() -> None:
+def test_zips_of_the_installed_pyspark() -> None:
     import pyspark
 
     (folder,) = pyspark.__path__
@@ -40,27 +42,31 @@ def test_pysparks_own_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workers", "there"), [("pyspark.worker", True), ("pyspark.sql.worker.create_data_source", False)]
+    ("module", "expected"), [("pyspark.worker", True), ("pyspark.sql.worker.create_data_source", False)]
 )
-def test_what_tasks_share_is_imported_before_the_fork_and_starts_no_thread(workers: str, there: bool) -> None:
+def test_preloaded_imports_start_no_thread(module: str, expected: bool) -> None:
     program = (
         "import json, os, runpy, sys\n"
-        "def look(*_, **__):\n"
+        "def report(*_, **__):\n"
         "    tasks = '/proc/self/task'\n"
         "    threads = len(os.listdir(tasks)) if os.path.exists(tasks) else 1\n"
         "    names = ('pyspark.worker', 'numba', 'confluent_kafka', 'pyarrow')\n"
         "    print(json.dumps([threads, sys.argv, *(name in sys.modules for name in names)]))\n"
-        "runpy.run_module = look\n"
+        "runpy.run_module = report\n"
         "from kafka_sql.runtime.worker_main import main\n"
         "main()\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "OMP_NUM_THREADS": "1"}  # as Spark does
-    command = [sys.executable, "-c", program, "-m", "pyspark.daemon", workers]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert json.loads(said) == [1, ["pyspark.daemon", workers], there, there, there, False]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+        "OMP_NUM_THREADS": "1",
+    }  # as Spark sets it
+    command = [sys.executable, "-c", program, "-m", "pyspark.daemon", module]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert json.loads(output) == [1, ["pyspark.daemon", module], expected, expected, expected, False]
 
 
-def test_what_is_run_and_the_end_of_its_connection(tmp_path: Path) -> None:
+def test_modules_are_run_and_broken_pipes_end_silently(tmp_path: Path) -> None:
     (tmp_path / "runs.py").write_text("import sys; print(sys.argv[1:], __name__)")
     (tmp_path / "breaks.py").write_text("raise BrokenPipeError")
     (tmp_path / "fails.py").write_text("raise EOFError")
@@ -72,6 +78,6 @@ def test_what_is_run_and_the_end_of_its_connection(tmp_path: Path) -> None:
 
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     assert run("-m", "runs", "a", "-b") == (0, "['a', '-b'] __main__\n", "")
-    assert run("-m", "breaks") == (1, "", "")  # a stopped query's source
+    assert run("-m", "breaks") == (1, "", "")  # the data source of a stopped query
     assert run("-m", "fails") == (1, "", "EOFError\n")
     assert run("-c", "import sys; print(sys.argv)", "x") == (0, "['-c', 'x']\n", "")

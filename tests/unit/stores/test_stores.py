@@ -1,4 +1,4 @@
-"""Key and trust stores as Java's keytool makes them, and PEM texts as people have them."""
+"""Key stores and trust stores created by Java's keytool, and PEM in various layouts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SERVERS = {"bootstrap.servers": "localhost:9092"}
 
 
 class Files:
-    """Stores of one authority and one client."""
+    """Stores of a certificate authority and a client."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.authority = authority("root")
-        self.between = authority("between", self.authority)
-        self.client: Party = signed(self.between, "client")
+        self.intermediate = authority("intermediate", self.authority)
+        self.client: Party = signed(self.intermediate, "client")
         self.trust = {kind: trust_store(folder / f"trust.{kind}", self.authority, kind) for kind in ("JKS", "PKCS12")}
         self.keys = jks(folder / "client.jks", self.client)
         self.other_password = jks(folder / "client2.jks", self.client, "key-password")
@@ -47,11 +47,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 def client(**given: str | Path) -> dict[str, str]:
-    """What librdkafka would be given."""
+    """Return the configuration for librdkafka."""
     return resolve_config(to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in given.items()}}))
 
 
-def refused(**given: str | Path) -> str:
+def error_of(**given: str | Path) -> str:
     with pytest.raises(KeyStoreError) as e:
         client(**given)
     assert "BEGIN" not in str(e.value).replace("-----BEGIN PRIVATE KEY-----", "").replace("-----BEGIN line", "")
@@ -66,9 +66,9 @@ def test_trust_stores_by_content(files: Files, kind: str) -> None:
     assert not [key for key in found if "truststore" in key]
 
 
-def test_a_trust_store_of_pem(files: Files) -> None:
-    both = files.write("both.pem", files.authority.pem + "words between\n" + files.between.pem)
-    assert client(ssl_truststore_location=both)["ssl.ca.pem"] == files.authority.pem + files.between.pem
+def test_pem_trust_store(files: Files) -> None:
+    both = files.write("both.pem", files.authority.pem + "text between blocks\n" + files.intermediate.pem)
+    assert client(ssl_truststore_location=both)["ssl.ca.pem"] == files.authority.pem + files.intermediate.pem
 
 
 def test_a_jks_trust_store_needs_no_password_as_in_java(files: Files) -> None:
@@ -83,10 +83,10 @@ def test_key_stores(files: Files, name: str) -> None:
     assert not [key for key in found if "keystore" in key or "password" in key]
 
 
-def test_a_key_with_a_password_of_its_own(files: Files) -> None:
+def test_a_key_with_a_separate_password(files: Files) -> None:
     given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE}
     assert client(**given, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
-    assert refused(**given).endswith(
+    assert error_of(**given).endswith(
         "the private key cannot be decrypted with this password. Look at option 'properties.ssl.key.password'."
     )
 
@@ -94,7 +94,7 @@ def test_a_key_with_a_password_of_its_own(files: Files) -> None:
 LAYOUTS = {
     "crlf": lambda text: text.replace("\n", "\r\n"),
     "one line": lambda text: text.replace("\n", " "),
-    "spelled out": lambda text: text.replace("\n", "\\n"),
+    "escaped newlines": lambda text: text.replace("\n", "\\n"),
     "indented": lambda text: text.replace("\n", "\n    "),
 }
 
@@ -102,12 +102,12 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("password", [None, "key-password"])
 def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
-    laid_out = LAYOUTS[layout]
+    reformat = LAYOUTS[layout]
     more = {} if password is None else {"ssl_key_password": password}
     found = client(
-        ssl_truststore_certificates=laid_out(files.authority.pem),
-        ssl_keystore_certificate_chain=laid_out(files.client.chain),
-        ssl_keystore_key=laid_out(files.client.key(password)),
+        ssl_truststore_certificates=reformat(files.authority.pem),
+        ssl_keystore_certificate_chain=reformat(files.client.chain),
+        ssl_keystore_key=reformat(files.client.key(password)),
         **more,
     )
     assert found["ssl.ca.pem"] == files.authority.pem
@@ -116,88 +116,92 @@ def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
 
 
 @pytest.mark.parametrize("password", [None, "key-password"])
-def test_the_old_form_of_a_key(files: Files, password: str | None) -> None:
-    old = files.client.key(password, PrivateFormat.TraditionalOpenSSL)
-    text = (old + files.client.chain).replace("\n", "\r\n").encode()
+def test_traditional_private_key(files: Files, password: str | None) -> None:
+    traditional = files.client.key(password, PrivateFormat.TraditionalOpenSSL)
+    text = (traditional + files.client.chain).replace("\n", "\r\n").encode()
     assert read_identity(text, None, password).key == files.client.key()
 
 
-def test_what_is_no_store(files: Files) -> None:
-    path = files.write("words.jks", "these are words")
+def test_a_file_that_is_not_a_store(files: Files) -> None:
+    path = files.write("text.jks", "this is text")
     for name in ("ssl.truststore.location", "ssl.keystore.location"):
-        message = refused(**{name.replace(".", "_"): path})
+        message = error_of(**{name.replace(".", "_"): path})
         assert f"Option 'properties.{name}': file '{path}': it is not a store: expected JKS, PKCS12 or PEM." in message
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_a_wrong_store_password(files: Files, kind: str) -> None:
-    message = refused(ssl_truststore_location=files.trust[kind], ssl_truststore_password="planted-4711")
+    message = error_of(ssl_truststore_location=files.trust[kind], ssl_truststore_password="planted-4711")
     assert "the store's password is wrong, or the file is damaged" in message
     assert "Look at option 'properties.ssl.truststore.password'" in message
     assert "planted-4711" not in message
 
 
-def test_wrong_password_of_a_key_store(files: Files) -> None:
-    message = refused(ssl_keystore_location=files.p12, ssl_keystore_password="x")
+def test_a_wrong_key_store_password(files: Files) -> None:
+    message = error_of(ssl_keystore_location=files.p12, ssl_keystore_password="x")
     assert "Look at option 'properties.ssl.keystore.password'" in message
 
 
-def test_files_that_cannot_be_read(files: Files) -> None:
-    assert "file '/nowhere' cannot be read on this machine: No such file" in refused(ssl_truststore_location="/nowhere")
-    assert "Is a directory" in refused(ssl_keystore_location=files.folder)
+def test_unreadable_files(files: Files) -> None:
+    assert "file '/nowhere' cannot be read on this machine: No such file" in error_of(
+        ssl_truststore_location="/nowhere"
+    )
+    assert "Is a directory" in error_of(ssl_keystore_location=files.folder)
 
 
-def test_a_trust_store_is_no_key_store(files: Files) -> None:
-    message = refused(ssl_keystore_location=files.trust["PKCS12"], ssl_keystore_password=STORE)
+def test_trust_stores_and_key_stores_are_distinguished(files: Files) -> None:
+    message = error_of(ssl_keystore_location=files.trust["PKCS12"], ssl_keystore_password=STORE)
     assert "it has no private key, only certificates; it may be a trust store" in message
-    assert "expected one private key" in refused(ssl_keystore_location=files.trust["JKS"], ssl_keystore_password=STORE)
-    assert "no trusted certificate" in refused(ssl_truststore_location=files.keys, ssl_truststore_password=STORE)
+    assert "expected one private key" in error_of(ssl_keystore_location=files.trust["JKS"], ssl_keystore_password=STORE)
+    assert "no trusted certificate" in error_of(ssl_truststore_location=files.keys, ssl_truststore_password=STORE)
 
 
-def test_inline_pem_is_looked_at_with_the_statement(files: Files) -> None:
-    def at_once(**given: str) -> str:
+def test_inline_pem_is_checked_with_the_statement(files: Files) -> None:
+    def statement_error(**given: str) -> str:
         with pytest.raises(KeyStoreError) as e:
             to_librdkafka({**SERVERS, **{key.replace("_", "."): v for key, v in given.items()}})
         return str(e.value)
 
-    assert "'properties.ssl.truststore.certificates': it has no certificate" in at_once(ssl_truststore_certificates="x")
+    assert "'properties.ssl.truststore.certificates': it has no certificate" in statement_error(
+        ssl_truststore_certificates="x"
+    )
     cut = files.authority.pem[:200]
-    assert "it is truncated" in at_once(ssl_truststore_certificates=cut)
+    assert "it is truncated" in statement_error(ssl_truststore_certificates=cut)
     damaged = files.authority.pem.replace("MII", "MIJ", 1)
-    assert "certificate 1 of 1 is damaged" in at_once(ssl_truststore_certificates=damaged)
+    assert "certificate 1 of 1 is damaged" in statement_error(ssl_truststore_certificates=damaged)
     key = {"ssl_keystore_certificate_chain": files.client.chain, "ssl_keystore_key": files.client.key("a")}
-    assert "'properties.ssl.key.password'" in at_once(**key)
-    assert "cannot be decrypted with this password" in at_once(**key, ssl_key_password="b")
-    other = {**key, "ssl_keystore_key": files.between.key()}
-    assert "first certificate does not belong to its private key" in at_once(**other)
+    assert "'properties.ssl.key.password'" in statement_error(**key)
+    assert "cannot be decrypted with this password" in statement_error(**key, ssl_key_password="b")
+    other = {**key, "ssl_keystore_key": files.intermediate.key()}
+    assert "first certificate does not belong to its private key" in statement_error(**other)
 
 
-def test_options_that_exclude_or_need_each_other(files: Files) -> None:
+def test_conflicting_and_missing_options(files: Files) -> None:
     with pytest.raises(ConflictingOptionsError, match=r"'properties.ssl.truststore.location' and 'properties.ssl.trus"):
         client(ssl_truststore_location="/x", ssl_truststore_certificates=files.authority.pem)
     with pytest.raises(MissingOptionError, match=r"'properties.ssl.keystore.key' needs 'properties.ssl.keystore.certi"):
         client(ssl_keystore_key=files.client.key())
 
 
-def test_stores_are_read_where_the_client_is_made_and_again_each_time(files: Files) -> None:
+def test_stores_are_read_again_for_each_client(files: Files) -> None:
     path = files.write("later.pem", "")
     config = to_librdkafka({**SERVERS, "ssl.truststore.location": str(path)})
-    for party in (files.authority, files.between):
+    for party in (files.authority, files.intermediate):
         path.write_text(party.pem)
         assert resolve_config(config)["ssl.ca.pem"] == party.pem
 
 
-def test_a_reference_to_the_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_reference_as_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORE_PASSWORD", STORE)
     found = client(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
     assert found["ssl.key.pem"] == files.client.key()
 
 
 @given(data=st.data())
-def test_damage_is_an_error_of_its_own(data: st.DataObject, files: Files) -> None:
-    whole = data.draw(st.sampled_from([files.keys, files.p12, files.pem])).read_bytes()
-    cut = data.draw(st.integers(0, len(whole) - 1))
-    damaged = bytearray(whole[:cut] if data.draw(st.booleans()) else whole)
+def test_damaged_stores_raise_unreadable_store(data: st.DataObject, files: Files) -> None:
+    intact = data.draw(st.sampled_from([files.keys, files.p12, files.pem])).read_bytes()
+    cut = data.draw(st.integers(0, len(intact) - 1))
+    damaged = bytearray(intact[:cut] if data.draw(st.booleans()) else intact)
     if damaged:
         damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
     for read in (
