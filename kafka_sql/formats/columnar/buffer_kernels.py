@@ -1,8 +1,12 @@
-"""Compiled loops on the slots that a program fills: numbers, nulls, and the way back."""
+"""Numba helpers that append values to column buffers by address.
+
+A decode loop gets all addresses in one ``Batch``, which numba passes by value: its fields live in registers. Functions
+that may fail return UNSUPPORTED or FULL, which are negative, instead of an address.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
@@ -10,139 +14,287 @@ from numba import types
 from kafka_sql.formats.columnar import column_buffers as s
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar import scalar_kernels
-from kafka_sql.runtime.numba_support import helper, load, store
+from kafka_sql.runtime.numba_support import helper, inline_helper, load, store
 
-# What a loop tells of itself
-ROW_COUNT: Final = 0  # how many payloads became rows
-DEFERRED_FLOATS: Final = 1  # how many numbers are yet to be read
-FULL_SLOT: Final = 2  # a slot without room for an entry, or -1; the first that there is not for the numbers
-FULL_BYTES_SLOT: Final = 3  # or for its bytes
+# Outcomes of a payload. Steps that succeed return the address at which decoding continues.
+DECODED: Final = 0
+UNSUPPORTED: Final = -1  # the payload is left to the fallback
+FULL: Final = -2  # a buffer must be enlarged first; the state says which
+
+# Cells of the state, which outlives a call
+ROW_COUNT: Final = 0  # payloads that became rows
+DEFERRED_FLOATS: Final = 1  # entries of the deferred table in use
+FULL_SLOT: Final = 2  # a slot without capacity for an entry, or -1; the root's for the deferred table
+FULL_BYTES_SLOT: Final = 3  # a slot without capacity for an entry's bytes, or -1
 STATE_CELLS: Final = 4
-# What became of a number
+
+DEFERRED_CELLS: Final = 4  # of the deferred table: slot, entry, offset in the data, length
+
+# Outcomes of a number
 REJECTED: Final = 0
 STORED: Final = 1
-INEXACT: Final = 2  # it is no number for which a loop can be sure how it is rounded
+INEXACT: Final = 2  # the loop cannot guarantee correct rounding, so the float is deferred
 
 
-# An array's elements by address: numba would ask of each index whether it counts from the end, and of each stride.
+class Batch(NamedTuple):
+    """What a decode loop reads and fills, as addresses.
+
+    Attributes:
+        data: bytes of all payloads.
+        last_word: the last address from which eight bytes can be loaded.
+        offsets: int32: where each payload begins and ends in ``data``.
+        indices: int64: which payloads to decode.
+        begin, end: range of ``indices`` to decode.
+        plan, names, name_bytes: tables of the DecodePlan.
+        root: number of the record's own slot, which follows those of the columns.
+        slots, counts, bytes_used, nulls: tables of the ColumnBuffers.
+        skipped: uint8, one per entry of ``indices``: 1 if the payload was left to the fallback.
+        deferred, deferred_capacity: int64, n x DEFERRED_CELLS: floats that are parsed after the loop.
+        state: int64, STATE_CELLS.
+        stack: int64, three per level of nesting.
+    """
+
+    data: int
+    last_word: int
+    offsets: int
+    indices: int
+    begin: int
+    end: int
+    plan: int
+    names: int
+    name_bytes: int
+    root: int
+    slots: int
+    counts: int
+    bytes_used: int
+    nulls: int
+    skipped: int
+    deferred: int
+    deferred_capacity: int
+    state: int
+    stack: int
+
+
+# Cells of int64 tables by address: numba would check each array index for negative values, and multiply by strides.
 
 
 @helper
-def load_int64(array: int, index: int) -> int:
-    """An element of an array of int64."""
-    return load(array + 8 * index, types.int64)
+def load_int64(table: int, index: int) -> int:
+    """Return an element of an int64 array."""
+    return load(table + 8 * index, types.int64)
 
 
 @helper
-def store_int64(array: int, index: int, value: int) -> None:
-    """Write an element of an array of int64."""
-    store(array + 8 * index, types.int64(value))
+def store_int64(table: int, index: int, value: int) -> None:
+    """Write an element of an int64 array."""
+    store(table + 8 * index, types.int64(value))
 
 
 @helper
-def plan_cell(program: int, slot: int, column: int) -> int:
-    """A number of a slot's row in the program."""
-    return load(program + 8 * (p.PLAN_CELLS * slot + column), types.int64)
+def plan_cell(plan: int, slot: int, column: int) -> int:
+    """Return a cell of a slot's row in the plan."""
+    return load(plan + 8 * (p.PLAN_CELLS * slot + column), types.int64)
 
 
 @helper
 def slot_cell(slots: int, slot: int, column: int) -> int:
-    """A number of a slot's row."""
+    """Return a cell of a slot's row in the column buffers."""
     return load(slots + 8 * (s.SLOT_CELLS * slot + column), types.int64)
 
 
 @helper
-def name_cell(names: int, row: int, column: int) -> int:
-    """A number of a name's row in the program."""
-    return load(names + 8 * (p.NAME_CELLS * row + column), types.int64)
+def name_cell(names: int, name: int, column: int) -> int:
+    """Return a cell of a field name's row in the plan."""
+    return load(names + 8 * (p.NAME_CELLS * name + column), types.int64)
+
+
+@inline_helper
+def payload_bounds(batch: Batch, position: int) -> tuple[int, int]:
+    """Return the addresses at which the payload of an entry of ``batch.indices`` begins and ends."""
+    offsets = batch.offsets + 4 * load_int64(batch.indices, position)
+    return batch.data + load(offsets, types.int32), batch.data + load(offsets + 4, types.int32)
+
+
+@inline_helper
+def finish_payload(batch: Batch, position: int, row: int, deferred: int, outcome: int) -> bool:
+    """Keep a payload's row, or remove what was appended for it; return False if a buffer is full.
+
+    Args:
+        row, deferred: the state's counts from before the payload.
+    """
+    if outcome == DECODED:
+        store_int64(batch.state, ROW_COUNT, row + 1)
+        store(batch.skipped + position, types.uint8(0))
+        return True
+    store_int64(batch.state, DEFERRED_FLOATS, deferred)
+    rollback(batch.plan, batch.slots, batch.counts, batch.bytes_used, batch.root, row)
+    store(batch.skipped + position, types.uint8(1))
+    return outcome != FULL
+
+
+@inline_helper
+def report_full_slot(batch: Batch, slot: int) -> int:
+    """Record that a slot has no capacity for another entry, and return FULL."""
+    store_int64(batch.state, FULL_SLOT, slot)
+    return FULL
+
+
+@inline_helper
+def report_full_bytes(batch: Batch, slot: int) -> int:
+    """Record that a slot has no capacity for an entry's bytes, and return FULL."""
+    store_int64(batch.state, FULL_BYTES_SLOT, slot)
+    return FULL
+
+
+@inline_helper
+def finish_entry(batch: Batch, slot: int, entry: int) -> None:
+    """Count an entry whose value has been written."""
+    store(slot_cell(batch.slots, slot, s.VALID) + entry, types.uint8(1))
+    store_int64(batch.counts, slot, entry + 1)
+
+
+@inline_helper
+def finish_bytes(batch: Batch, slot: int, entry: int, stop: int) -> None:
+    """Count an entry whose bytes have been written up to the address ``stop``."""
+    used = stop - slot_cell(batch.slots, slot, s.DATA)
+    store_int64(batch.bytes_used, slot, used)
+    store(slot_cell(batch.slots, slot, s.VALUES) + 4 * entry + 4, types.int32(used))
+    finish_entry(batch, slot, entry)
+
+
+@inline_helper
+def finish_list(batch: Batch, slot: int) -> None:
+    """Append the entry of an ARRAY or MAP whose elements have been appended."""
+    entry = load_int64(batch.counts, slot)
+    child = plan_cell(batch.plan, slot, p.CHILD_SLOT)
+    store(slot_cell(batch.slots, slot, s.VALUES) + 4 * entry + 4, types.int32(load_int64(batch.counts, child)))
+    finish_entry(batch, slot, entry)
+
+
+@inline_helper
+def defer_float(batch: Batch, slot: int, entry: int, start: int, stop: int) -> bool:
+    """Leave a float to Arrow's parser; return False if the deferred table is full."""
+    count = load_int64(batch.state, DEFERRED_FLOATS)
+    if count == batch.deferred_capacity:
+        return False
+    cells = batch.deferred + 8 * DEFERRED_CELLS * count
+    store_int64(cells, 0, slot)
+    store_int64(cells, 1, entry)
+    store_int64(cells, 2, start - batch.data)
+    store_int64(cells, 3, stop - start)
+    store_int64(batch.state, DEFERRED_FLOATS, count + 1)
+    return True
 
 
 @helper
-def store_number(row: int, values: int, n: int, mantissa: int, exponent: int, flags: int) -> int:
-    """Write a number that was read from text: NOT where the column cannot hold it, UNSURE where it is yet to be read.
+def store_number(plan_row: int, values: int, entry: int, mantissa: int, exponent: int, flags: int) -> int:
+    """Store a number that ``scan_number`` found: REJECTED if the column cannot hold it, else STORED or INEXACT.
 
     Args:
-        row: address of the slot's row in the program.
-        values: address of the slot's values, n: which is written.
+        plan_row: address of the slot's row in the plan.
+        values: address of the slot's values; ``entry`` is the one to write.
     """
-    kind, sure = load(row + 8 * p.TYPE, types.int64), True
-    if kind <= p.INT64:
-        whole, value = scalar_kernels.to_int64(mantissa, flags)
-        if (
-            not whole
-            or value < load(row + 8 * p.MIN_VALUE, types.int64)
-            or value > load(row + 8 * p.MAX_VALUE, types.int64)
-        ):
+    type_, exact = load_int64(plan_row, p.TYPE), True
+    if type_ <= p.INT64:
+        is_integer, value = scalar_kernels.to_int64(mantissa, flags)
+        if not is_integer or value < load_int64(plan_row, p.MIN_VALUE) or value > load_int64(plan_row, p.MAX_VALUE):
             return REJECTED
-        if kind == p.INT64:
-            store(values + 8 * n, value)
-        elif kind == p.INT32:
-            store(values + 4 * n, types.int32(value))
-        elif kind == p.INT16:
-            store(values + 2 * n, types.int16(value))
+        if type_ == p.INT64:
+            store(values + 8 * entry, value)
+        elif type_ == p.INT32:
+            store(values + 4 * entry, types.int32(value))
+        elif type_ == p.INT16:
+            store(values + 2 * entry, types.int16(value))
         else:
-            store(values + n, types.int8(value))
-    elif kind == p.DOUBLE:
-        sure, real = scalar_kernels.to_float64(mantissa, exponent, flags)
-        store(values + 8 * n, real)
-    elif kind == p.FLOAT:
-        sure, short = scalar_kernels.to_float32(mantissa, exponent, flags)
-        store(values + 4 * n, types.float32(short))
+            store(values + entry, types.int8(value))
+    elif type_ == p.DOUBLE:
+        exact, double = scalar_kernels.to_float64(mantissa, exponent, flags)
+        store(values + 8 * entry, double)
+    elif type_ == p.FLOAT:
+        exact, single = scalar_kernels.to_float32(mantissa, exponent, flags)
+        store(values + 4 * entry, types.float32(single))
     elif not scalar_kernels.store_decimal(
-        values + 16 * n,
+        values + 16 * entry,
         mantissa,
         exponent,
         flags,
-        load(row + 8 * p.SCALE, types.int64),
-        load(row + 8 * p.MIN_VALUE, types.int64),
-        load(row + 8 * p.MAX_VALUE, types.int64),
+        load_int64(plan_row, p.SCALE),
+        load_int64(plan_row, p.MIN_VALUE),
+        load_int64(plan_row, p.MAX_VALUE),
     ):
         return REJECTED
-    return STORED if sure else INEXACT
+    return STORED if exact else INEXACT
+
+
+@inline_helper
+def store_temporal(plan_row: int, values: int, entry: int, at: int, end: int, separator: int) -> int:
+    """Parse and store a DATE, TIME or TIMESTAMP; return where it ends, or -1 if it has another form.
+
+    Args:
+        separator: the byte between a timestamp's date and time.
+    """
+    type_ = load_int64(plan_row, p.TYPE)
+    if type_ == p.TIMESTAMP:
+        micros, at = scalar_kernels.parse_timestamp(at, end, separator, load_int64(plan_row, p.SCALE) == 1)
+        store(values + 8 * entry, micros)
+        return -1 if micros == scalar_kernels.INVALID else at
+    if type_ == p.DATE:
+        days = scalar_kernels.parse_date(at, end)
+        store(values + 4 * entry, types.int32(days))
+        return -1 if days == scalar_kernels.INVALID else at + 10
+    nanos, at = scalar_kernels.parse_time(at, end)
+    store(values + 8 * entry, nanos // 1_000_000 * 1_000_000)  # Flink's TIME holds milliseconds
+    return -1 if nanos == scalar_kernels.INVALID else at
 
 
 @helper
-def append_null(
-    program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, nulls: np.ndarray, slot: int
-) -> int:
-    """Append null to a slot and what is within it; the slot that is full, or -1."""
-    at, end = slot, program[slot, p.END_SLOT]
+def append_null(plan: int, slots: int, counts: int, bytes_used: int, nulls: int, slot: int) -> int:
+    """Append null to a slot and to the fields of its ROW; return the slot that is full, or -1."""
+    at, end = slot, plan_cell(plan, slot, p.END_SLOT)
     while at < end:
-        n, values, width = counts[at], slots[at, s.VALUES], slots[at, s.WIDTH]
-        if n >= slots[at, s.CAPACITY]:
+        entry, values, width = load_int64(counts, at), slot_cell(slots, at, s.VALUES), slot_cell(slots, at, s.WIDTH)
+        if entry >= slot_cell(slots, at, s.CAPACITY):
             return at
-        store(slots[at, s.VALID] + n, types.uint8(0))
-        counts[at] = n + 1
-        nulls[at] = 1
-        if width == -1:
-            store(values + 4 * n + 4, types.int32(used[at]))
-        elif width == -2:
-            store(values + 4 * n + 4, types.int32(counts[program[at, p.CHILD_SLOT]]))
+        store(slot_cell(slots, at, s.VALID) + entry, types.uint8(0))
+        store_int64(counts, at, entry + 1)
+        store_int64(nulls, at, 1)
+        if width == s.VARIABLE:
+            store(values + 4 * entry + 4, types.int32(load_int64(bytes_used, at)))
+        elif width == s.LIST:
+            store(values + 4 * entry + 4, types.int32(load_int64(counts, plan_cell(plan, at, p.CHILD_SLOT))))
         elif width == 1:
-            store(values + n, types.uint8(0))
+            store(values + entry, types.uint8(0))
         elif width == 2:
-            store(values + 2 * n, types.int16(0))
+            store(values + 2 * entry, types.int16(0))
         elif width == 4:
-            store(values + 4 * n, types.int32(0))
+            store(values + 4 * entry, types.int32(0))
         elif width >= 8:
-            store(values + width * n, np.int64(0))
-            store(values + width * (n + 1) - 8, np.int64(0))
-        at = at + 1 if width == 0 else program[at, p.END]
+            store(values + width * entry, np.int64(0))
+            store(values + width * (entry + 1) - 8, np.int64(0))
+        at = at + 1 if width == 0 else plan_cell(plan, at, p.END_SLOT)
     return -1
 
 
+@inline_helper
+def append_null_or_report(batch: Batch, slot: int) -> int:
+    """Append null; return DECODED, or FULL."""
+    full = append_null(batch.plan, batch.slots, batch.counts, batch.bytes_used, batch.nulls, slot)
+    return DECODED if full < 0 else report_full_slot(batch, full)
+
+
 @helper
-def rollback(program: np.ndarray, slots: np.ndarray, counts: np.ndarray, used: np.ndarray, rows: int) -> None:
-    """Forget what was appended behind so many rows."""
-    root = len(counts)
+def rollback(plan: int, slots: int, counts: int, bytes_used: int, root: int, rows: int) -> None:
+    """Remove all entries that were appended after so many rows."""
     for slot in range(root):
-        parent = program[slot, p.PARENT_SLOT]
+        parent = plan_cell(plan, slot, p.PARENT_SLOT)
         if parent == root:
             count = rows
-        elif program[parent, p.TYPE] == p.ROW:
-            count = counts[parent]
+        elif plan_cell(plan, parent, p.TYPE) == p.ROW:
+            count = load_int64(counts, parent)
         else:
-            count = types.int64(load(slots[parent, s.VALUES] + 4 * counts[parent], types.int32))
-        counts[slot] = count
-        if slots[slot, s.WIDTH] == -1:
-            used[slot] = types.int64(load(slots[slot, s.VALUES] + 4 * count, types.int32))
+            offsets = slot_cell(slots, parent, s.VALUES)
+            count = types.int64(load(offsets + 4 * load_int64(counts, parent), types.int32))
+        store_int64(counts, slot, count)
+        if slot_cell(slots, slot, s.WIDTH) == s.VARIABLE:
+            offsets = slot_cell(slots, slot, s.VALUES)
+            store_int64(bytes_used, slot, types.int64(load(offsets + 4 * count, types.int32)))

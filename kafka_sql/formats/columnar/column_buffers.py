@@ -1,4 +1,4 @@
-"""The arrays that compiled loops fill, and the columns that they become."""
+"""Memory that compiled loops fill with values, and its conversion to Arrow columns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ import pyarrow.types as pt
 
 from kafka_sql.formats.java.charset import Charset
 
-# Columns of a slot's row
-VALUES: Final = 0  # address of values, or of int32 offsets
-VALID: Final = 1  # address of a byte for each
-DATA: Final = 2  # address of what the offsets point into
-CAPACITY: Final = 3  # entries
+# Cells of a slot's row
+VALUES: Final = 0  # address of the values, or of int32 offsets
+VALID: Final = 1  # address of a byte per entry: 1 if it is not null
+DATA: Final = 2  # address of the bytes that the offsets point into
+CAPACITY: Final = 3  # in entries
 BYTES_CAPACITY: Final = 4
-WIDTH: Final = 5  # of a value in bytes; 0 for a ROW, -1 for texts, -2 for arrays
+WIDTH: Final = 5  # bytes of a value, or one of the widths below
 SLOT_CELLS: Final = 6
+
+# Widths of types without values of their own
+STRUCT: Final = 0
+VARIABLE: Final = -1  # STRING and BYTES
+LIST: Final = -2  # ARRAY and MAP
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 _UTF_8 = Charset.named("UTF-8")
@@ -29,12 +34,14 @@ _UTF_8 = Charset.named("UTF-8")
 
 @dataclass
 class ColumnNode:
-    """A column or what is in it, and its slot.
+    """A column or a type inside it, and its slot.
+
+    Example: the columns ``id BIGINT, tags ARRAY<STRING>`` are the slots 0 (id), 1 (tags) and 2 (the elements of tags).
 
     Attributes:
-        slot: its number; -1 for the whole of a record.
-        nested: whether it stands in an array or map, and has its own number of entries.
-        children: of a ROW its fields, of an ARRAY the element, of a MAP key and value.
+        slot: number of the slot; -1 for the record itself.
+        nested: whether it is inside an ARRAY or MAP, and so has its own number of entries.
+        children: the fields of a ROW, the element of an ARRAY, or key and value of a MAP.
     """
 
     slot: int
@@ -44,29 +51,29 @@ class ColumnNode:
 
     @cached_property
     def width(self) -> int:
-        """Bytes of a value; 0 for a ROW, -1 for texts, -2 for arrays and maps."""
+        """Bytes of a value, or STRUCT, VARIABLE or LIST."""
         t = self.field.type
         if pt.is_struct(t):
-            return 0
+            return STRUCT
         if pt.is_list(t) or pt.is_map(t):
-            return -2
+            return LIST
         if pt.is_boolean(t):
             return 1
-        return -1 if _is_variable_length(t) else int(t.bit_width) // 8
+        return VARIABLE if _is_variable_length(t) else int(t.bit_width) // 8
 
 
 def build_nodes(fields: list[pa.Field], count: int = 0, nested: bool = False) -> tuple[list[ColumnNode], int]:
-    """A node for each field, and how many slots there are with those of them."""
-    found = []
+    """Return a node per field, and the number of slots in use with theirs; ``count`` are in use already."""
+    nodes = []
     for one in fields:
         node = ColumnNode(count, one, nested)
-        node.children, count = build_nodes(child_fields(one.type), count + 1, nested or node.width == -2)
-        found.append(node)
-    return found, count
+        node.children, count = build_nodes(child_fields(one.type), count + 1, nested or node.width == LIST)
+        nodes.append(node)
+    return nodes, count
 
 
 def child_fields(t: pa.DataType) -> list[pa.Field]:
-    """The fields inside a type."""
+    """Return the fields inside a type."""
     if pt.is_struct(t):
         return list(t)
     if pt.is_list(t):
@@ -75,17 +82,23 @@ def child_fields(t: pa.DataType) -> list[pa.Field]:
 
 
 class ColumnBuffers:
-    """Memory for a number of records, as the kernel wants it."""
+    """Memory for the columns of a batch of records.
+
+    Attributes:
+        table: int64, a row of SLOT_CELLS per slot.
+        counts, bytes_used: int64 per slot: entries and bytes that have been appended.
+        nulls: int64 per slot: 1 if an entry is null.
+    """
 
     def __init__(
         self, tree: list[ColumnNode], count: int, rows: int, capacity: Int64Array, bytes_capacity: Int64Array
     ) -> None:
         """
         Args:
-            rows: entries of slots that are not nested.
-            room, bytes_room: entries and bytes for the others.
+            rows: capacity of the slots that are not nested.
+            capacity, bytes_capacity: entries and bytes per slot, for the others.
         """
-        self.table = np.zeros((count, SLOT_CELLS), np.int64)  # of the columns VALUES and so on
+        self.table = np.zeros((count, SLOT_CELLS), np.int64)
         self.counts, self.bytes_used, self.nulls = (np.zeros(count, np.int64) for _ in range(3))
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], ...]] = {}
         for node in _walk(tree):
@@ -93,13 +106,13 @@ class ColumnBuffers:
             values = np.empty((n + 1) * max(node.width, 4 if node.width < 0 else 1), np.uint8)
             values[:4] = 0  # the first offset
             valid = np.empty(n, np.uint8)
-            data = np.empty(int(bytes_capacity[node.slot]) if node.width == -1 else 0, np.uint8)
+            data = np.empty(int(bytes_capacity[node.slot]) if node.width == VARIABLE else 0, np.uint8)
             self._memory[node.slot] = (values, valid, data)
-            addresses = (a.__array_interface__["data"][0] for a in (values, valid, data))  # at half ctypes' cost
+            addresses = (a.__array_interface__["data"][0] for a in (values, valid, data))  # half the cost of ctypes
             self.table[node.slot] = (*addresses, n, len(data), node.width)
 
     def enlarge(self, slot: int, capacity: int, bytes_capacity: int) -> None:
-        """Make room for so many entries and bytes; what is there is kept."""
+        """Grow a slot to a capacity. Keeps its content."""
         values, valid, data = self._memory[slot]
         width = max(len(values) // (len(valid) + 1), 1)
         self._memory[slot] = tuple(
@@ -114,36 +127,36 @@ class ColumnBuffers:
         self.table[slot, :5] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
 
     def truncate(self, tree: list[ColumnNode], rows: int) -> None:
-        """Forget what was filled in behind so many rows."""
+        """Remove all entries that were appended after so many rows."""
         for node in tree:
             self.counts[node.slot] = rows
-            within = rows
+            child_rows = rows
             if node.width < 0:
-                within = int(self.value_bytes(node.slot).view(np.int32)[rows])
-            if node.width == -1:
-                self.bytes_used[node.slot] = within
-            self.truncate(node.children, within)
+                child_rows = int(self.value_bytes(node.slot).view(np.int32)[rows])
+            if node.width == VARIABLE:
+                self.bytes_used[node.slot] = child_rows
+            self.truncate(node.children, child_rows)
 
     def row_indices(self, tree: list[ColumnNode], slot: int, entries: Int64Array) -> Int64Array:
-        """Which rows the entries of a slot stand in."""
+        """Return the rows that entries of a slot belong to."""
         while True:
             parent = next((node for node in _walk(tree) if slot in (child.slot for child in node.children)), None)
             if parent is None:
                 return entries
-            if parent.width == -2:
+            if parent.width == LIST:
                 offsets = self.value_bytes(parent.slot).view(np.int32)[: self.counts[parent.slot] + 1]
                 entries = np.searchsorted(offsets, entries, side="right") - 1
             slot = parent.slot
 
     def value_bytes(self, slot: int) -> npt.NDArray[np.uint8]:
-        """The memory of a slot's values."""
+        """Return the memory of a slot's values."""
         return self._memory[slot][0]
 
     def to_arrow(self, node: ColumnNode, is_utf8: bool = False) -> pa.Array:
-        """The column of a node.
+        """Return the column of a node.
 
         Args:
-            is_utf8: whether the loop has looked at the texts.
+            is_utf8: whether the loop has checked that all strings are UTF-8.
         """
         t, count = node.field.type, int(self.counts[node.slot])
         values, valid, data = self._memory[node.slot]
@@ -157,12 +170,12 @@ class ColumnBuffers:
             if pt.is_decimal(t):
                 return self._decimals(node, validity, values, count)
             return pa.Array.from_buffers(t, count, [validity, pa.py_buffer(values[: count * node.width])])
-        if node.width == 0:
+        if node.width == STRUCT:
             return pa.Array.from_buffers(
                 t, count, [validity], children=[self.to_arrow(c, is_utf8) for c in node.children]
             )
         offsets = pa.py_buffer(values[: (count + 1) * 4])
-        if node.width == -2:
+        if node.width == LIST:
             children = [self.to_arrow(c, is_utf8) for c in node.children]
             if pt.is_map(t):
                 children = [pa.StructArray.from_arrays(children, fields=[c.field for c in node.children])]
@@ -179,14 +192,18 @@ class ColumnBuffers:
     def _decimals(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
     ) -> pa.Array:
-        """Numbers beyond the precision are null, as in Flink's DecimalData.fromUnscaledBytes."""
+        """Return DECIMALs. One beyond the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
+
+        Raises:
+            OverflowError: the field is NOT NULL; the arguments are the slot and the entries.
+        """
         t = node.field.type
         wide = pa.decimal128(38, t.scale)
         array = pa.Array.from_buffers(wide, count, [validity, pa.py_buffer(values[: count * 16])])
         limit = (10**t.precision - 1).to_bytes(16, "little")
-        bound = pa.Array.from_buffers(wide, 1, [None, pa.py_buffer(limit)])[0]
-        low = pc.negate(bound) if hasattr(pc, "negate") else bound
-        fits = pc.and_(pc.less_equal(array, bound), pc.greater_equal(array, low))
+        high = pa.Array.from_buffers(wide, 1, [None, pa.py_buffer(limit)])[0]
+        low = pc.negate(high) if hasattr(pc, "negate") else high
+        fits = pc.and_(pc.less_equal(array, high), pc.greater_equal(array, low))
         if pc.all(fits).as_py() is False:
             if not node.field.nullable:
                 raise OverflowError(node.slot, np.flatnonzero(~fits.fill_null(True).to_numpy(zero_copy_only=False)))
@@ -212,7 +229,7 @@ def _is_variable_length(t: pa.DataType) -> bool:
 
 
 def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:
-    """As text, with U+FFFD for what is malformed, as Java reads it."""
+    """Return strings, with U+FFFD for malformed bytes, as Java decodes them."""
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
@@ -223,7 +240,7 @@ def _to_utf8(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def _deduplicate_keys(array: pa.MapArray) -> pa.MapArray:
-    """Maps without repeated keys: the last value counts, in the place of the first."""
+    """Remove repeated keys: the last value counts, at the position of the first."""
     keys = array.keys
     if not len(keys):
         return array

@@ -1,4 +1,4 @@
-"""The fast way: payloads through a compiled loop, and its slots to columns."""
+"""Run a format's compiled decode loop over payloads, and return its buffers as columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.formats.columnar.buffer_kernels import DEFERRED_FLOATS, FULL_BYTES_SLOT, FULL_SLOT, STATE_CELLS
+from kafka_sql.formats.columnar.buffer_kernels import (
+    DEFERRED_CELLS,
+    DEFERRED_FLOATS,
+    FULL_BYTES_SLOT,
+    FULL_SLOT,
+    STATE_CELLS,
+    Batch,
+)
 from kafka_sql.formats.columnar.column_buffers import BYTES_CAPACITY, CAPACITY, WIDTH, ColumnBuffers
 from kafka_sql.formats.columnar.decode_plan import DecodePlan
 from kafka_sql.formats.java.jackson import Fractional
@@ -23,62 +30,99 @@ _SPARE: Final = 64
 
 
 class TextReader:
-    """Reads what the loop takes; keeps in mind how much room the columns took."""
+    """Reads the payloads that the loop supports. Remembers how much capacity the columns needed."""
 
-    def __init__(self, program: DecodePlan, run: Callable[..., int], *own: Any) -> None:
+    def __init__(self, plan: DecodePlan, decode_rows: Callable[[Batch, Any], int]) -> None:
         """
         Args:
-            run: a compiled loop, as the json format's (reading.py).
-            own: its arguments between the place where it begins and the slots.
+            decode_rows: the compiled loop. Given the batch and the format's options, it returns the position in
+                ``batch.indices`` up to which it decoded; if that is not the end, a buffer is full.
         """
-        self._program, self._run, self._own = program, run, own
-        self._room = np.ones(program.slot_count)  # entries a payload
-        self._bytes = np.full(program.slot_count, 16.0)
+        self._plan, self._decode_rows = plan, decode_rows
+        self._entries = np.ones(plan.slot_count)  # per payload
+        self._bytes = np.full(plan.slot_count, 16.0)
 
-    def read(self, data: Bytes, offsets: Offsets, rows: Indices) -> tuple[Indices, list[pa.Array]]:
-        """Which of the payloads that ``rows`` names were read, each to one row, and the columns."""
-        p, count = self._program, len(rows)
-        longest = int((offsets[rows + 1] - offsets[rows]).max(initial=0)) + _SPARE
-        room, room_of_bytes = ((r * count).astype(np.int64) + longest for r in (self._room, self._bytes))
-        slots = ColumnBuffers(p.tree, p.slot_count, count, room, room_of_bytes)
-        odd, state, hard = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64), np.empty((_SPARE, 4), np.int64)
+    def read(
+        self, data: Bytes, offsets: Offsets, indices: Indices, options: tuple[Any, ...]
+    ) -> tuple[Indices, list[pa.Array]]:
+        """Decode the payloads that ``indices`` names.
+
+        Args:
+            options: what the loop needs besides the batch.
+
+        Returns:
+            which of the payloads were decoded, each to one row, and the columns.
+        """
+        plan, count = self._plan, len(indices)
+        longest = int((offsets[indices + 1] - offsets[indices]).max(initial=0)) + _SPARE
+        entries, size = ((mean * count).astype(np.int64) + longest for mean in (self._entries, self._bytes))
+        buffers = ColumnBuffers(plan.tree, plan.slot_count, count, entries, size)
+        offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
+        skipped, state = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64)
+        deferred = np.empty((_SPARE, DEFERRED_CELLS), np.int64)
+        stack = np.empty((plan.max_depth + 1, 3), np.int64)
         done = 0
         while True:
-            filled = slots.table, slots.counts, slots.bytes_used, slots.nulls
-            done = self._run(data, offsets, rows, done, *self._own, *filled, odd, hard, state)
+            state[FULL_SLOT] = state[FULL_BYTES_SLOT] = -1
+            batch = Batch(
+                data=data.ctypes.data,
+                last_word=data.ctypes.data + len(data) - 8,
+                offsets=offsets.ctypes.data,
+                indices=indices.ctypes.data,
+                begin=done,
+                end=count,
+                plan=plan.slot_table.ctypes.data,
+                names=plan.name_table.ctypes.data,
+                name_bytes=plan.name_bytes.ctypes.data,
+                root=plan.slot_count,
+                slots=buffers.table.ctypes.data,
+                counts=buffers.counts.ctypes.data,
+                bytes_used=buffers.bytes_used.ctypes.data,
+                nulls=buffers.nulls.ctypes.data,
+                skipped=skipped.ctypes.data,
+                deferred=deferred.ctypes.data,
+                deferred_capacity=len(deferred),
+                state=state.ctypes.data,
+                stack=stack.ctypes.data,
+            )
+            done = self._decode_rows(batch, options)
             if done == count:
                 break
-            if state[FULL_SLOT] == p.slot_count:
-                hard = np.concatenate((hard, np.empty_like(hard)))
+            if state[FULL_SLOT] == plan.slot_count:
+                deferred = np.concatenate((deferred, np.empty_like(deferred)))
             else:
-                self._enlarge(slots, int(state[FULL_SLOT]), int(state[FULL_BYTES_SLOT]), longest)
-        self._read_hard(data, slots, hard[: state[DEFERRED_FLOATS]])
-        self._room = np.maximum(self._room, slots.counts / max(count, 1))
-        self._bytes = np.maximum(self._bytes, slots.bytes_used / max(count, 1))
-        return rows[odd == 0], [slots.to_arrow(node, is_utf8=True) for node in p.tree]
-
-    def _enlarge(self, slots: ColumnBuffers, full: int, full_of_bytes: int, longest: int) -> None:
-        if full >= 0:
-            slots.enlarge(full, 2 * int(slots.table[full, CAPACITY]) + longest, int(slots.table[full, BYTES_CAPACITY]))
-        else:
-            size = 2 * int(slots.table[full_of_bytes, BYTES_CAPACITY]) + longest
-            slots.enlarge(full_of_bytes, int(slots.table[full_of_bytes, CAPACITY]), size)
-
-    def _read_hard(self, data: Bytes, slots: ColumnBuffers, hard: Indices) -> None:
-        """Numbers that the loop cannot certainly round, by Arrow's parser of text."""
-        for slot in np.unique(hard[:, 0]).tolist():
-            _, entries, starts, lengths = hard[hard[:, 0] == slot].T
-            ends = np.cumsum(lengths)
-            text = data[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])]
-            buffers = [None, pa.py_buffer(np.concatenate(([0], ends)).astype(np.int32)), pa.py_buffer(text)]
-            texts = pa.Array.from_buffers(pa.string(), len(ends), buffers)
-            dtype = np.dtype(np.float32 if slots.table[slot, WIDTH] == 4 else np.float64)
-            slots.value_bytes(slot).view(dtype)[entries] = _numbers(texts, dtype)
+                _enlarge(buffers, int(state[FULL_SLOT]), int(state[FULL_BYTES_SLOT]), longest)
+        _parse_deferred(data, buffers, deferred[: state[DEFERRED_FLOATS]])
+        self._entries = np.maximum(self._entries, buffers.counts / max(count, 1))
+        self._bytes = np.maximum(self._bytes, buffers.bytes_used / max(count, 1))
+        return indices[skipped == 0], [buffers.to_arrow(node, is_utf8=True) for node in plan.tree]
 
 
-def _numbers(texts: pa.StringArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _enlarge(buffers: ColumnBuffers, full_slot: int, full_bytes_slot: int, longest: int) -> None:
+    if full_slot >= 0:
+        capacity = 2 * int(buffers.table[full_slot, CAPACITY]) + longest
+        buffers.enlarge(full_slot, capacity, int(buffers.table[full_slot, BYTES_CAPACITY]))
+    else:
+        bytes_capacity = 2 * int(buffers.table[full_bytes_slot, BYTES_CAPACITY]) + longest
+        buffers.enlarge(full_bytes_slot, int(buffers.table[full_bytes_slot, CAPACITY]), bytes_capacity)
+
+
+def _parse_deferred(data: Bytes, buffers: ColumnBuffers, deferred: Indices) -> None:
+    """Parse the floats that the loop could not round with certainty, with Arrow."""
+    for slot in np.unique(deferred[:, 0]).tolist():
+        _, entries, starts, lengths = deferred[deferred[:, 0] == slot].T
+        ends = np.cumsum(lengths)
+        text = data[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])]
+        string_offsets = np.concatenate(([0], ends)).astype(np.int32)
+        buffers_of_text = [None, pa.py_buffer(string_offsets), pa.py_buffer(text)]
+        strings = pa.Array.from_buffers(pa.string(), len(ends), buffers_of_text)
+        dtype = np.dtype(np.float32 if buffers.table[slot, WIDTH] == 4 else np.float64)
+        buffers.value_bytes(slot).view(dtype)[entries] = _parse_floats(strings, dtype)
+
+
+def _parse_floats(strings: pa.StringArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     try:
-        return np.asarray(texts.cast(pa.from_numpy_dtype(dtype)))
-    except pa.ArrowInvalid:  # beyond all numbers
-        read = to_float if dtype == np.float32 else to_double
-        return np.array([read(Fractional(text)) for text in texts.to_pylist()], dtype)
+        return np.asarray(strings.cast(pa.from_numpy_dtype(dtype)))
+    except pa.ArrowInvalid:  # out of range, which Java reads as infinity or 0
+        convert = to_float if dtype == np.float32 else to_double
+        return np.array([convert(Fractional(text)) for text in strings.to_pylist()], dtype)

@@ -1,220 +1,200 @@
-"""The compiled loop that reads lines of CSV into slots: no Python object a record.
+"""Decode lines of CSV into column buffers with a loop that numba compiles: no Python object per record.
 
-It cuts payloads into values as Jackson's CsvDecoder does, takes what it certainly reads as record.py does, and leaves
-every other payload alone as a whole (comments, other encodings than UTF-8, errors).
+The loop splits payloads as Jackson's CsvDecoder does. It decodes a payload if it is certain to read it as the fallback
+does, and otherwise leaves the whole payload to the fallback (comments, encodings other than UTF-8, errors).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import NamedTuple
 
-import numpy as np
 from numba import types
 
 from kafka_sql.formats.columnar import column_buffers as s
 from kafka_sql.formats.columnar import decode_plan as p
 from kafka_sql.formats.columnar.buffer_kernels import (
+    DECODED,
     DEFERRED_FLOATS,
-    FULL_BYTES_SLOT,
-    FULL_SLOT,
+    INEXACT,
+    REJECTED,
     ROW_COUNT,
-    append_null,
+    UNSUPPORTED,
+    Batch,
+    append_null_or_report,
+    defer_float,
+    finish_bytes,
+    finish_entry,
+    finish_list,
+    finish_payload,
     load_int64,
     name_cell,
+    payload_bounds,
     plan_cell,
-    rollback,
+    report_full_bytes,
+    report_full_slot,
     slot_cell,
-    store_int64,
 )
-from kafka_sql.formats.csv import tokenize_kernels as c
-from kafka_sql.formats.csv import values as v
-from kafka_sql.runtime.numba_support import compiled, load, store
+from kafka_sql.formats.columnar.scalar_kernels import decode_base64
+from kafka_sql.formats.columnar.scan_kernels import broadcast, equal_bytes
+from kafka_sql.formats.csv.tokenize_kernels import (
+    has_elements,
+    needs_fallback,
+    skip_blanks,
+    split_quoted,
+    split_unquoted,
+)
+from kafka_sql.formats.csv.value_kernels import copy_text, copy_unescaped, store_value, strip
+from kafka_sql.runtime.numba_support import compiled, inline_helper, load
 
-# What became of a payload
-_READ, _ODD, _FULL, _FULL_OF_BYTES, _FULL_OF_HARD = range(5)
 
-_CR: Final = 13
-_LF: Final = 10
-_SPACE: Final = 32
+class CsvRules(NamedTuple):
+    """The dialect as the loop needs it.
+
+    Attributes:
+        separator, quote, escape, element_separator: bytes; -1 if there is none.
+        null_literal, null_size: address and length of the text of null; the length is -1 if there is none.
+        trim, comments, trailing, empty_null, ignore_errors: as in ``Dialect``, 0 or 1.
+    """
+
+    separator: int
+    quote: int
+    escape: int
+    element_separator: int
+    null_literal: int
+    null_size: int
+    trim: int
+    comments: int
+    trailing: int
+    empty_null: int
+    ignore_errors: int
 
 
 @compiled
-def run(
-    data: np.ndarray,
-    positions: np.ndarray,
-    rows: np.ndarray,
-    begin: int,
-    program: np.ndarray,
-    names: np.ndarray,
-    marks: tuple[int, int, int, int],
-    trim: bool,
-    comments: bool,
-    trailing: bool,
-    literal: np.ndarray,
-    has_literal: bool,
-    empty_null: bool,
-    ignore_errors: bool,
-    slots: np.ndarray,
-    counts: np.ndarray,
-    used: np.ndarray,
-    nulls: np.ndarray,
-    odd: np.ndarray,
-    hard: np.ndarray,
-    state: np.ndarray,
-) -> int:
-    """Read payloads into slots, until one of them is full.
+def decode_rows(batch: Batch, rules: CsvRules) -> int:
+    """Decode payloads until all are done or a buffer is full; return the position in ``batch.indices`` to resume at."""
+    for position in range(batch.begin, batch.end):
+        at, end = payload_bounds(batch, position)
+        row, deferred = load_int64(batch.state, ROW_COUNT), load_int64(batch.state, DEFERRED_FLOATS)
+        outcome = _decode_payload(batch, rules, at, end)
+        if not finish_payload(batch, position, row, deferred, outcome):
+            return position
+    return batch.end
 
-    Args:
-        positions: int32: where the payloads stand in ``data``.
-        rows: int64: which of them to read, from ``begin`` on.
-        program, names: see Program.
-        marks: separator, quote, escape and separator of elements: bytes; -1 where there is none.
-        trim, comments, trailing, empty_null, ignore_errors: see Dialect.
-        literal: uint8: the text of null, where there is one.
-        slots, counts, used, nulls, odd, hard, state: as the json format's loop has them.
 
-    Returns:
-        how many payloads were read; where it is not all, room is needed before going on.
-    """
-    base, literal_at = np.int64(data.ctypes.data), np.int64(literal.ctypes.data)
-    program_at, slots_at, rows_of_names = (
-        np.int64(program.ctypes.data),
-        np.int64(slots.ctypes.data),
-        np.int64(names.ctypes.data),
-    )
-    counts_at, used_at = np.int64(counts.ctypes.data), np.int64(used.ctypes.data)
-    limit, root, literal_size = base + len(data) - 8, len(counts), len(literal) if has_literal else -1
-    separator, quote, escape, inner = marks
-    separators, escapes = c.all_of(separator, separator), c.all_of(escape, separator)
-    state[FULL_SLOT], state[FULL_BYTES_SLOT] = -1, -1
-    columns, first = plan_cell(program_at, root, p.FIELD_COUNT), plan_cell(program_at, root, p.FIRST_NAME)
-    for k in range(begin, len(rows)):
-        row, hards = state[ROW_COUNT], state[DEFERRED_FLOATS]
-        at, end = base + positions[rows[k]], base + positions[rows[k] + 1]
-        became, slot, column, more = _READ, np.int64(0), 0, True
-        owner, rest, last, found = np.int64(-1), at, at, 0  # of elements: what they are in, and where the next begins
-        if c.is_strange(at, end, comments):
-            became = _ODD
-        while became == _READ and (more or owner >= 0):
-            escaped = quoted = False
-            if owner < 0:
-                if trim:
-                    while at < end:
-                        byte = load(at, types.uint8)
-                        if byte > _SPACE or byte in (separator, _CR, _LF):
-                            break
-                        at += 1
-                if column == columns:
-                    became = _READ if trailing and at == end else _ODD
-                    break
-                quoted = at < end and load(at, types.uint8) == quote
-                if quoted:
-                    start, stop, at, more, escaped = c.cut_quoted(at + 1, end, limit, separator, quote, escape)
-                else:
-                    start, stop, at, more, escaped = c.cut(at, end, limit, separator, escape, separators, escapes, trim)
-                slot = name_cell(rows_of_names, first + column, p.NAME_SLOT)
-                column += 1
-                if start < 0:
-                    became = _ODD
-                    break
-                kind = plan_cell(program_at, slot, p.TYPE)
-                if kind >= p.ROW:
-                    n, there = load_int64(counts_at, slot), c.has_elements(start, stop, inner)
-                    if escaped:
-                        became = _ODD
-                    elif n >= slot_cell(slots_at, slot, s.CAPACITY):
-                        became = _FULL
-                    elif kind == p.ARRAY or there:
-                        owner, rest, last, found = slot, start if there else stop + 1, stop, 0
-                        if kind == p.ROW:
-                            store(slot_cell(slots_at, owner, s.VALID) + n, types.uint8(1))
-                            store_int64(counts_at, owner, n + 1)
-                    elif plan_cell(program_at, slot, p.NULLABLE) == 0:
-                        became = _ODD
-                    else:
-                        append_null(program, slots, counts, used, nulls, slot)
-                    continue
-            else:
-                fields = plan_cell(program_at, owner, p.FIELD_COUNT)
-                if rest > last or (found == fields and fields > 0):
-                    if plan_cell(program_at, owner, p.TYPE) == p.ARRAY:
-                        n = load_int64(counts_at, owner)
-                        store(slot_cell(slots_at, owner, s.VALID) + n, types.uint8(1))
-                        store(
-                            slot_cell(slots_at, owner, s.VALUES) + 4 * n + 4,
-                            types.int32(load_int64(counts_at, plan_cell(program_at, owner, p.CHILD_SLOT))),
-                        )
-                        store_int64(counts_at, owner, n + 1)
-                    elif found < fields:
-                        became = _ODD
-                    owner = np.int64(-1)
-                    continue
-                start, stop = rest, rest
-                while stop < last and types.int64(load(stop, types.uint8)) != inner:
-                    stop += 1
-                rest = stop + 1
-                if trim:
-                    start, stop = v.strip(start, stop)
-                slot = (
-                    plan_cell(program_at, owner, p.CHILD_SLOT)
-                    if fields == 0
-                    else name_cell(rows_of_names, plan_cell(program_at, owner, p.FIRST_NAME) + found, p.NAME_SLOT)
-                )
-                found += 1
-                kind = plan_cell(program_at, slot, p.TYPE)
-            # A value that is not nested
-            n, size, width = load_int64(counts_at, slot), stop - start, slot_cell(slots_at, slot, s.WIDTH)
-            values, text = slot_cell(slots_at, slot, s.VALUES), np.int64(0)
-            if n >= slot_cell(slots_at, slot, s.CAPACITY):
-                became = _FULL
-                break
-            if width == -1:
-                text = slot_cell(slots_at, slot, s.DATA) + load_int64(used_at, slot)
-                if load_int64(used_at, slot) + size + 8 > slot_cell(slots_at, slot, s.BYTES_CAPACITY):
-                    became = _FULL_OF_BYTES
-                    break
-            if escaped:
-                # its text is not as it stands there: only a STRING is taken, and only where no text is null
-                if kind != p.STRING or has_literal:
-                    became = _ODD
-                    break
-                after = v.unescaped(start, stop, quote if quoted else -1, escape, text)
-            elif (size == literal_size and v.same(start, literal_at, size)) or (
-                size == 0 and (empty_null or (ignore_errors and kind not in (p.STRING, p.BYTES, p.BOOLEAN)))
-            ):  # the latter is an error for certain
-                if plan_cell(program_at, slot, p.NULLABLE) == 0:
-                    became = _ODD
-                    break
-                append_null(program, slots, counts, used, nulls, slot)
-                continue
-            else:
-                sure, after = v.scalar(start, stop, limit, program_at + 8 * p.PLAN_CELLS * slot, values, n, text)
-                if not sure:
-                    became = _ODD
-                    break
-            if width == -1:
-                store_int64(used_at, slot, load_int64(used_at, slot) + after - text)
-                store(values + 4 * n + 4, types.int32(load_int64(used_at, slot)))
-            elif after < 0:
-                if hards == len(hard):
-                    became = _FULL_OF_HARD
-                    break
-                start, stop = v.strip(start, stop)
-                hard[hards, 0], hard[hards, 1], hard[hards, 2], hard[hards, 3] = slot, n, start - base, stop - start
-                hards += 1
-            store(slot_cell(slots_at, slot, s.VALID) + n, types.uint8(1))
-            store_int64(counts_at, slot, n + 1)
-        if became == _READ and column == columns:
-            state[ROW_COUNT], state[DEFERRED_FLOATS] = row + 1, hards
-            odd[k] = 0
-            continue
-        rollback(program, slots, counts, used, row)
-        if became <= _ODD:
-            odd[k] = 1
-            continue
-        if became == _FULL_OF_BYTES:
-            state[FULL_BYTES_SLOT] = slot
+@inline_helper
+def _decode_payload(batch: Batch, rules: CsvRules, at: int, end: int) -> int:
+    """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
+    if needs_fallback(at, end, rules.comments):
+        return UNSUPPORTED
+    first, count = plan_cell(batch.plan, batch.root, p.FIRST_NAME), plan_cell(batch.plan, batch.root, p.FIELD_COUNT)
+    separators = broadcast(rules.separator)
+    escapes = broadcast(rules.escape if rules.escape >= 0 else rules.separator)
+    column, has_next = 0, True
+    while has_next:
+        if rules.trim:
+            at = skip_blanks(at, end, rules.separator)
+        if column == count:
+            return DECODED if rules.trailing and at == end else UNSUPPORTED
+        quoted = at < end and load(at, types.uint8) == rules.quote
+        if quoted:
+            start, stop, at, has_next, escaped = split_quoted(
+                at + 1, end, batch.last_word, rules.separator, rules.quote, rules.escape
+            )
         else:
-            state[FULL_SLOT] = slot if became == _FULL else root
-        return k
-    return len(rows)
+            start, stop, at, has_next, escaped = split_unquoted(
+                at, end, batch.last_word, rules.separator, rules.escape, separators, escapes, rules.trim
+            )
+        if start < 0:
+            return UNSUPPORTED
+        slot = name_cell(batch.names, first + column, p.NAME_SLOT)
+        column += 1
+        if plan_cell(batch.plan, slot, p.TYPE) >= p.ROW:
+            outcome = UNSUPPORTED if escaped else _append_elements(batch, rules, slot, start, stop)
+        else:
+            outcome = _append_value(batch, rules, slot, start, stop, quoted, escaped)
+        if outcome < 0:
+            return outcome
+    return DECODED if column == count else UNSUPPORTED
+
+
+@inline_helper
+def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop: int) -> int:
+    """Append the elements of an ARRAY or ROW and its own entry; return an outcome."""
+    entry, type_ = load_int64(batch.counts, slot), plan_cell(batch.plan, slot, p.TYPE)
+    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+        return report_full_slot(batch, slot)
+    is_blank = not has_elements(start, stop, rules.element_separator)
+    if type_ == p.ROW:
+        if is_blank:
+            return append_null_or_report(batch, slot) if plan_cell(batch.plan, slot, p.NULLABLE) else UNSUPPORTED
+        finish_entry(batch, slot, entry)
+    field, count = 0, plan_cell(batch.plan, slot, p.FIELD_COUNT)
+    at = stop + 1 if is_blank else start
+    while at <= stop and (type_ == p.ARRAY or field < count):
+        low, high = at, at
+        while high < stop and types.int64(load(high, types.uint8)) != rules.element_separator:
+            high += 1
+        at = high + 1
+        if rules.trim:
+            low, high = strip(low, high)
+        if type_ == p.ARRAY:
+            element = plan_cell(batch.plan, slot, p.CHILD_SLOT)
+        else:
+            element = name_cell(batch.names, plan_cell(batch.plan, slot, p.FIRST_NAME) + field, p.NAME_SLOT)
+        field += 1
+        outcome = _append_value(batch, rules, element, low, high, False, False)
+        if outcome < 0:
+            return outcome
+    if type_ == p.ARRAY:
+        finish_list(batch, slot)
+        return DECODED
+    return DECODED if field == count else UNSUPPORTED
+
+
+@inline_helper
+def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: int, quoted: bool, escaped: bool) -> int:
+    """Append a value that is not nested; return an outcome."""
+    entry, size = load_int64(batch.counts, slot), stop - start
+    if entry >= slot_cell(batch.slots, slot, s.CAPACITY):
+        return report_full_slot(batch, slot)
+    plan_row = batch.plan + 8 * p.PLAN_CELLS * slot
+    type_ = load_int64(plan_row, p.TYPE)
+    is_variable = slot_cell(batch.slots, slot, s.WIDTH) == s.VARIABLE
+    target = slot_cell(batch.slots, slot, s.DATA)
+    if is_variable:
+        used = load_int64(batch.bytes_used, slot)
+        if used + size + 8 > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
+            return report_full_bytes(batch, slot)
+        target += used
+    if escaped:
+        # Its bytes are not its text. A null literal, and all types but STRING, would have to be compared with the text.
+        if type_ != p.STRING or rules.null_size >= 0:
+            return UNSUPPORTED
+        finish_bytes(
+            batch, slot, entry, copy_unescaped(start, stop, rules.quote if quoted else -1, rules.escape, target)
+        )
+        return DECODED
+    if (size == rules.null_size and equal_bytes(start, rules.null_literal, size)) or (
+        # with 'csv.ignore-parse-errors', an empty number or time is an error, and so null
+        size == 0 and (rules.empty_null or (rules.ignore_errors and type_ not in (p.STRING, p.BYTES, p.BOOLEAN)))
+    ):
+        return append_null_or_report(batch, slot) if load_int64(plan_row, p.NULLABLE) else UNSUPPORTED
+    if is_variable:
+        if type_ == p.STRING:
+            copy_text(start, stop, batch.last_word, target)
+            target += size
+        else:
+            end, target = decode_base64(start, stop, target)
+            if end != stop:
+                return UNSUPPORTED
+        finish_bytes(batch, slot, entry, target)
+        return DECODED
+    stored = store_value(plan_row, slot_cell(batch.slots, slot, s.VALUES), entry, start, stop)
+    if stored == REJECTED:
+        return UNSUPPORTED
+    if stored == INEXACT:
+        low, high = strip(start, stop)
+        if not defer_float(batch, slot, entry, low, high):
+            return report_full_slot(batch, batch.root)
+    finish_entry(batch, slot, entry)
+    return DECODED

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.formats.csv import encode_kernels
-from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, dialect
+from kafka_sql.formats.csv.options import SCIENTIFIC, Dialect, parse_dialect
 from kafka_sql.formats.csv.schema import check_schema
 from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.scalar_text import scalar_text
@@ -30,7 +30,7 @@ class CsvEncoder:
             ConflictingOptionsError: two options contradict each other.
         """
         check_schema(schema)
-        self._dialect = dialect(options)
+        self._dialect = parse_dialect(options)
         self._plain_decimals = not options.get(SCIENTIFIC)
         self._null = self._dialect.null or ""
 

@@ -1,17 +1,20 @@
-"""The exact way, second part: one payload to a row, as Flink's CsvToRowDataConverters does."""
+"""Decode CSV payloads one by one, exactly as Flink does: for payloads that the compiled loop does not support.
+
+Payloads are split into values as by Jackson's CsvParser, and values are converted as by Flink's CsvToRowDataConverters.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.csv.document import SPACE, parse
 from kafka_sql.formats.csv.options import Dialect
 from kafka_sql.formats.java import times
 from kafka_sql.formats.java.scalars import scalar_converter, to_bytes
@@ -19,56 +22,60 @@ from kafka_sql.formats.java.scalars import scalar_converter, to_bytes
 Convert: TypeAlias = Callable[[str], Any]
 Row: TypeAlias = list[Any]
 
+_SPACE: Final = "".join(map(chr, range(33)))  # what Java's String.trim removes
+_ESCAPES: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
+_LINE_ENDS: Final = "\r\n"
+_END: Final = ""  # in place of a character, at the end of the text
 _DATE: Final = re.compile(r"(\+?\d+|-0+)-([+-]?\d{1,2}|[+-]\d)-([+-]?\d{1,2}|[+-]\d)")
 _EPOCH: Final = dt.date(1970, 1, 1).toordinal()
 _LAST_JULIAN: Final = (1582, 10, 4)
 
 
 class _Mismatch(Exception):
-    """A field that is not what the table declares."""
+    """A value that does not match its column's type. 'csv.ignore-parse-errors' makes it null if it is ignorable."""
 
-    def __init__(self, path: str, reason: str, forgivable: bool = True) -> None:
+    def __init__(self, path: str, reason: str, ignorable: bool = True) -> None:
         super().__init__(reason)
-        self.path, self.reason, self.forgivable = path, reason, forgivable
+        self.path, self.reason, self.ignorable = path, reason, ignorable
 
 
-def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], Row | None]:
-    """The function that makes a row of a payload, given its index and bytes; None where it is to be left out.
+def row_reader(schema: pa.Schema, dialect: Dialect) -> Callable[[int, bytes], list[Row]]:
+    """Return a function that decodes a payload, given its index and bytes, to a row, or to none if it is skipped.
 
     It raises DecodeError with the index and the field's path.
     """
-    converters = [_field(field.name, field, dialect) for field in schema]
+    converters = [_field_converter(field.name, field, dialect) for field in schema]
 
-    def read(index: int, payload: bytes) -> Row | None:
+    def read_rows(index: int, payload: bytes) -> list[Row]:
         try:
-            values = parse(payload, dialect, len(converters))
+            values = _split(payload, dialect, len(converters))
             if len(values) < len(converters) and not dialect.ignore_errors:
                 raise ValueError(f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
         except ValueError as e:
             if dialect.ignore_errors:
-                return None
-            shown = _shown(payload[:100].decode("utf-8", "replace"))
-            raise DecodeError(index, None, f"Failed to deserialize CSV row: the payload {e}: {shown}") from e
+                return []
+            excerpt = _shorten(payload[:100].decode("utf-8", "replace"))
+            raise DecodeError(index, None, f"Failed to deserialize CSV row: the payload {e}: {excerpt}") from e
         try:
             missing = [None] * (len(converters) - len(values))
-            return [convert(value) for convert, value in zip(converters, [*values, *missing], strict=True)]
+            return [[convert(value) for convert, value in zip(converters, [*values, *missing], strict=True)]]
         except _Mismatch as e:
             if dialect.ignore_errors:
-                return None
+                return []
             raise DecodeError(index, e.path, e.reason) from e
 
-    return read
+    return read_rows
 
 
-def _field(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None], Any]:
+def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None], Any]:
     t = field.type
     nested = pt.is_struct(t) or pt.is_list(t)
     if pt.is_struct(t):
-        converter = _row(path, t, dialect)
+        converter = _row_converter(path, t, dialect)
     elif pt.is_list(t):
-        converter = _array(path, t, dialect)
+        converter = _array_converter(path, t, dialect)
     else:
-        converter = _scalar(path, t)
+        converter = _scalar_converter(path, t)
 
     def convert(text: str | None) -> Any:
         value = None
@@ -76,10 +83,10 @@ def _field(path: str, field: pa.Field, dialect: Dialect) -> Callable[[str | None
             try:
                 value = converter(text)
             except _Mismatch as e:
-                if not (dialect.ignore_errors and e.forgivable):
+                if not (dialect.ignore_errors and e.ignorable):
                     raise
         if value is None and not field.nullable:
-            raise _Mismatch(path, "is null or missing, but declared NOT NULL", forgivable=False)
+            raise _Mismatch(path, "is null or missing, but declared NOT NULL", ignorable=False)
         return value
 
     return convert
@@ -90,73 +97,73 @@ def _is_null(text: str, dialect: Dialect) -> bool:
 
 
 def _elements(text: str, dialect: Dialect) -> list[str]:
-    if dialect.element_separator not in text and not text.strip(SPACE):
+    if dialect.element_separator not in text and not text.strip(_SPACE):
         return []
     parts = text.split(dialect.element_separator)
-    return [part.strip(SPACE) for part in parts] if dialect.trim else parts
+    return [part.strip(_SPACE) for part in parts] if dialect.trim else parts
 
 
-def _array(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
+def _array_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
     def convert(text: str) -> list[Any]:
         return [
-            _field(f"{path}[{i}]", t.value_field, dialect)(element)
+            _field_converter(f"{path}[{i}]", t.value_field, dialect)(element)
             for i, element in enumerate(_elements(text, dialect))
         ]
 
     return convert
 
 
-def _row(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
-    converters = [_field(f"{path}.{child.name}", child, dialect) for child in t]
+def _row_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
+    converters = [_field_converter(f"{path}.{child.name}", child, dialect) for child in t]
 
     def convert(text: str) -> dict[str, Any] | None:
-        found: list[str | None] = [*_elements(text, dialect)]
-        if not found:
+        values: list[str | None] = [*_elements(text, dialect)]
+        if not values:
             return None
-        if len(found) < len(converters):
+        if len(values) < len(converters):
             if not dialect.ignore_errors:
-                raise _Mismatch(path, f"row length mismatch. {len(converters)} fields expected but was {len(found)}.")
-            found += [None] * (len(converters) - len(found))
-        return {child.name: c(value) for child, c, value in zip(t, converters, found, strict=False)}
+                raise _Mismatch(path, f"row length mismatch. {len(converters)} fields expected but was {len(values)}.")
+            values += [None] * (len(converters) - len(values))
+        return {child.name: c(value) for child, c, value in zip(t, converters, values, strict=False)}
 
     return convert
 
 
-def _scalar(path: str, t: pa.DataType) -> Convert:
-    converter = _converter(t)
+def _scalar_converter(path: str, t: pa.DataType) -> Convert:
+    converter = _unchecked_converter(t)
 
     def convert(text: str) -> Any:
         try:
             return converter(text)
         except ValueError as e:
-            raise _Mismatch(path, f"found {_shown(repr(text))}, {e}") from e
+            raise _Mismatch(path, f"found {_shorten(repr(text))}, {e}") from e
 
     return convert
 
 
-def _converter(t: pa.DataType) -> Convert:
+def _unchecked_converter(t: pa.DataType) -> Convert:
     if pt.is_string(t) or pt.is_large_string(t):
         return str
     if pt.is_date(t):
-        return date
+        return _parse_date
     if pt.is_time(t):
         return times.parse_local_time
     if pt.is_timestamp(t):
         stamp = times.timestamp_parser(iso=False, local_zone=t.tz is not None)
-        return lambda text: stamp(text.strip(SPACE))
+        return lambda text: stamp(text.strip(_SPACE))
     if pt.is_binary(t) or pt.is_large_binary(t):
-        return lambda text: to_bytes(text.strip(SPACE))
+        return lambda text: to_bytes(text.strip(_SPACE))
     read = scalar_converter(t, iso=False, decimals=False)
     if pt.is_decimal(t):
-        return lambda text: read(text if text == text.strip(SPACE) else "")
+        return lambda text: read(text if text == text.strip(_SPACE) else "")
     return read
 
 
-def date(text: str) -> int:
-    """Days since 1970-01-01 of java.sql.Date.valueOf, whose calendar is Julian before 15 October 1582 and lenient.
+def _parse_date(text: str) -> int:
+    """Return the days since 1970-01-01, as java.sql.Date.valueOf. It is lenient, and Julian before 1582-10-15.
 
     Raises:
-        ValueError: says what was expected.
+        ValueError: with what was expected.
     """
     expected = "expected a date such as '2020-12-30'"
     match = _DATE.fullmatch(text) if len(text) <= 10 else None
@@ -165,7 +172,7 @@ def date(text: str) -> int:
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     if not (1 <= month <= 12 and 1 <= day <= 31):
         raise ValueError(expected)
-    year = year or 1  # the year 0 is 1 BC, whose number java.sql.Date tells without the era
+    year = year or 1  # the year 0 is 1 BC, and java.sql.Date returns its number without the era
     julian = (year, month, day) <= _LAST_JULIAN
     leap = year % 4 == 0 and (julian or year % 100 != 0 or year % 400 == 0)
     length = 29 if month == 2 and leap else 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
@@ -175,9 +182,156 @@ def date(text: str) -> int:
         day += 10
     try:
         return dt.date(year, month, day).toordinal() - _EPOCH
-    except ValueError as e:  # 29 February of a year that is a leap year in the Julian calendar alone
+    except ValueError as e:  # 29 February of a year that is a leap year only in the Julian calendar
         raise ValueError(expected) from e
 
 
-def _shown(found: str) -> str:
-    return found if len(found) <= 60 else found[:57] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _split(payload: bytes, dialect: Dialect, columns: int) -> list[str]:
+    """Split a payload into values, at most as many as there are columns.
+
+    Raises:
+        ValueError: the payload is not CSV.
+    """
+    try:
+        text = _decode_text(payload)
+    except UnicodeDecodeError as e:
+        raise ValueError(f"is not {e.encoding}: byte 0x{payload[e.start]:02x} at {e.start}") from e
+    return _LineReader(text, dialect).read_line(columns)
+
+
+def _decode_text(payload: bytes) -> str:
+    """Decode UTF-8; or UTF-16 or UTF-32 if the first bytes indicate it (CsvParserBootstrapper)."""
+    for mark, name in (
+        (b"\0\0\xfe\xff", "utf-32-be"),
+        (b"\xff\xfe\0\0", "utf-32-le"),
+        (b"\xef\xbb\xbf", "utf-8"),
+        (b"\xfe\xff", "utf-16-be"),
+        (b"\xff\xfe", "utf-16-le"),
+    ):
+        if payload.startswith(mark) and len(payload) >= 4:
+            return payload[len(mark) :].decode(name)
+    if len(payload) >= 4:
+        is_set = [byte != 0 for byte in payload[:4]]
+        if is_set == [False, False, False, True]:
+            return payload.decode("utf-32-be")
+        if is_set == [True, False, False, False]:
+            return payload.decode("utf-32-le")
+    if len(payload) >= 2 and 0 in payload[:2]:
+        return payload.decode("utf-16-be" if payload[0] == 0 else "utf-16-le")
+    return payload.decode("utf-8")
+
+
+@lru_cache
+def _none_of(*characters: str) -> re.Pattern[str]:
+    """Return a pattern of a run of other characters."""
+    ends = re.escape("".join(characters))
+    return re.compile(f"[^{ends}]*" if ends else ".*", re.DOTALL)
+
+
+class _LineReader:
+    """Reads values from the first line of a text."""
+
+    def __init__(self, text: str, dialect: Dialect) -> None:
+        self._text, self._at, self._dialect = text, 0, dialect
+        self._unquoted_run = _none_of(dialect.separator, dialect.escape, _LINE_ENDS)
+        self._quoted_run = _none_of(dialect.quote, dialect.escape)
+        self._has_next = True  # whether another value follows
+
+    def read_line(self, columns: int) -> list[str]:
+        """Return the values of the first line."""
+        if self._dialect.comments:
+            self._skip_comments()
+        if self._at == len(self._text):
+            raise ValueError("is empty: no content to map due to end-of-input")
+        values: list[str] = []
+        while self._has_next and len(values) < columns:
+            values.append(self._read_value())
+        if len(values) < columns and self._dialect.fail_on_missing:
+            raise ValueError(f"has not enough column values: expected {columns}, found {len(values)}")
+        if self._has_next:
+            self._read_rest(columns)
+        return values
+
+    def _read_rest(self, columns: int) -> None:
+        """Check what follows the last column."""
+        value = self._read_value()
+        if self._dialect.ignore_extra:
+            while self._has_next:
+                self._read_value()
+        elif not self._dialect.trailing or value.strip(_SPACE) or self._has_next:
+            raise ValueError(f"has too many entries: expected at most {columns}, found also '{value[:20]}'")
+
+    def _skip_comments(self) -> None:
+        while (c := self._peek()) and c in "# \r\n":
+            self._at += 1
+            if c == "#":
+                while (c := self._peek()) and c not in _LINE_ENDS:
+                    self._at += 1
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _next(self) -> str:
+        c = self._peek()
+        self._at += 1
+        return c
+
+    def _match(self, characters: re.Pattern[str]) -> str:
+        """Read a run of these characters."""
+        match = characters.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+        return match[0]
+
+    def _read_value(self) -> str:
+        if self._dialect.trim:
+            while (c := self._peek()) and c in _SPACE and c != self._dialect.separator and c not in _LINE_ENDS:
+                self._at += 1
+        if self._dialect.quote and self._peek() == self._dialect.quote:
+            self._at += 1
+            return self._read_quoted()
+        parts = [self._match(self._unquoted_run)]
+        while not self._ends_value(c := self._next()):
+            parts.append(self._read_escaped() if c == self._dialect.escape else c)
+            parts.append(self._match(self._unquoted_run))
+        value = "".join(parts)
+        return value.rstrip(_SPACE) if self._dialect.trim else value
+
+    def _read_quoted(self) -> str:
+        parts = []
+        while True:
+            parts.append(self._match(self._quoted_run))
+            c = self._next()
+            if c == self._dialect.quote:
+                if self._peek() != self._dialect.quote:
+                    break
+                self._at += 1
+            elif c == _END:
+                raise ValueError("is not valid CSV: missing closing quote for value")
+            elif c == self._dialect.escape:
+                c = self._read_escaped()
+            parts.append(c)
+        while not self._ends_value(c := self._next()):
+            if c > " ":
+                raise ValueError(
+                    f"is not valid CSV: unexpected character '{c}': expected column separator character "
+                    f"('{self._dialect.separator}') or end-of-line"
+                )
+        return "".join(parts)
+
+    def _ends_value(self, c: str) -> bool:
+        """Return whether a value ends at ``c``; the line may end with it."""
+        if c == self._dialect.separator:
+            return True
+        self._has_next = c != _END and c not in _LINE_ENDS
+        return not self._has_next
+
+    def _read_escaped(self) -> str:
+        c = self._next()
+        if c == _END:
+            raise ValueError("is not valid CSV: unexpected end in escaped character")
+        return _ESCAPES.get(c, c)

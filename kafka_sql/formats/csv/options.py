@@ -152,7 +152,7 @@ class Dialect:
         return (self.separator + self.quote + self.escape).isascii()
 
 
-def dialect(options: Options) -> Dialect:
+def parse_dialect(options: Options) -> Dialect:
     """The dialect that the options describe.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Compiled loops that cut payloads of CSV into values, as Jackson's CsvDecoder does, eight bytes at a time."""
+"""Numba helpers that split a CSV payload into values as Jackson's CsvDecoder does, eight bytes at a time."""
 
 from __future__ import annotations
 
@@ -7,41 +7,30 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.csv.values import strip
+from kafka_sql.formats.columnar.scan_kernels import LOW_BITS, broadcast, zero_byte_mask
+from kafka_sql.formats.csv.value_kernels import CR, LF, SPACE, strip
 from kafka_sql.runtime.numba_support import helper, inline_helper, load, trailing_zeros
 
-_CR: Final = 13
-_LF: Final = 10
-_SPACE: Final = 32
-_ONES: Final = np.uint64(0x0101_0101_0101_0101)
-_TOPS: Final = np.uint64(0x8080_8080_8080_8080)
-_CRS: Final = np.uint64(0x0D0D_0D0D_0D0D_0D0D)
-_LFS: Final = np.uint64(0x0A0A_0A0A_0A0A_0A0A)
-
-
-@helper
-def all_of(byte: int, other: int) -> int:
-    """A word of a byte alone, or of another where there is none."""
-    return np.uint64(byte if byte >= 0 else other) * _ONES
-
-
-@helper
-def _zeros(word: int) -> int:
-    """A word whose lowest bit that is set stands in the first byte of ``word`` that is 0."""
-    return (word - _ONES) & ~word & _TOPS
+_CRS: Final = np.uint64(CR) * LOW_BITS
+_LFS: Final = np.uint64(LF) * LOW_BITS
+_HASH: Final = 35
 
 
 @inline_helper
-def _find(at: int, end: int, limit: int, a: int, b: int, c: int, d: int) -> int:
-    """Where the first of the bytes stands of which four words consist; the end where there is none."""
-    while at < end and at <= limit:
+def _find_any(at: int, end: int, last_word: int, a: int, b: int, c: int, d: int) -> int:
+    """Return the address of the first byte equal to any of four broadcast bytes, or ``end``.
+
+    Args:
+        last_word: the last address from which eight bytes can be loaded.
+    """
+    while at < end and at <= last_word:
         word = load(at, types.uint64)
-        found = _zeros(word ^ a) | _zeros(word ^ b) | _zeros(word ^ c) | _zeros(word ^ d)
-        if found != np.uint64(0):
-            return min(at + (trailing_zeros(found) >> 3), end)
+        mask = zero_byte_mask(word ^ a) | zero_byte_mask(word ^ b) | zero_byte_mask(word ^ c) | zero_byte_mask(word ^ d)
+        if mask != np.uint64(0):
+            return min(at + (trailing_zeros(mask) >> 3), end)
         at += 8
     while at < end:
-        word = np.uint64(load(at, types.uint8)) * _ONES
+        word = np.uint64(load(at, types.uint8)) * LOW_BITS
         if word in (a, b, c, d):
             break
         at += 1
@@ -49,14 +38,14 @@ def _find(at: int, end: int, limit: int, a: int, b: int, c: int, d: int) -> int:
 
 
 @helper
-def cut_quoted(
-    at: int, end: int, limit: int, separator: int, quote: int, escape: int
+def split_quoted(
+    at: int, end: int, last_word: int, separator: int, quote: int, escape: int
 ) -> tuple[int, int, int, bool, bool]:
-    """The value that begins behind a quote, as ``_cut``."""
+    """Split off the value whose opening quote is before ``at``. Returns what ``split_unquoted`` does."""
     start, escaped = at, False
-    quotes, escapes = all_of(quote, quote), all_of(escape, quote)
+    quotes, escapes = broadcast(quote), broadcast(escape if escape >= 0 else quote)
     while True:
-        at = _find(at, end, limit, quotes, quotes, escapes, escapes)
+        at = _find_any(at, end, last_word, quotes, quotes, escapes, escapes)
         if at >= end:
             return -1, at, at, False, False
         if load(at, types.uint8) == quote and (at + 1 >= end or load(at + 1, types.uint8) != quote):
@@ -70,32 +59,34 @@ def cut_quoted(
         at += 1
         if byte == separator:
             return start, stop, at, True, escaped
-        if byte in (_CR, _LF):
+        if byte in (CR, LF):
             break
-        if byte > _SPACE:
+        if byte > SPACE:
             return -1, at, at, False, False
     return start, stop, at, False, escaped
 
 
 @inline_helper
-def cut(
-    at: int, end: int, limit: int, separator: int, escape: int, separators: int, escapes: int, trim: bool
+def split_unquoted(
+    at: int, end: int, last_word: int, separator: int, escape: int, separators: int, escapes: int, trim: int
 ) -> tuple[int, int, int, bool, bool]:
-    """A value: where it begins and ends, where the next begins, whether there is a next, and whether it has escapes.
-
-    The first is -1 where it is left alone.
+    """Split off a value that is not in quotes.
 
     Args:
-        separators, escapes: words of these bytes alone.
+        separators, escapes: these bytes, broadcast.
+
+    Returns:
+        where the value begins (-1 if this is left to the fallback) and ends, where the next one begins, whether there
+        is a next one, and whether the value has escapes.
     """
-    start, escaped, more = at, False, False
+    start, escaped, has_next = at, False, False
     while True:
-        at = _find(at, end, limit, separators, escapes, _CRS, _LFS)
+        at = _find_any(at, end, last_word, separators, escapes, _CRS, _LFS)
         if at >= end:
             break
         byte = load(at, types.uint8)
         if byte == separator:
-            more = True
+            has_next = True
             break
         if byte != escape:  # a line end
             break
@@ -107,31 +98,42 @@ def cut(
         return -1, at, at, False, False
     stop = at
     if trim:
-        while stop > start and load(stop - 1, types.uint8) <= _SPACE:
+        while stop > start and load(stop - 1, types.uint8) <= SPACE:
             stop -= 1
-    return start, stop, at + 1, more, escaped
+    return start, stop, at + 1, has_next, escaped
 
 
 @helper
-def has_elements(start: int, stop: int, inner: int) -> bool:
-    """Whether the text of an array or row has elements: a blank one has not."""
+def skip_blanks(at: int, end: int, separator: int) -> int:
+    """Return the address of the first byte that 'csv.trim-spaces' does not skip before a value."""
+    while at < end:
+        byte = load(at, types.uint8)
+        if byte > SPACE or byte in (separator, CR, LF):
+            break
+        at += 1
+    return at
+
+
+@helper
+def has_elements(start: int, stop: int, element_separator: int) -> bool:
+    """Return whether the text of an ARRAY or ROW has elements; a blank one has none."""
     low, high = strip(start, stop)
     if low < high:
         return True
-    while start < stop and types.int64(load(start, types.uint8)) != inner:
+    while start < stop and types.int64(load(start, types.uint8)) != element_separator:
         start += 1
     return start < stop
 
 
 @helper
-def is_strange(at: int, end: int, comments: bool) -> bool:
-    """Whether a payload may be in another encoding, or begin with a comment."""
+def needs_fallback(at: int, end: int, comments: int) -> bool:
+    """Return whether a payload is empty, may have another encoding than UTF-8, or may begin with a comment."""
     if at == end:
         return True
     first = load(at, types.uint8)
-    if first == 0xEF or first >= 0xFE or (comments and (first == 35 or first in (_SPACE, _CR, _LF))):
+    if first == 0xEF or first >= 0xFE or (comments and (first == _HASH or first in (SPACE, CR, LF))):
         return True
-    zero = False
-    for k in range(at, min(at + 4, end)):
-        zero = zero or load(k, types.uint8) == 0
-    return zero
+    has_zero = False
+    for i in range(at, min(at + 4, end)):
+        has_zero = has_zero or load(i, types.uint8) == 0
+    return has_zero

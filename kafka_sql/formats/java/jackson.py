@@ -1,4 +1,4 @@
-"""A payload as a parsed JSON document, with Jackson's idea of what JSON is."""
+"""Parse JSON documents as Jackson does."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 
 T = TypeVar("T")
 
-MAX_DEPTH: Final = 1000  # of nested objects and arrays: Jackson's limit
+MAX_DEPTH: Final = 1000  # Jackson's limit on nested objects and arrays
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Number(str):
-    """A number as it is written; no text of the document is one."""
+    """A number as it is written. Strings of the document are plain ``str``."""
 
     __slots__ = ()
 
 
 class Integral(Number):
-    """A number without fraction and exponent."""
+    """A number without a fraction or an exponent."""
 
     __slots__ = ()
 
@@ -34,30 +34,31 @@ class Fractional(Number):
     __slots__ = ()
 
 
-def _refuse(token: str) -> NoReturn:
-    raise ValueError(f"{token} is no JSON")
+def _reject(token: str) -> NoReturn:
+    raise ValueError(f"{token} is not JSON")
 
 
-# Not strict, as Flink lets control characters stand in texts. Of repeated names the last one counts.
-_DECODER: Final = json.JSONDecoder(parse_int=Integral, parse_float=Fractional, parse_constant=_refuse, strict=False)
+# Not strict, because Flink allows control characters in strings. The last of repeated names counts.
+_DECODER: Final = json.JSONDecoder(parse_int=Integral, parse_float=Fractional, parse_constant=_reject, strict=False)
 
 
 def parse_document(payload: bytes) -> Any:
-    """The first JSON value of a payload; Flink does not look at what follows it.
+    """Parse the first JSON value of a payload. Flink ignores what follows it.
 
-    The encoding is UTF-8, or UTF-16 or UTF-32 where the first bytes say so, as in Jackson.
+    The encoding is UTF-8; or UTF-16 or UTF-32 if the first bytes indicate it, as in Jackson.
 
     Raises:
-        ValueError: says why the payload is no JSON.
+        ValueError: with the reason why the payload is not JSON.
     """
     try:
         text = payload.decode(json.detect_encoding(payload))
     except UnicodeDecodeError as e:
         raise ValueError(f"is not {e.encoding}: byte 0x{payload[e.start]:02x} at {e.start}") from e
     if len(text) > MAX_DEPTH:
-        from kafka_sql.formats.json.nesting import deepest  # here: a planner, which parses schemas, loads no compiler
+        # Imported here, so that a planner, which parses schemas, does not load the compiler.
+        from kafka_sql.formats.java.text_kernels import nesting_depth
 
-        if deepest(np.frombuffer(text.encode(), np.uint8), MAX_DEPTH) > MAX_DEPTH:
+        if nesting_depth(np.frombuffer(text.encode(), np.uint8), MAX_DEPTH) > MAX_DEPTH:
             raise ValueError(f"is nested deeper than {MAX_DEPTH}")
     match = _SPACE.match(text)
     start = match.end() if match else 0
@@ -66,11 +67,11 @@ def parse_document(payload: bytes) -> Any:
     try:
         return with_deep_recursion(lambda: _DECODER.raw_decode(text, start)[0])
     except json.JSONDecodeError as e:
-        raise ValueError(f"is no JSON: {e.msg} at character {e.pos}") from e
+        raise ValueError(f"is not valid JSON: {e.msg} at character {e.pos}") from e
 
 
 def with_deep_recursion(run: Callable[[], T]) -> T:
-    """Run something that recurses as deep as a document may be, whatever is left of the interpreter's stack."""
+    """Run a function that recurses as deep as a document may be nested, raising the interpreter's limit if needed."""
     try:
         return run()
     except RecursionError:

@@ -1,8 +1,8 @@
-"""The exact way: one payload to rows, record by record.
+"""Decode JSON payloads one by one, exactly as Flink does: for payloads that the compiled loop does not support.
 
-This follows Flink's default decoder (JsonParserToRowDataConverters) in what a value becomes. Where that one loses its
-place in the document (after an object or array in a column that is neither, and after a repeated name), it follows
-Flink's other decoder (JsonToRowDataConverters), which reads the document as a whole.
+Values are converted as by Flink's default decoder (JsonParserToRowDataConverters). That decoder loses its position in
+the document after an object or array in a column of another type, and after a repeated name. In these cases this
+module follows Flink's other decoder (JsonToRowDataConverters), which reads the document as a whole.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from kafka_sql.formats.java.jackson import Number, parse_document, with_deep_rec
 from kafka_sql.formats.java.scalars import scalar_converter, to_string
 
 Convert: TypeAlias = Callable[[Any], Any]
-Row: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What the options say about reading.
+    """The options for decoding.
 
     Attributes:
         fail_on_missing: a missing field is an error, not null.
-        ignore_errors: what cannot be read is null, or no row.
+        ignore_errors: an undecodable field is null, and an undecodable payload is no row.
         iso: timestamps are ISO-8601, not SQL.
     """
 
@@ -40,27 +39,32 @@ class Rules:
 
 
 class _Mismatch(Exception):
-    """A field that is not what the table declares; ``path`` grows on the way out."""
+    """A value that does not match its column's type.
 
-    def __init__(self, reason: str, path: str = "", forgivable: bool = True) -> None:
+    Attributes:
+        path: of the field; each enclosing level prepends its part.
+        ignorable: whether 'json.ignore-parse-errors' makes it null.
+    """
+
+    def __init__(self, reason: str, path: str = "", ignorable: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.path, self.forgivable = reason, path, forgivable
+        self.reason, self.path, self.ignorable = reason, path, ignorable
 
-    def inside(self, outer: str) -> _Mismatch:
+    def within(self, outer: str) -> _Mismatch:
         dot = "." if self.path and not self.path.startswith("[") else ""
-        return _Mismatch(self.reason, outer + dot + self.path, self.forgivable)
+        return _Mismatch(self.reason, outer + dot + self.path, self.ignorable)
 
 
-def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[Row]]:
-    """The function that makes rows of one payload: given its index and bytes, a list of rows (name to value).
+def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[list[Any]]]:
+    """Return a function that decodes a payload, given its index and bytes, to rows of values in the schema's order.
 
-    An object is one row; an array is a row for each of its objects. The function raises DecodeError with the index
-    and the field's path.
+    An object is one row; an array is a row per object in it. The function raises DecodeError with the index and the
+    field's path.
     """
     decimals = any(_has_decimal(field.type) for field in schema)
-    convert = _object(list(schema), rules, decimals)
+    convert = _row_converter(list(schema), rules, decimals)
 
-    def read(index: int, payload: bytes) -> list[Row]:
+    def read_rows(index: int, payload: bytes) -> list[list[Any]]:
         try:
             document = parse_document(payload)
             elements = document if isinstance(document, list) else [document]
@@ -68,32 +72,33 @@ def row_reader(schema: pa.Schema, rules: Rules) -> Callable[[int, bytes], list[R
             if rules.ignore_errors:
                 return []
             raise DecodeError(
-                index, None, f"the payload {e}: {_shown(payload[:100].decode('utf-8', 'replace'))}"
+                index, None, f"the payload {e}: {_shorten(payload[:100].decode('utf-8', 'replace'))}"
             ) from e
         rows = []
         for element in elements:
             if element is None and document is not element:
-                continue  # Flink makes no row of a null in an array
+                continue  # a null in an array is no row in Flink
             try:
-                rows.append(with_deep_recursion(functools.partial(convert, element)))
+                row = with_deep_recursion(functools.partial(convert, element))
+                rows.append([row[field.name] for field in schema])
             except _Mismatch as e:
                 if not rules.ignore_errors:
                     raise DecodeError(index, e.path or None, e.reason) from e
         return rows
 
-    return read
+    return read_rows
 
 
 def _has_decimal(t: pa.DataType) -> bool:
     return pt.is_decimal(t) or any(_has_decimal(t.field(i).type) for i in range(t.num_fields))
 
 
-def _object(fields: list[pa.Field], rules: Rules, decimals: bool) -> Convert:
-    converters = [(field.name, _nullable(field, rules, decimals)) for field in fields]
+def _row_converter(fields: list[pa.Field], rules: Rules, decimals: bool) -> Convert:
+    converters = [(field.name, _nullable_converter(field, rules, decimals)) for field in fields]
 
-    def convert(value: Any) -> Row:
+    def convert(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise _Mismatch(_found(value, "expected a JSON object"))
+            raise _Mismatch(_mismatch_reason(value, "expected a JSON object"))
         row = {}
         for name, converter in converters:
             try:
@@ -101,43 +106,43 @@ def _object(fields: list[pa.Field], rules: Rules, decimals: bool) -> Convert:
                     raise _Mismatch("the field is missing, and 'json.fail-on-missing-field' is 'true'")
                 row[name] = converter(value.get(name))
             except _Mismatch as e:
-                raise e.inside(name) from e
+                raise e.within(name) from e
         return row
 
     return convert
 
 
-def _array(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
-    converter = _nullable(t.value_field, rules, decimals)
+def _array_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
+    converter = _nullable_converter(t.value_field, rules, decimals)
 
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise _Mismatch(_found(value, "expected a JSON array"))
-        return [_inside(f"[{i}]", converter, v) for i, v in enumerate(value)]
+            raise _Mismatch(_mismatch_reason(value, "expected a JSON array"))
+        return [_convert_element(f"[{i}]", converter, v) for i, v in enumerate(value)]
 
     return convert
 
 
-def _map(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
-    converter = _nullable(t.item_field, rules, decimals)
+def _map_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
+    converter = _nullable_converter(t.item_field, rules, decimals)
 
     def convert(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
-            raise _Mismatch(_found(value, "expected a JSON object"))
-        return list({to_string(k): _inside(f"[{k}]", converter, v) for k, v in value.items()}.items())
+            raise _Mismatch(_mismatch_reason(value, "expected a JSON object"))
+        return list({to_string(k): _convert_element(f"[{k}]", converter, v) for k, v in value.items()}.items())
 
     return convert
 
 
-def _inside(place: str, converter: Convert, value: Any) -> Any:
+def _convert_element(position: str, converter: Convert, value: Any) -> Any:
     try:
         return converter(value)
     except _Mismatch as e:
-        raise e.inside(place) from e
+        raise e.within(position) from e
 
 
-def _nullable(field: pa.Field, rules: Rules, decimals: bool) -> Convert:
-    converter = _value(field.type, rules, decimals)
+def _nullable_converter(field: pa.Field, rules: Rules, decimals: bool) -> Convert:
+    converter = _value_converter(field.type, rules, decimals)
 
     def convert(value: Any) -> Any:
         result = None
@@ -145,37 +150,37 @@ def _nullable(field: pa.Field, rules: Rules, decimals: bool) -> Convert:
             try:
                 result = converter(value)
             except _Mismatch as e:
-                if not (rules.ignore_errors and e.forgivable):
+                if not (rules.ignore_errors and e.ignorable):
                     raise
         if result is None and not field.nullable:
-            raise _Mismatch("is null or missing, but declared NOT NULL", forgivable=False)
+            raise _Mismatch("is null or missing, but declared NOT NULL", ignorable=False)
         return result
 
     return convert
 
 
-def _value(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
+def _value_converter(t: pa.DataType, rules: Rules, decimals: bool) -> Convert:
     if pt.is_struct(t):
-        return _object(list(t), rules, decimals)
+        return _row_converter(list(t), rules, decimals)
     if pt.is_list(t):
-        return _array(t, rules, decimals)
+        return _array_converter(t, rules, decimals)
     if pt.is_map(t):
-        return _map(t, rules, decimals)
+        return _map_converter(t, rules, decimals)
     converter = scalar_converter(t, rules.iso, decimals)
 
     def convert(value: Any) -> Any:
         try:
             return converter(value)
         except ValueError as e:
-            raise _Mismatch(_found(value, str(e))) from e
+            raise _Mismatch(_mismatch_reason(value, str(e))) from e
 
     return convert
 
 
-def _found(value: Any, expected: str) -> str:
-    written = str(value) if isinstance(value, Number) else java_text.compact_json(value)
-    return f"found {_shown(written)}, {expected}"
+def _mismatch_reason(value: Any, expected: str) -> str:
+    text = str(value) if isinstance(value, Number) else java_text.compact_json(value)
+    return f"found {_shorten(text)}, {expected}"
 
 
-def _shown(found: str) -> str:
-    return found if len(found) <= 60 else found[:57] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -29,7 +29,7 @@ class RawDecoder:
         self._charset = options[CHARSET]
         self._swap = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
-    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer; BYTES and valid UTF-8 are the payloads' own memory.
 
         Raises:
@@ -38,7 +38,7 @@ class RawDecoder:
         """
         wrong = self._errors(payloads)
         for error in wrong:
-            report_or_raise(bad, error)
+            report_or_raise(errors, error)
         if not wrong:
             return Decoded([self._column(payloads)])
         rows = pa.array(np.setdiff1d(np.arange(len(payloads)), [e.row for e in wrong], assume_unique=True))

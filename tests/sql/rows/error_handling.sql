@@ -33,5 +33,5 @@ SELECT n, `offset`, why IS NULL, CAST(bytes AS STRING) FROM telling ORDER BY `of
 --> NULL | 2 | false | {
 --> 2 | 3 | true | {"n": 2}
 
-SELECT count(*) FROM telling WHERE why LIKE '%field ''n''%' OR why LIKE '%no JSON%';
+SELECT count(*) FROM telling WHERE why LIKE '%field ''n''%' OR why LIKE '%not valid JSON%';
 --> 2

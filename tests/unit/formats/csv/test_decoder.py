@@ -138,7 +138,7 @@ def test_what_is_written_is_read_again(rows: list[tuple[int | None, str, bytes]]
         (b"x,y", "a", "found 'x', expected BIGINT (-9223372036854775808 to 9223372036854775807)"),
         (b"1", None, "row length mismatch. 2 fields expected but was 1.: 1"),
         (b"1,2,3", None, "has too many entries: expected at most 2, found also '3': 1,2,3"),
-        (b'1,"x', None, 'is no CSV: missing closing quote for value: 1,"x'),
+        (b'1,"x', None, 'is not valid CSV: missing closing quote for value: 1,"x'),
         (b'1,"x"y', None, "unexpected character 'y': expected column separator character (',') or end-of-line"),
         (b"", None, "is empty: no content to map due to end-of-input"),
         (b"1,\xff", None, "is not utf-8: byte 0xff at 2"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka_sql.formats.java import base64, times
 from kafka_sql.formats.java.jackson import parse_document
 from kafka_sql.formats.java.text import compact_json
-from kafka_sql.formats.json.nesting import deepest
+from kafka_sql.formats.java.text_kernels import nesting_depth
 
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -68,5 +68,5 @@ def nesting(value: object) -> int:
 @given(JSON)
 def test_depth(value: object) -> None:
     data = np.frombuffer(compact_json(value).encode(), np.uint8)
-    assert deepest(data, 1000) == nesting(value)
-    assert deepest(data, 1) == min(2, nesting(value))
+    assert nesting_depth(data, 1000) == nesting(value)
+    assert nesting_depth(data, 1) == min(2, nesting(value))

@@ -1,26 +1,24 @@
-"""Decoders of JSON that take the exact way for all payloads, or that count which do."""
+"""JSON decoders that use the fallback for all payloads, or count the payloads that need it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
-
 from kafka_sql.formats.json.decoder import JsonDecoder
 
 
 class ExactDecoder(JsonDecoder):
-    """Takes the exact way for all payloads."""
+    """Decodes all payloads with the fallback."""
 
-    def _fast(self, data: Any, offsets: Any, kept: Any) -> Any:
-        return kept[:0], [pa.array([], field.type) for field in self._schema]
+    def _select_supported(self, payloads: Any, indices: Any) -> Any:
+        return indices[:0]
 
 
 class CountingDecoder(JsonDecoder):
-    """Counts the payloads that go the exact way."""
+    """Counts the payloads that need the fallback."""
 
     exact = 0
 
-    def _exact(self, data: Any, offsets: Any, odd: Any, bad: Any) -> Any:
-        self.exact += len(odd)
-        return super()._exact(data, offsets, odd, bad)
+    def _decode_exactly(self, data: Any, offsets: Any, indices: Any, errors: Any) -> Any:
+        self.exact += len(indices)
+        return super()._decode_exactly(data, offsets, indices, errors)

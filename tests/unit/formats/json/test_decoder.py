@@ -73,7 +73,11 @@ DEEP = pa.schema(
         ('{"m":{"k":true}}', "m[k]", "found true, expected INT (-2147483648 to 2147483647)"),
         ('{"o":"' + "x" * 99 + '"}', "o", 'found "' + "x" * 56 + "..., expected a JSON object"),
         ("[1]", None, "found 1, expected a JSON object"),
-        ("{", None, "the payload is no JSON: Expecting property name enclosed in double quotes at character 1: {"),
+        (
+            "{",
+            None,
+            "the payload is not valid JSON: Expecting property name enclosed in double quotes at character 1: {",
+        ),
         ("  ", None, "the payload is blank, expected a JSON object:   "),
     ],
 )

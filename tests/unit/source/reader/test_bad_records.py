@@ -93,7 +93,7 @@ def test_a_row_says_why_and_has_the_bytes() -> None:
     ]
     assert found[0]["why"] is None
     assert found[1]["why"].startswith("[DECODE] t[0]@2, field 'n': found ")
-    assert found[2]["why"].startswith("[DECODE] t[0]@6: the payload is no JSON")
+    assert found[2]["why"].startswith("[DECODE] t[0]@6: the payload is not valid JSON")
 
 
 def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
@@ -129,7 +129,7 @@ def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
         TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 11
-    assert told[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is no JSON")
+    assert told[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is not valid JSON")
     assert told[-1] == "table 'db.t': 20 records of t[0] between offsets 0 and 40 could not be decoded and were skipped"
 
 

@@ -1,0 +1,29 @@
+"""The Arrow types in which Spark carries Flink's types that are not nested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+_SCALARS: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
+    pt.is_boolean,
+    pt.is_signed_integer,
+    pt.is_float32,
+    pt.is_float64,
+    pt.is_decimal128,
+    pt.is_string,
+    pt.is_large_string,
+    pt.is_binary,
+    pt.is_large_binary,
+    pt.is_date32,
+    lambda t: pt.is_time64(t) and t.unit == "ns",
+    lambda t: pt.is_timestamp(t) and t.unit == "us",
+)
+
+
+def is_scalar(t: pa.DataType) -> bool:
+    """Return whether a type is one of Flink's types that are not nested, as Spark carries it."""
+    return any(matches(t) for matches in _SCALARS)

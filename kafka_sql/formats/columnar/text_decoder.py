@@ -1,0 +1,92 @@
+"""Decode payloads of a text format: a compiled loop for most, an exact and slower reader for the rest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets, merge_rows
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+
+if TYPE_CHECKING:
+    from kafka_sql.formats.columnar.text_reader import Bytes, Indices, Offsets, TextReader
+
+Row: TypeAlias = Sequence[Any]
+RowReader: TypeAlias = Callable[[int, bytes], Sequence[Row]]
+
+
+class TextDecoder(ABC):
+    """Decodes payloads to rows. The loop and the fallback give the same result for every payload that both can read."""
+
+    def __init__(self, schema: pa.Schema, read_rows: RowReader) -> None:
+        """
+        Args:
+            read_rows: the fallback: given a payload's index and bytes, it returns rows, whose values are in the order
+                of the schema. It raises DecodeError.
+        """
+        self._schema, self._read_rows = schema, read_rows
+
+    @abstractmethod
+    def _create_reader(self) -> TextReader:
+        """Load the compiled loop."""
+
+    @abstractmethod
+    def _loop_options(self) -> tuple[Any, ...]:
+        """Return the options that the loop takes."""
+
+    @abstractmethod
+    def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
+        """Return which payloads are to be decoded; the others are no rows."""
+
+    def _select_supported(self, payloads: pa.BinaryArray, indices: Indices) -> Indices:
+        """Return those of the payloads that the loop may try."""
+        return indices
+
+    @cached_property
+    def _reader(self) -> TextReader:
+        return self._create_reader()
+
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
+        """Decode a buffer of payloads.
+
+        Raises:
+            DecodeError: the first undecodable payload, unless errors are ignored or ``errors`` collects them.
+        """
+        data, offsets = bytes_and_offsets(payloads)
+        present = np.flatnonzero(self._find_present(payloads, offsets))
+        rows, columns = self._decode_fast(data, offsets, self._select_supported(payloads, present))
+        if len(rows) < len(present):
+            rest = np.setdiff1d(present, rows, assume_unique=True)
+            rows, columns = merge_rows((rows, columns), self._decode_exactly(data, offsets, rest, errors))
+        one_to_one = len(rows) == len(payloads) and bool((rows == np.arange(len(rows))).all())
+        return Decoded(columns, None if one_to_one else pa.array(rows, pa.int64()))
+
+    def _decode_fast(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
+        """Decode those payloads that the loop supports; return which they are, and their columns."""
+        if not len(indices):
+            return indices, [pa.array([], field.type) for field in self._schema]
+        return self._reader.read(data, offsets, indices, self._loop_options())
+
+    def _decode_exactly(
+        self, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
+    ) -> tuple[Indices, list[pa.Array]]:
+        """Decode payloads with the fallback; return which payload each row comes from, and the columns."""
+        rows: list[Row] = []
+        origins: list[int] = []
+        for i in indices.tolist():
+            try:
+                decoded = self._read_rows(i, data[offsets[i] : offsets[i + 1]].tobytes())
+            except DecodeError as e:
+                report_or_raise(errors, e)
+                continue
+            rows += decoded
+            origins += [i] * len(decoded)
+        arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self._schema)]
+        return np.array(origins, np.int64), arrays
