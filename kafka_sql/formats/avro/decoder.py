@@ -1,116 +1,159 @@
-"""Payloads of Avro's binary encoding to columns."""
+"""Decode Avro's binary encoding."""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
-from kafka_sql.formats.avro import decode_kernels
-from kafka_sql.formats.avro import opcodes as i
-from kafka_sql.formats.avro.resolution import DecodePlan
+from kafka_sql.formats.avro import opcodes as o
+from kafka_sql.formats.avro.decode_kernels import DETAIL, OPERATION, REASON, Batch, decode_rows
+from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.resolution import DecodePlan, resolve_schemas
+from kafka_sql.formats.avro.schema import parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import ErrorSink, report_or_raise
+from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+from kafka_sql.options import Options
 
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Offsets: TypeAlias = npt.NDArray[np.int32]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 _REASONS: Final = {
-    i.TRUNCATED: "the payload ends before the value does",
-    i.BAD_NUMBER: "a number has too many bytes",
-    i.BAD_LENGTH: "Malformed data: a length is negative",
-    i.BAD_BRANCH: "the union has no such branch",
-    i.BAD_SYMBOL: "the enum has no such symbol, or the reader's schema has none of its name and no default",
-    i.BAD_TIME: "is no time of a day",
-    i.BAD_DECIMAL: "a decimal without bytes",
-    i.TOO_LARGE: "is too large",
+    o.TRUNCATED: "the payload ends before the value does",
+    o.BAD_NUMBER: "a number has too many bytes",
+    o.BAD_LENGTH: "Malformed data: a length is negative",
+    o.BAD_BRANCH: "the union has no such branch",
+    o.BAD_SYMBOL: "the enum has no such symbol, or the reader's schema has neither the symbol nor a default",
+    o.BAD_TIME: "is not a time of day",
+    o.BAD_DECIMAL: "a decimal has no bytes",
+    o.TOO_LARGE: "is too large",
 }
+_SHOWN: Final = 24  # bytes of a payload that errors show
+
+
+class AvroDecoder:
+    """Decodes payloads that were written with the schema derived from the table; skips null payloads."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: Avro has no type for a column.
+        """
+        avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
+        self._reader = AvroReader(resolve_schemas(avro, avro, schema))
+
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
+        """Decode a buffer of payloads.
+
+        Raises:
+            DecodeError: a payload is malformed, and there is no ``errors``.
+        """
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        columns, decoded = self._reader.read(*bytes_and_offsets(payloads), present, errors=errors)
+        return Decoded(columns, None if len(decoded) == len(payloads) else pa.array(decoded, pa.int64()))
 
 
 class AvroReader:
-    """Carries out a plan; keeps in mind how much room the columns took."""
+    """Decodes payloads of one writer's schema. Remembers how much capacity the columns needed."""
 
     def __init__(self, plan: DecodePlan) -> None:
-        self._plan, self._arrays = plan, plan.arrays()
-        self._room = np.full(plan.slots, 4.0)  # entries a payload
-        self._bytes = np.full(plan.slots, 16.0)
+        self._plan, self._tables = plan, plan.tables()
+        self._capacity = CapacityEstimate(plan.tree, plan.slot_count)
 
     def read(
-        self, data: npt.NDArray[np.uint8], offsets: Any, rows: Indices, header: int = 0, errors: ErrorSink = None
+        self, data: Bytes, offsets: Offsets, indices: Indices, header_size: int = 0, errors: ErrorSink = None
     ) -> tuple[list[pa.Array], Indices]:
-        """The columns of those payloads that ``rows`` names, and which of them could be read.
+        """Decode the payloads that ``indices`` names.
 
         Args:
-            header: bytes to leave out at the beginning of each.
-            bad: takes the errors of the others.
+            header_size: bytes to skip at the start of each payload.
+            errors: takes the errors of malformed payloads.
+
+        Returns:
+            the columns, and which of the payloads were decoded, each to one row.
 
         Raises:
-            DecodeError: the first payload in error, where nobody takes them.
+            DecodeError: a payload is malformed, and there is no ``errors``.
         """
         while True:
-            slots, wrong = self._filled(data, offsets, rows, header, errors is None)
-            for error in wrong:
+            buffers, failed = self._fill(data, offsets, indices, header_size, errors is None)
+            for error in failed:
                 report_or_raise(errors, error)
-            kept = _without(rows, wrong)
+            indices = _without_failed(indices, failed)
             try:
-                return [slots.to_arrow(node) for node in self._plan.tree], kept
+                return [buffers.to_arrow(node) for node in self._plan.tree], indices
             except OverflowError as e:
-                wrong = self._beyond(slots, e.args[0], e.args[1], kept)
-            for error in wrong:
+                failed = self._decimal_errors(buffers, e.args[0], e.args[1], indices)
+            for error in failed:
                 report_or_raise(errors, error)
-            rows = _without(kept, wrong)
+            indices = _without_failed(indices, failed)
 
-    def _filled(
-        self, data: npt.NDArray[np.uint8], offsets: Any, rows: Indices, header: int, strict: bool
+    def _fill(
+        self, data: Bytes, offsets: Offsets, indices: Indices, header_size: int, strict: bool
     ) -> tuple[ColumnBuffers, list[DecodeError]]:
-        """The slots, and the errors of those payloads that are not in them; of a strict one the first is enough."""
-        failure, count = np.zeros(3, np.int64), len(rows)
+        """Return the buffers, and the errors of the payloads that are not in them (only the first if ``strict``)."""
+        failure, count = np.zeros(3, np.int64), len(indices)
+        remaining = np.zeros(self._plan.max_depth + 1, np.int64)
+        offsets, indices = np.ascontiguousarray(offsets), np.ascontiguousarray(indices)
         while True:
-            room, room_of_bytes = ((r * count + 64).astype(np.int64) for r in (self._room, self._bytes))
-            slots = ColumnBuffers(self._plan.tree, self._plan.slots, count, room, np.minimum(room_of_bytes, 2**31 - 1))
-            filled = *self._arrays, slots.table, slots.counts, slots.bytes_used, slots.nulls
-            done, wrong = 0, list[DecodeError]()
-            while True:
-                done = decode_kernels.run(data, offsets, rows, done, header, *filled, self._plan.depth, failure)
-                if done == count or failure[0] >= i.FULL:
-                    break
-                slots.truncate(self._plan.tree, done - len(wrong))
-                wrong.append(self._error(failure, int(rows[done]), data, offsets))
+            buffers = self._capacity.allocate(count)
+            batch = Batch(
+                data=data.ctypes.data,
+                offsets=offsets.ctypes.data,
+                indices=indices.ctypes.data,
+                begin=0,
+                end=count,
+                header_size=header_size,
+                operations=self._tables.operations.ctypes.data,
+                jumps=self._tables.jumps.ctypes.data,
+                literals=self._tables.literals.ctypes.data,
+                literal_ranges=self._tables.literal_ranges.ctypes.data,
+                slots=buffers.table.ctypes.data,
+                counts=buffers.counts.ctypes.data,
+                bytes_used=buffers.bytes_used.ctypes.data,
+                nulls=buffers.nulls.ctypes.data,
+                remaining=remaining.ctypes.data,
+                failure=failure.ctypes.data,
+            )
+            failed: list[DecodeError] = []
+            while (done := decode_rows(batch)) < count and failure[REASON] < o.FULL:
+                buffers.truncate(self._plan.tree, done - len(failed))
+                failed.append(self._error(failure, int(indices[done]), data, offsets))
                 if strict:
-                    return slots, wrong
-                done += 1
+                    return buffers, failed
+                batch = batch._replace(begin=done + 1)
             if done == count:
-                return slots, wrong
-            self._enlarge(int(failure[0]), int(failure[2]), slots, done, count)
+                return buffers, failed
+            grow = self._capacity.raise_entries if failure[REASON] == o.FULL else self._capacity.raise_bytes
+            grow(buffers, int(failure[DETAIL]), done)
 
-    def _enlarge(self, reason: int, slot: int, slots: ColumnBuffers, done: int, count: int) -> None:
-        grown = 1.25 * count / max(done, 1) / count  # as the rest will be like what was read
-        if reason == i.FULL:
-            self._room[slot] = max(2 * self._room[slot], float(slots.counts[slot]) * grown)
-        else:
-            if slots.table[slot, i.BYTES_ROOM] == 2**31 - 1:
-                raise OverflowError("a column of more than 2 GiB in one buffer")
-            self._bytes[slot] = max(2 * self._bytes[slot], float(slots.bytes_used[slot]) * grown)
-
-    def _beyond(self, slots: ColumnBuffers, slot: int, entries: Indices, rows: Indices) -> list[DecodeError]:
-        """The errors of numbers beyond the precision of a column that cannot be null."""
-        owners = np.unique(slots.row_indices(self._plan.tree, slot, entries))
-        path = max((self._plan.paths[k] for k, row in enumerate(self._plan.rows) if row[i.SLOT] == slot), key=len)
+    def _decimal_errors(
+        self, buffers: ColumnBuffers, slot: int, entries: Indices, indices: Indices
+    ) -> list[DecodeError]:
+        """Return the errors of decimals beyond the precision of a column that is NOT NULL."""
+        rows = np.unique(buffers.row_indices(self._plan.tree, slot, entries))
+        paths = (self._plan.paths[k] for k, cells in enumerate(self._plan.operations) if cells[o.SLOT] == slot)
+        path = max(paths, key=len)
         reason = "is a decimal beyond the column's precision, and null is not allowed"
-        return [DecodeError(int(row), path, reason) for row in rows[owners]]
+        return [DecodeError(int(index), path, reason) for index in indices[rows]]
 
-    def _error(self, failure: Indices, row: int, data: npt.NDArray[np.uint8], offsets: Any) -> DecodeError:
-        reason, instruction, at = (int(v) for v in failure)
-        payload = data[offsets[row] : offsets[row + 1]].tobytes()
-        if reason == i.FAILED:
-            said = self._plan.reasons[self._plan.rows[instruction][i.A]]
+    def _error(self, failure: Indices, index: int, data: Bytes, offsets: Offsets) -> DecodeError:
+        reason, operation, at = int(failure[REASON]), int(failure[OPERATION]), int(failure[DETAIL])
+        payload = data[offsets[index] : offsets[index + 1]].tobytes()
+        if reason == o.FAILED:
+            message = self._plan.reasons[self._plan.operations[operation][o.A]]
         else:
-            said = f"{_REASONS[reason]} (byte {max(at, 0)} of {len(payload)})"
-        shown = payload[:24].hex(" ") + (" ..." if len(payload) > 24 else "")
-        return DecodeError(row, self._plan.paths[instruction] or None, f"{said}; the payload is: {shown}")
+            message = f"{_REASONS[reason]} (byte {max(at, 0)} of {len(payload)})"
+        shown = payload[:_SHOWN].hex(" ") + (" ..." if len(payload) > _SHOWN else "")
+        return DecodeError(index, self._plan.paths[operation] or None, f"{message}; the payload is: {shown}")
 
 
-def _without(rows: Indices, wrong: list[DecodeError]) -> Indices:
-    return np.setdiff1d(rows, [e.row for e in wrong], assume_unique=True) if wrong else rows
+def _without_failed(indices: Indices, failed: list[DecodeError]) -> Indices:
+    return np.setdiff1d(indices, [e.row for e in failed], assume_unique=True) if failed else indices

@@ -12,7 +12,10 @@ import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.avro import encode_kernels as w
-from kafka_sql.formats.avro.schema import AvroType
+from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
+from kafka_sql.formats.avro.schema import AvroType, parse_schema
+from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.options import Options
 
 _MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}
 _NANOS: Final = {"millis": -1_000_000, "micros": -1000}
@@ -39,6 +42,25 @@ class _Program:
         self.rows.append([op, slot, level, a, b, c])
         self.names.append(name)
         return len(self.rows) - 1
+
+
+class AvroEncoder:
+    """Encodes rows with the schema derived from the table."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            SchemaError: Avro has no type for a column.
+        """
+        self._writer = AvroWriter(schema, parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS])))
+
+    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """Return one payload per row.
+
+        Raises:
+            EncodeError: a value does not fit the schema.
+        """
+        return self._writer.write(batch)
 
 
 class AvroWriter:

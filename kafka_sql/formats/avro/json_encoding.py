@@ -230,7 +230,7 @@ def _octets(text: str, t: pa.DataType, path: str) -> Any:
     if not pt.is_decimal(t):
         return data
     if not data:
-        raise ValueError(f"{path}\0a decimal without bytes")
+        raise ValueError(f"{path}\0a decimal has no bytes")
     number = int.from_bytes(data, "big", signed=True)
     if abs(number) >= 10**t.precision:
         return None

@@ -71,7 +71,7 @@ def test_bytes_are_fastavros_and_read_back(data: st.DataObject, schema: pa.Schem
     values = raw(pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
     assert written.to_pylist() == write(oracle, values)
     decoded = decoder(schema, MODERN).decode(written)
-    assert decoded.rows is None
+    assert decoded.payload_indices is None
     for column in decoded.columns:
         column.validate(full=True)
     assert [c.type for c in decoded.columns] == schema.types
@@ -157,7 +157,7 @@ def test_a_column_that_has_no_form(field: pa.Field, words: str) -> None:
         (pa.string(), b"\x06\xed\xa0\x80", "\ufffd"),
         (pa.string(), b"\x01", "length is negative"),
         (pa.string(), b"\x04a", "ends before"),
-        (pa.decimal128(3, 1), b"\x00", "without bytes"),
+        (pa.decimal128(3, 1), b"\x00", "has no bytes"),
         (pa.decimal128(3, 1), b"\x04\x7f\xff", "decimal beyond"),
         (pa.list_(pa.field("item", pa.int32(), False)), b"\x04\x02\x04\x00", [1, 2]),
         (pa.list_(pa.field("item", pa.int32(), False)), b"\x03\x04\x02\x04\x00", [1, 2]),
@@ -165,7 +165,7 @@ def test_a_column_that_has_no_form(field: pa.Field, words: str) -> None:
         (pa.list_(pa.field("item", pa.int32(), False)), b"\x02\x02", "ends before"),
         (pa.list_(pa.field("item", pa.int32(), False)), b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f", "ends before"),
         (pa.map_(pa.string(), pa.field("value", pa.int32(), False)), b"\x04\x02k\x02\x02k\x04\x00", [("k", 2)]),
-        (pa.time64("ns"), b"\x01", "no time of a day"),
+        (pa.time64("ns"), b"\x01", "not a time of day"),
     ],
 )
 def test_a_payload_of_a_column_that_is_not_null(kind: pa.DataType, payload: bytes, expected: Any) -> None:
@@ -193,7 +193,7 @@ def test_null_payloads_and_slices() -> None:
     schema = pa.schema([("a", pa.int32())])
     decoded = decoder(schema).decode(pa.array([b"x", None, b"\x02\x02", None, b"\x00"])[1:])
     assert decoded.columns[0].to_pylist() == [1, None]
-    assert decoded.rows.to_pylist() == [1, 3]
+    assert decoded.payload_indices.to_pylist() == [1, 3]
     assert decoder(schema).decode(pa.array([], pa.binary())).columns[0].to_pylist() == []
 
 
@@ -291,8 +291,8 @@ def test_mutants_that_can_be_read_are_as_fastavro_reads_them() -> None:
     bad: list[DecodeError] = []
     decoded = decoder(FUZZED).decode(pa.array(payloads, pa.binary()), bad)
     schema = plain_schema(derive_schema(FUZZED, legacy=True))
-    assert len(decoded.rows) + len(bad) == 2_000
-    for k, row in enumerate(decoded.rows.to_pylist()):
+    assert len(decoded.payload_indices) + len(bad) == 2_000
+    for k, row in enumerate(decoded.payload_indices.to_pylist()):
         expected = fastavro.schemaless_reader(io.BytesIO(payloads[row]), schema, None, handle_unicode_errors="replace")
         assert decoded.columns[0][k].as_py() == expected["a"]
         assert decoded.columns[6][k].as_py() == pytest.approx(expected["f"], nan_ok=True)

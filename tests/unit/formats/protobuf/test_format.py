@@ -41,9 +41,9 @@ def encode(schema: pa.Schema, data: list[Any], given: Options | None = None) -> 
 
 def test_a_null_payload_is_no_row_and_an_empty_one_is_a_message() -> None:
     found = decode(PAIR, [None, ORDERS(i=1).SerializeToString(), b"", None])
-    assert found.rows.to_pylist() == [1, 2]
+    assert found.payload_indices.to_pylist() == [1, 2]
     assert [c.to_pylist() for c in found.columns] == [[1, 0], ["", ""]]
-    assert decode(PAIR, [b""]).rows is None
+    assert decode(PAIR, [b""]).payload_indices is None
     assert decode(PAIR, []).columns == [pa.array([], f.type) for f in PAIR]
 
 
@@ -61,7 +61,7 @@ def test_records_in_error() -> None:
         assert (e.value.row, e.value.field) == (2, field), bad
         assert words in str(e.value)
     lenient = decode(PAIR, [good, None, b"\x72\x01\xff", good, b"\x00", good], options(ignore_parse_errors="true"))
-    assert lenient.rows.to_pylist() == [0, 3, 5]
+    assert lenient.payload_indices.to_pylist() == [0, 3, 5]
     assert lenient.columns[1].to_pylist() == ["x"] * 3
 
 
@@ -87,7 +87,7 @@ def test_not_null() -> None:
         decode(schema, [good, None, bad])
     assert (e.value.row, e.value.field) == (2, "lines[].qty")
     found = decode(schema, [bad, good, None, bad, good], options(ignore_parse_errors="true"))
-    assert found.rows.to_pylist() == [1, 4]
+    assert found.payload_indices.to_pylist() == [1, 4]
 
 
 def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
