@@ -10,10 +10,11 @@ import numpy as np
 from benchmarks.contest import Answer, Result, compete
 from benchmarks.orders import Topic
 from benchmarks.peers.launch import OURS
+from kafka_sql.kafka import bindings
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka import bindings, fetch_kernels
+from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.librdkafka import fetch_kernels
 from kafka_sql.kafka.librdkafka.client import open_handle
-from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.types import Split
 
 FLOOR = "librdkafka into nothing"
@@ -35,7 +36,7 @@ def config(bootstrap: str) -> dict[str, str]:
 def columns(config: dict[str, str], split: Split) -> Answer:
     """As a table's reader reads it."""
     began, records, size = time.perf_counter(), 0, 0
-    for batch in fetch(config, split):
+    for batch in read_records(config, split):
         records += len(batch.values)
         size += int(batch.values.nbytes)
     assert size > records > 0

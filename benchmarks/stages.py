@@ -15,7 +15,7 @@ from benchmarks.orders import Topic, every_field, prepared
 from benchmarks.peers.launch import OURS
 from benchmarks.station import Station
 from kafka_sql.formats.registry import FORMATS
-from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.types import Split
 from kafka_sql.options import Options
 
@@ -60,7 +60,7 @@ def _steps(topic: Topic, runs: int) -> dict[str, list[float]]:
     payloads: list[pa.BinaryArray] = []
 
     def gather() -> None:
-        payloads[:] = [batch.values for batch in fetch(mine, split)]
+        payloads[:] = [batch.values for batch in read_records(mine, split)]
 
     steps: dict[str, Callable[[], object]] = {
         "librdkafka": lambda: nothing(mine, split),

@@ -1,5 +1,7 @@
-"""The Kafka client: librdkafka's columnar consumer and producer, cluster metadata, Java properties in librdkafka's
-words.
+"""The Kafka client. The only package that uses librdkafka; it does not depend on Spark.
 
-The only package that touches librdkafka. It knows nothing of Spark.
+- ``config``: Java's client properties, converted to librdkafka's configuration.
+- ``direct``, on ``protocol``: a columnar client of its own, used wherever it supports a table's settings.
+- ``librdkafka``: the client for everything else.
+- ``admin``: topics, offsets, consumer groups and permissions.
 """

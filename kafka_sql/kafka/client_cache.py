@@ -1,4 +1,4 @@
-"""Clients that outlive their use: a worker's next task finds connections, metadata and a producer's id there."""
+"""Keep idle clients for a worker's next task, with their connections, metadata and producer ids."""
 
 from __future__ import annotations
 
@@ -11,101 +11,103 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Generic, Protocol, TypeVar
 
-from kafka_sql.kafka.config.properties import login
+from kafka_sql.kafka.config.properties import credentials_fingerprint
 
-_IDLE_SECONDS: Final = 30.0  # what lies between may forget a connection that is idle for longer
-
-
-class _Client(Protocol):
-    def rested(self) -> bool:
-        """Whether it is as new, after a use without an error."""
-
-    def renew(self) -> None:
-        """Forget what was heard while it was idle, and before."""
+_IDLE_SECONDS: Final = 30.0  # NATs and load balancers drop connections that are idle for longer
 
 
-C = TypeVar("C", bound=_Client)
-_PARENTS: Final[list[object]] = []  # clients of the process that this one was forked off
+class CachedClient(Protocol):
+    """What a cache requires of its clients."""
+
+    def is_reusable(self) -> bool:
+        """Whether it can serve another use, after one without an error."""
+
+    def on_reuse(self) -> None:
+        """Discard state of the previous use and of the idle time, such as errors."""
+
+
+C = TypeVar("C", bound=CachedClient)
+_PARENT_CLIENTS: Final[list[object]] = []  # of the process that this one was forked from; never closed here
 
 
 @dataclass
 class _Idle(Generic[C]):
-    settings: tuple[object, ...] = field(repr=False)  # a login among them
+    settings: tuple[object, ...] = field(repr=False)  # includes credentials
     client: C
-    end: ExitStack
+    resources: ExitStack
     since: float = 0.0
 
 
-class Kept(Generic[C]):
-    """Room for one idle client of a process: the one that was used last."""
+class ClientCache(Generic[C]):
+    """A cache of one idle client per process: the one that was used last."""
 
-    def __init__(self, make: Callable[[Mapping[str, str], ExitStack], C]) -> None:
-        """
+    def __init__(self, create: Callable[[Mapping[str, str], ExitStack], C]) -> None:
+        """Create an empty cache.
+
         Args:
-            make: makes a client of librdkafka's configuration, and registers how it ends.
+            create: creates a client from librdkafka's configuration, and registers its clean-up.
         """
-        self._make = make
-        self._idle: list[_Idle[C]] = []  # one at most
+        self._create = create
+        self._idle: list[_Idle[C]] = []  # at most one
         self._lock = threading.Lock()
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._disown)
 
     @contextmanager
-    def use(self, config: Mapping[str, str]) -> Iterator[C]:
-        """A client for the time of a ``with`` block.
+    def lease(self, config: Mapping[str, str]) -> Iterator[C]:
+        """Lease a client for a ``with`` block.
 
-        It is kept for the next block with the same settings, unless this one fails or is left early; a login that has
-        changed is another setting.
+        It is kept for the next block with the same settings and credentials, unless this block raises or is left early.
 
         Args:
             config: librdkafka's, with references to secrets.
 
         Raises:
-            BrokerError: librdkafka refuses the configuration as a whole.
-            SecretReferenceError: a reference in it names nothing.
+            BrokerError: librdkafka rejects the configuration.
+            SecretReferenceError: a reference cannot be resolved.
             KeyStoreError: a store cannot be read.
         """
-        settings = (tuple(sorted(config.items())), login(config))
-        one = self._take(settings) or self._new(settings, config)
+        settings = (tuple(sorted(config.items())), credentials_fingerprint(config))
+        entry = self._take(settings) or self._open(settings, config)
         try:
-            yield one.client
-            keep = one.client.rested()
+            yield entry.client
+            is_reusable = entry.client.is_reusable()
         except BaseException:
-            one.end.close()
+            entry.resources.close()
             raise
-        if not keep:
-            one.end.close()
+        if not is_reusable:
+            entry.resources.close()
             return
-        one.since = time.monotonic()
-        self._put(one)
+        entry.since = time.monotonic()
+        self._put(entry)
 
     def close(self) -> None:
-        """End the idle one."""
+        """Close the idle client."""
         while self._idle:
-            self._idle.pop().end.close()
+            self._idle.pop().resources.close()
 
     def _disown(self) -> None:
-        """In a child: a client's threads are the parent's, and to end it would wait for them for ever."""
-        _PARENTS.extend(self._idle)
+        """Drop the idle client in a forked child: its threads exist only in the parent, so closing it would hang."""
+        _PARENT_CLIENTS.extend(self._idle)
         self._idle.clear()
 
-    def _new(self, settings: tuple[object, ...], config: Mapping[str, str]) -> _Idle[C]:
+    def _open(self, settings: tuple[object, ...], config: Mapping[str, str]) -> _Idle[C]:
         with ExitStack() as stack:
-            return _Idle(settings, self._make(config, stack), stack.pop_all())
+            return _Idle(settings, self._create(config, stack), stack.pop_all())
 
     def _take(self, settings: tuple[object, ...]) -> _Idle[C] | None:
         with self._lock:
-            one = self._idle.pop() if self._idle else None
-        if one is None:
+            entry = self._idle.pop() if self._idle else None
+        if entry is None:
             return None
-        if one.settings != settings or time.monotonic() - one.since > _IDLE_SECONDS:
-            one.end.close()
+        if entry.settings != settings or time.monotonic() - entry.since > _IDLE_SECONDS:
+            entry.resources.close()
             return None
-        one.client.renew()
-        return one
+        entry.client.on_reuse()
+        return entry
 
-    def _put(self, one: _Idle[C]) -> None:
+    def _put(self, entry: _Idle[C]) -> None:
         with self._lock:
-            others, self._idle[:] = list(self._idle), [one]
+            others, self._idle[:] = list(self._idle), [entry]
         for other in others:
-            other.end.close()
+            other.resources.close()

@@ -18,13 +18,14 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.errors import AuthorizationError, BrokerError
 from kafka_sql.kafka.admin.client import admin_config
-from kafka_sql.kafka.config.properties import API_TIMEOUT, SOCKET_TIMEOUT, resolved
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.librdkafka.client import patience
-from kafka_sql.kafka.protocol import list_offsets, produce
-from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
-from kafka_sql.kafka.protocol.errors import PASSING, Passing
-from kafka_sql.options.secret_references import masked
+from kafka_sql.kafka.config.properties import API_TIMEOUT, SOCKET_TIMEOUT, connect_timeout, resolve_config
+from kafka_sql.kafka.error_codes import ErrorCode, error_text
+from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
+from kafka_sql.kafka.protocol.list_offsets import list_latest_offset, read_list_offsets
+from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
+from kafka_sql.options.secret_references import mask_secrets
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
 _WHAT: Final = f"Topic '{LOG_TOPIC}', in which exactly-once records its decisions"
@@ -37,8 +38,6 @@ _IGNORED: Final = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,  # the consumer has no group: librdkafka asks for one's coordinator
 )
 _VISIBLE_SECONDS: Final = 90.0  # the brokers look for transactions that have timed out every 10 s
-_NO_TOPIC: Final = 3
-_NO_LEADER: Final = 5
 _there: Final[set[str]] = set()  # clusters that have the log: a broker that knows of none is behind, and not believed
 _RIGHTS: Final = (
     "Grant the user READ, WRITE and DESCRIBE on it; and where it does not exist, CREATE, or create it once: one "
@@ -53,7 +52,7 @@ _SETTINGS: Final = {
 }
 
 
-def read_log(config: Mapping[str, str]) -> dict[str, bytes]:
+def read_decisions(config: Mapping[str, str]) -> dict[str, bytes]:
     """The log's latest value of each key; empty where there is no log.
 
     Waits until all that was written before the call has been committed or aborted: another writer's open transaction
@@ -65,7 +64,7 @@ def read_log(config: Mapping[str, str]) -> dict[str, bytes]:
     return _read_up_to(config, _end(config, committed=False))
 
 
-def glance_at_log(config: Mapping[str, str]) -> dict[str, bytes]:
+def read_committed_decisions(config: Mapping[str, str]) -> dict[str, bytes]:
     """As ``read_log``, without waiting: what an open transaction hides is left out.
 
     A driver that died while it wrote has left one open; who fences it need not wait for its timeout.
@@ -78,30 +77,29 @@ def _end(config: Mapping[str, str], *, committed: bool) -> int:
 
     Not asked by librdkafka: a new client of it has the answer after a second, or three, each twentieth time.
     """
-    servers, seconds = config["bootstrap.servers"], patience(config)
+    servers, seconds = config["bootstrap.servers"], connect_timeout(config)
     silence = min(int(config[SOCKET_TIMEOUT]), int(seconds * 1000))
 
     def ask() -> int:
-        code, leaders = produce.read_describe(brokers.any().ask(produce.describe(LOG_TOPIC)))
-        if code == _NO_TOPIC and servers not in _there:
+        response = read_metadata(brokers.any_connection().ask(metadata([LOG_TOPIC])))
+        code, leaders = response.topic(LOG_TOPIC)
+        if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and servers not in _there:
             return 0
         if code in _FORBIDDEN:
             raise AuthorizationError(f"{_WHAT}, does not exist, or the user may not see it. {_RIGHTS}")
         leader = leaders[0] if leaders else None
         if leader is None:  # a broker learns of a new topic by and by
-            raise Passing(code or _NO_LEADER)
-        code, end = list_offsets.read_end(
-            brokers.at(leader).ask(list_offsets.end(LOG_TOPIC, 0, committed=committed)), 0
-        )
-        if code in PASSING:
-            raise Passing(code)
-        if code:
-            raise _unreadable(code, bindings.reason(code))
+            raise RetriableError(code or ErrorCode.LEADER_NOT_AVAILABLE)
+        answer = brokers.connect_to(leader).ask(list_latest_offset(LOG_TOPIC, 0, committed=committed))
+        code, end = read_list_offsets(answer, 0)
+        raise_if_retriable(code, ApiKey.LIST_OFFSETS)
+        if code != ErrorCode.NONE:
+            raise _unreadable(code, error_text(code))
         _there.add(servers)
         return end
 
-    with closing(Brokers({**config, SOCKET_TIMEOUT: str(silence)})) as brokers:
-        return patiently(ask, brokers.close, seconds, f"'{servers}': topic '{LOG_TOPIC}'")
+    with closing(ConnectionPool({**config, SOCKET_TIMEOUT: str(silence)})) as brokers:
+        return retry_until(ask, brokers.close, seconds, f"'{servers}': topic '{LOG_TOPIC}'")
 
 
 def _unreadable(code: int, words: str) -> BrokerError:
@@ -156,7 +154,7 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
     return found
 
 
-def make_log(config: Mapping[str, str]) -> None:
+def create_log(config: Mapping[str, str]) -> None:
     """Create the log where it is not there: three replicas where there are three brokers.
 
     Raises:
@@ -164,14 +162,14 @@ def make_log(config: Mapping[str, str]) -> None:
     """
     admin = _client(AdminClient, admin_config(config), {})
     try:
-        known = admin.list_topics(timeout=patience(config))
+        known = admin.list_topics(timeout=connect_timeout(config))
         if LOG_TOPIC in known.topics:
             _there.add(config["bootstrap.servers"])
             return
         many = len(known.brokers) >= 3
         settings = {**_SETTINGS, **({"min.insync.replicas": "2"} if many else {})}
         new = NewTopic(LOG_TOPIC, 1, 3 if many else -1, config=settings)
-        admin.create_topics([new])[LOG_TOPIC].result(patience(config))
+        admin.create_topics([new])[LOG_TOPIC].result(connect_timeout(config))
         _there.add(config["bootstrap.servers"])
     except KafkaException as e:
         error: KafkaError = e.args[0]
@@ -188,10 +186,10 @@ def make_log(config: Mapping[str, str]) -> None:
 
 
 def _client(kind: Any, config: Mapping[str, str], own: Mapping[str, Any]) -> Any:
-    given = resolved({k: v for k, v in config.items() if k != API_TIMEOUT})
+    given = resolve_config({k: v for k, v in config.items() if k != API_TIMEOUT})
     try:
         client = kind({**given, **own, "logger": _QUIET})
     except KafkaException as e:
-        raise BrokerError(f"The Kafka client could not start: {masked(str(e.args[0]), config, given)}.") from None
+        raise BrokerError(f"The Kafka client could not start: {mask_secrets(str(e.args[0]), config, given)}.") from None
     client.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
     return client

@@ -7,23 +7,22 @@ from contextlib import contextmanager
 from typing import Final
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError, WriterFencedError
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT, connect_timeout
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from kafka_sql.kafka.direct.batch import small
-from kafka_sql.kafka.direct.producer_state import Session
-from kafka_sql.kafka.direct.sender import Deliverer
-from kafka_sql.kafka.direct.transaction_manager import Transaction
-from kafka_sql.kafka.librdkafka.client import patience
-from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
+from kafka_sql.kafka.direct.batch import small_batch
+from kafka_sql.kafka.direct.producer_state import ProducerState
+from kafka_sql.kafka.direct.sender import Sender
+from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 
 _TIMEOUT_MS: Final = 30_000  # of a writer's transaction: a dead one holds readers of the log up no longer
 
 
-class Fenced(Exception):
+class LogWriterFenced(Exception):
     """A newer writer has ended this one."""
 
 
-class LogWriter:
+class DecisionLogWriter:
     """A writer of the log under one transactional id."""
 
     def __init__(self, config: Mapping[str, str], transactional_id: str) -> None:
@@ -40,9 +39,9 @@ class LogWriter:
         }
         self._config, self._id = {**config, **limits}, transactional_id
         # of their own: an answer must not wait behind another's
-        self._leaders, self._coordinators = Brokers(self._config), Brokers(self._config)
-        self._transaction: Transaction | None = None
-        self._delivery: Deliverer | None = None
+        self._leaders, self._coordinators = ConnectionPool(self._config), ConnectionPool(self._config)
+        self._transaction: TransactionManager | None = None
+        self._delivery: Sender | None = None
         self._sequence = 0
 
     def close(self) -> None:
@@ -50,7 +49,7 @@ class LogWriter:
         self._leaders.close()
         self._coordinators.close()
 
-    def fence(self) -> None:
+    def fence_older_writers(self) -> None:
         """End all older writers, whose open transactions are aborted.
 
         Raises:
@@ -58,12 +57,12 @@ class LogWriter:
         """
         with self._named("could not be begun"):
             servers, brokers = f"'{self._config['bootstrap.servers']}'", self._coordinators
-            patiently(brokers.any, brokers.close, patience(self._config), servers)
-            self._transaction = Transaction(self._config, brokers, self._id)
-            self._transaction.sender()
+            retry_until(brokers.any_connection, brokers.close, connect_timeout(self._config), servers)
+            self._transaction = TransactionManager(self._config, brokers, self._id)
+            self._transaction.producer_id_and_epoch()
             self._delivery, self._sequence = None, 0
 
-    def ahead(self) -> None:
+    def announce_write(self) -> None:
         """Tell the coordinator that something is going to be written, and do not wait for its answer.
 
         Raises:
@@ -72,7 +71,7 @@ class LogWriter:
         assert self._transaction is not None
         with self._named("could not be written"):
             self._renew()
-            self._transaction.announce(LOG_TOPIC, [0])
+            self._transaction.add_partitions_async(LOG_TOPIC, [0])
 
     def write(self, records: Mapping[str, bytes | None]) -> None:
         """All of the records or none, durably; None deletes a key.
@@ -90,16 +89,18 @@ class LogWriter:
 
     def _renew(self) -> None:
         for brokers in (self._leaders, self._coordinators):
-            if brokers.login_changed():
+            if brokers.credentials_changed():
                 brokers.close()
 
     def _written(self, records: Mapping[str, bytes | None]) -> None:
         assert self._transaction is not None
         transaction = self._transaction
-        transaction.announce(LOG_TOPIC, [0])
+        transaction.add_partitions_async(LOG_TOPIC, [0])
         if self._delivery is None:
-            self._delivery = Deliverer(Session(self._config, self._leaders, transaction.sender), LOG_TOPIC, "")
-        self._delivery.send([small(0, records, transaction.sender(), self._sequence)])
+            self._delivery = Sender(
+                ProducerState(self._config, self._leaders, transaction.producer_id_and_epoch), LOG_TOPIC, ""
+            )
+        self._delivery.send([small_batch(0, records, transaction.producer_id_and_epoch(), self._sequence)])
         self._sequence += len(records)
         self._delivery.flush()
 
@@ -112,7 +113,7 @@ class LogWriter:
         try:
             yield
         except WriterFencedError as e:
-            raise Fenced(self._id) from e
+            raise LogWriterFenced(self._id) from e
         except BrokerError as e:
             kind = AuthorizationError if isinstance(e, AuthorizationError) else TransactionError
             raise kind(

@@ -1,7 +1,7 @@
-"""A record's metadata as Flink's keys: types, and which of them may be written.
+"""Define the metadata columns of records by Flink's keys: their types, and which are writable.
 
 Keys and types: KafkaDynamicSource.ReadableMetadata and KafkaDynamicSink.WritableMetadata of Flink's connector. One more
-says what kind of change a row is, which Flink's rows carry by themselves and Spark's do not.
+column has the row kind of a change, which Flink's rows carry implicitly and Spark's do not.
 """
 
 from __future__ import annotations
@@ -11,54 +11,56 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_sql.table.row_kind import ROW_KIND
+from kafka_sql.table.changelog import ROW_KIND
 
-TIMESTAMP: Final = pa.timestamp("ms", "UTC")
+TIMESTAMP_LTZ: Final = pa.timestamp("ms", "UTC")
 HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-LIST: Final = pa.list_(pa.field("element", HEADER, nullable=False))
-MAP: Final = pa.map_(pa.string(), pa.binary())
+HEADER_LIST: Final = pa.list_(pa.field("element", HEADER, nullable=False))
+HEADER_MAP: Final = pa.map_(pa.string(), pa.binary())
 
 
 @dataclass(frozen=True)
-class Metadata:
-    """One key.
+class MetadataColumn:
+    """A metadata column.
 
     Attributes:
-        type: as it is read.
-        declared: the same in Flink's words.
+        type: the type that is read.
+        flink_type: the same type in Flink SQL.
         writable: whether INSERT INTO may set it.
     """
 
     type: pa.DataType
-    declared: str
+    flink_type: str
     writable: bool = False
 
 
-METADATA: Final[dict[str, Metadata]] = {
-    "topic": Metadata(pa.string(), "STRING NOT NULL", writable=True),
-    "partition": Metadata(pa.int32(), "INT NOT NULL"),
-    "headers": Metadata(MAP, "MAP<STRING, BYTES> NOT NULL", writable=True),
-    "header-list": Metadata(LIST, "ARRAY<ROW<`key` STRING NOT NULL, `value` BYTES> NOT NULL> NOT NULL", writable=True),
-    "leader-epoch": Metadata(pa.int32(), "INT"),
-    "offset": Metadata(pa.int64(), "BIGINT NOT NULL"),
-    "timestamp": Metadata(TIMESTAMP, "TIMESTAMP_LTZ(3) NOT NULL", writable=True),
-    "timestamp-type": Metadata(pa.string(), "STRING NOT NULL"),
+METADATA: Final[dict[str, MetadataColumn]] = {
+    "topic": MetadataColumn(pa.string(), "STRING NOT NULL", writable=True),
+    "partition": MetadataColumn(pa.int32(), "INT NOT NULL"),
+    "headers": MetadataColumn(HEADER_MAP, "MAP<STRING, BYTES> NOT NULL", writable=True),
+    "header-list": MetadataColumn(
+        HEADER_LIST, "ARRAY<ROW<`key` STRING NOT NULL, `value` BYTES> NOT NULL> NOT NULL", writable=True
+    ),
+    "leader-epoch": MetadataColumn(pa.int32(), "INT"),
+    "offset": MetadataColumn(pa.int64(), "BIGINT NOT NULL"),
+    "timestamp": MetadataColumn(TIMESTAMP_LTZ, "TIMESTAMP_LTZ(3) NOT NULL", writable=True),
+    "timestamp-type": MetadataColumn(pa.string(), "STRING NOT NULL"),
 }
 
-# what is read of records whatever is in them; of one that cannot be read, 'error' says why
-INLINE: Final[dict[str, Metadata]] = {
-    "error": Metadata(pa.string(), "STRING"),
-    "raw-key": Metadata(pa.binary(), "BYTES"),
-    "raw-value": Metadata(pa.binary(), "BYTES"),
+# always readable; 'error' has the reason if a record could not be decoded, else NULL
+ERROR_COLUMNS: Final[dict[str, MetadataColumn]] = {
+    "error": MetadataColumn(pa.string(), "STRING"),
+    "raw-key": MetadataColumn(pa.binary(), "BYTES"),
+    "raw-value": MetadataColumn(pa.binary(), "BYTES"),
 }
 ERROR: Final = "error"
-_WITH_KINDS: Final = {**METADATA, ROW_KIND: Metadata(pa.string(), "STRING NOT NULL", writable=True)}
+_WITH_ROW_KIND: Final = {**METADATA, ROW_KIND: MetadataColumn(pa.string(), "STRING NOT NULL", writable=True)}
 
 
-def metadata_keys(kinds: bool) -> dict[str, Metadata]:
-    """The keys that a table may declare.
+def metadata_keys(is_changelog: bool) -> dict[str, MetadataColumn]:
+    """Return the metadata columns that a table may declare.
 
     Args:
-        kinds: whether its records are changes of rows.
+        is_changelog: whether its records are changes of rows, so that the row kind is available.
     """
-    return _WITH_KINDS if kinds else METADATA
+    return _WITH_ROW_KIND if is_changelog else METADATA

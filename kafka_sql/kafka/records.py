@@ -1,4 +1,4 @@
-"""What is read of records, and their columns."""
+"""Records as columns, and which of their fields are read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is copied of each record besides its value and its offset. What nobody declares costs nothing."""
+class RecordFields:
+    """Record fields to copy in addition to value and offset. Fields the table does not declare are not copied."""
 
     keys: bool = False
     timestamps: bool = False
@@ -20,21 +20,34 @@ class Wanted:
     leader_epochs: bool = False
 
 
-VALUES_ONLY: Final = Wanted()
+VALUES_ONLY: Final = RecordFields()
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """The largest batch of records; with librdkafka's queue, all that a reader holds in memory.
+
+    Attributes:
+        max_rows: records per batch.
+        max_bytes: bytes of their keys and values; a single larger record is still read.
+    """
+
+    max_rows: int = 20_000
+    max_bytes: int = 32 << 20
 
 
 @dataclass(frozen=True)
 class Records:
-    """A run of records, as columns of one length; None for what was not wanted.
+    """A batch of records, as columns of equal length; None for fields that were not requested.
 
     Attributes:
-        values: payloads; null is a tombstone.
+        values: payloads; null for a tombstone.
         offsets: int64.
-        keys: like the values; null is a record without a key.
-        timestamps: int64 milliseconds since 1970, -1 where the record has none.
+        keys: binary; null for a record without a key.
+        timestamps: int64 milliseconds since 1970-01-01 UTC, -1 for a record without one.
         timestamp_types: int32: 0 none, 1 CreateTime, 2 LogAppendTime.
-        headers: list<struct<key: string, value: binary>>, as they stand in the record.
-        leader_epochs: int32, -1 where the broker told none.
+        headers: list<struct<key: string, value: binary>>, in the order of the record.
+        leader_epochs: int32, -1 if unknown.
     """
 
     values: pa.BinaryArray
@@ -46,10 +59,12 @@ class Records:
     leader_epochs: npt.NDArray[np.int32] | None = None
 
     def take(self, indices: npt.NDArray[np.int64]) -> Records:
-        """Some of the records, in memory of their own."""
-        chosen = pa.array(indices, pa.int64())
+        """Return the records at ``indices``, copied."""
+        arrow_indices = pa.array(indices, pa.int64())
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        taken = {
-            n: c[indices] if isinstance(c, np.ndarray) else c.take(chosen) for n, c in columns.items() if c is not None
+        selected = {
+            name: column[indices] if isinstance(column, np.ndarray) else column.take(arrow_indices)
+            for name, column in columns.items()
+            if column is not None
         }
-        return replace(self, **taken)
+        return replace(self, **selected)

@@ -1,1 +1,1 @@
-"""Cluster metadata and administration: topics, offsets, consumer groups, ACLs, broker settings."""
+"""Query and administer a cluster: topics, offsets, consumer groups, permissions, broker settings."""

@@ -1,4 +1,4 @@
-"""Kafka's admin client with one login, and its errors as ours."""
+"""Kafka's admin client for one set of credentials, with its errors as this package's errors."""
 
 from __future__ import annotations
 
@@ -15,194 +15,235 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from kafka_sql.errors import AuthorizationError, BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.config.properties import API_TIMEOUT, CONNECT_TIMEOUT, SOCKET_TIMEOUT
-from kafka_sql.kafka.librdkafka.client import patience, patience_at_work
-from kafka_sql.kafka.librdkafka.connection_failures import Refusals, refusal
-from kafka_sql.options.secret_references import masked
+from kafka_sql.kafka.config.properties import (
+    API_TIMEOUT,
+    CONNECT_TIMEOUT,
+    SOCKET_TIMEOUT,
+    api_timeout,
+    connect_timeout,
+    resolve_config,
+)
+from kafka_sql.kafka.librdkafka.connection_failures import AuthFailures, auth_error
+from kafka_sql.options.secret_references import mask_secrets
 
 _LOG = logging.getLogger("kafka_sql.kafka")
+_DEBUG_LOGGER = SimpleNamespace(log=lambda level, *message: _LOG.debug(*message))
 T = TypeVar("T")
 
-# A producer's settings mean nothing to the admin client, and some (transactional.id) would change it.
-_KEYS: Final = (
+# Producer settings have no effect on the admin client, and some (transactional.id) would change it.
+_ADMIN_KEYS: Final = (
     *("bootstrap.", "broker.", "client.", "reconnect.", "retry.", "socket."),
     *("security.", "sasl.", "enable.sasl.", "https.", "ssl.", "enable.ssl."),
 )
 _CLOSED: Final = re.compile(r"closed by peer.*in state (APIVERSION_QUERY|AUTH_HANDSHAKE)")
-_OTHER_PROTOCOL: Final = "connections are closed at once: the listener may have another 'properties.security.protocol'"
+_OTHER_PROTOCOL: Final = (
+    "connections are closed immediately: the listener may use another 'properties.security.protocol'"
+)
 
-_FIRST_STEP: Final = 0.5  # seconds of the first wait for an answer; between two of them refusals are looked at
-_FIRST_QUESTION: Final = 2.0  # where an answer may take a broker's work
-_PATIENCE: Final = 2.4  # times as long is the next wait
-NO_ANSWER: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
-_FORBIDDEN: Final = (
+# Seconds for the first attempt of a request. Between attempts, authentication failures are checked.
+_FIRST_METADATA_TIMEOUT: Final = 0.5
+_FIRST_CALL_TIMEOUT: Final = 2.0  # a broker may have to work for the response
+_BACKOFF_FACTOR: Final = 2.4
+UNREACHABLE: Final = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)
+_AUTHORIZATION_FAILED: Final = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
-_RIGHTS: Final = (
-    " Grant the user DESCRIBE on the topic, and READ on the group of 'properties.group.id' where offsets are kept."
+_GRANT_ADVICE: Final = (
+    " Grant the user DESCRIBE on the topic, and READ on the group of 'properties.group.id' if offsets are committed."
 )
 
 
 def admin_config(config: Mapping[str, str]) -> dict[str, str]:
-    """What of a table's configuration means something to the admin client."""
-    # a connection that has become silent is given up while there is still time to ask on another one
-    silence = min(int(config[SOCKET_TIMEOUT]), int(patience(config) * 1000))
-    return {**{k: v for k, v in config.items() if k.startswith(_KEYS)}, SOCKET_TIMEOUT: str(silence)}
+    """Return the part of a table's configuration that applies to an admin client."""
+    # a silent connection is closed early enough to try another one
+    socket_timeout = min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000))
+    return {**{k: v for k, v in config.items() if k.startswith(_ADMIN_KEYS)}, SOCKET_TIMEOUT: str(socket_timeout)}
+
+
+def open_client(client_class: Any, config: Mapping[str, str], settings: Mapping[str, Any]) -> Any:
+    """Create a client of confluent-kafka that logs at debug level only.
+
+    Args:
+        client_class: ``AdminClient``, ``Consumer`` or ``Producer``.
+        config: librdkafka's configuration, with references to secrets.
+        settings: settings that override it.
+
+    Raises:
+        BrokerError: librdkafka rejects the configuration.
+    """
+    resolved = resolve_config({k: v for k, v in config.items() if k != API_TIMEOUT})
+    try:
+        client = client_class({**resolved, **settings, "logger": _DEBUG_LOGGER})
+    except KafkaException as e:
+        raise BrokerError(
+            f"The Kafka client could not start: {mask_secrets(str(e.args[0]), config, resolved)}."
+        ) from None
+    client.poll(0)  # creates an unsecured bearer token, which authentication needs
+    return client
 
 
 class Admin:
-    """A client. Where nobody holds it any more it ends, and its outstanding answers never come.
+    """An admin client. It is closed when nothing references it any more; its pending futures then never complete.
 
     Attributes:
-        api: confluent-kafka's.
-        settings: librdkafka's, with what the references name.
-        servers: for errors.
-        request: seconds for the answer to one request.
-        wait: seconds for which to ask; more of them once the cluster is known to work.
-        shown: the client's words without secrets.
+        api: confluent-kafka's client.
+        settings: librdkafka's settings, with references resolved.
+        servers: the bootstrap servers, for error messages.
+        request_timeout: seconds to wait for the response to one request.
+        timeout: seconds for which a request is retried; longer once the cluster is known to work.
+        mask: removes secrets from a message of the client.
     """
 
     def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
-        """Make the client; nothing is asked yet.
+        """Create the client. This sends no request.
 
         Args:
-            config: a table's, with references to secrets: they are shown in place of what they name.
-            settings: ``admin_config``'s part of it, with what they name.
+            config: a table's, with references to secrets; messages show the references instead of the secrets.
+            settings: the part of it that ``admin_config`` returns, with references resolved.
 
         Raises:
-            BrokerError: librdkafka refuses the settings as a whole.
+            BrokerError: librdkafka rejects the settings.
         """
         self.settings, self.servers = settings, config["bootstrap.servers"]
-        self.request = self.wait = patience(config)
-        self._wait_at_work = patience_at_work(config)
-        # what the callbacks hold must not hold the client: it would not end with its last use
-        self._heard = _Heard(config, settings)
-        self.shown: Callable[[str], str] = self._heard.shown
-        callbacks: dict[str, Any] = {"error_cb": self._heard.note, "logger": SimpleNamespace(log=self._heard.log)}
+        self.request_timeout = self.timeout = connect_timeout(config)
+        self._api_timeout = api_timeout(config)
+        # the callbacks must not reference the client itself: it would never be closed
+        self._events = _ClientEvents(config, settings)
+        self.mask: Callable[[str], str] = self._events.mask
+        callbacks: dict[str, Any] = {"error_cb": self._events.on_error, "logger": SimpleNamespace(log=self._events.log)}
         try:
             self.api = AdminClient({**settings, **callbacks})
-        except KafkaException as e:  # without its cause, which may quote what a reference was resolved to
-            raise BrokerError(f"The Kafka client could not start: {self.shown(str(e.args[0]))}.") from None
-        self.api.poll(0)  # an unsecured bearer token is made from here; without it no broker answers
+        except KafkaException as e:  # without its cause, which may quote a resolved secret
+            raise BrokerError(f"The Kafka client could not start: {self.mask(str(e.args[0]))}.") from None
+        self.api.poll(0)  # creates an unsecured bearer token, which authentication needs
 
-    def ask(self, question: Callable[[AdminClient, float], T]) -> T:
-        """One question and its answer; asked again, ever more patiently, where nobody answers.
+    def call(self, request: Callable[[AdminClient, float], T]) -> T:
+        """Send a request and return its result; retry with growing timeouts while no broker responds.
 
-        Most questions go to the controller, and librdkafka waits for the one that it knows. Where brokers keep their
-        own records of the cluster that is any of them, and when it dies nothing but metadata names another.
+        Most requests go to the controller, and librdkafka waits for the one that it knows. With KRaft that is any
+        broker; when it dies, only a metadata request finds another.
 
         Args:
-            question: is given the client and the seconds for an answer. It may be put twice, the first one unanswered.
+            request: takes the client and the seconds to wait. It may run twice, with the first request still pending.
 
         Raises:
-            BrokerError: as ``named``.
+            BrokerError: as ``translate_errors``.
         """
-        deadline, step = time.monotonic() + self.wait, _FIRST_QUESTION
-        with self.named():
+        attempts = self._attempts(_FIRST_CALL_TIMEOUT)
+        with self.translate_errors():
             while True:
-                left = deadline - time.monotonic()
+                seconds, is_last = next(attempts)
                 try:
-                    return question(self.api, max(min(step, left), 0.01))
+                    return request(self.api, seconds)
                 except KafkaException as e:
-                    self.api.poll(0)
-                    if e.args[0].code() not in NO_ANSWER or left <= step or self._heard.refusals.lasting():
+                    if self._should_raise(is_last) or e.args[0].code() not in UNREACHABLE:
                         raise
                 with contextlib.suppress(KafkaException):
-                    self.api.list_topics(timeout=step)
-                step *= _PATIENCE
+                    self.api.list_topics(timeout=seconds)
 
-    def topics(self, is_old: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
-        """All topics by name: a request for one may create it where the broker creates topics by itself.
+    def list_topics(self, has_new_credentials: Callable[[], bool]) -> dict[str, TopicMetadata] | None:
+        """Return all topics by name; to ask for a single one may create it, if the broker creates topics automatically.
 
         Args:
-            is_old: whether the login has changed since the client was made.
+            has_new_credentials: whether the credentials have changed since the client was created.
 
         Returns:
-            None where it has, while nobody answered.
+            None if they changed while no broker responded.
 
         Raises:
-            BrokerError: as ``named``.
+            BrokerError: as ``translate_errors``.
         """
-        deadline, step = time.monotonic() + self.wait, _FIRST_STEP
-        with self.named():
+        attempts = self._attempts(_FIRST_METADATA_TIMEOUT)
+        with self.translate_errors():
             while True:
-                left = deadline - time.monotonic()
+                seconds, is_last = next(attempts)
                 try:
-                    return dict(self.api.list_topics(timeout=max(min(step, left), 0.01)).topics)
+                    return dict(self.api.list_topics(timeout=seconds).topics)
                 except KafkaException:
-                    self.api.poll(0)
-                    if left <= step or self._heard.refusals.lasting():
+                    if self._should_raise(is_last):
                         raise
-                if is_old():
+                if has_new_credentials():
                     return None
-                step *= _PATIENCE
 
-    def works(self) -> None:
-        """A leader has answered: addresses and rights are right, and a silence is a fault that may pass."""
-        self.wait = max(self.wait, self._wait_at_work)
+    def _attempts(self, first_timeout: float) -> Iterator[tuple[float, bool]]:
+        """Yield per attempt its timeout, and whether it is the last one within ``self.timeout``."""
+        deadline, step = time.monotonic() + self.timeout, first_timeout
+        while True:
+            left = deadline - time.monotonic()
+            yield max(min(step, left), 0.01), left <= step
+            step *= _BACKOFF_FACTOR
 
-    def doubt(self) -> None:
-        """The opposite: some time has passed since."""
-        self.wait = self.request
+    def _should_raise(self, is_last: bool) -> bool:
+        """Whether a failed attempt is not retried."""
+        self.api.poll(0)
+        return is_last or self._events.auth_failures.is_persistent()
+
+    def use_api_timeout(self) -> None:
+        """Retry for longer from now on: a broker has responded, so the address and credentials are correct."""
+        self.timeout = max(self.timeout, self._api_timeout)
+
+    def use_connect_timeout(self) -> None:
+        """Fail early again: the client was idle, and the cluster may have changed."""
+        self.timeout = self.request_timeout
 
     @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
-        """Kafka's exceptions in the block as ours, with the address, the time waited and the cause.
+    def translate_errors(self) -> Iterator[None]:
+        """Raise Kafka's exceptions in the block as this package's, with the address, the time waited and the cause.
 
         Raises:
-            BrokerUnreachableError: no answer in time.
-            AuthenticationError: a password, a token or a certificate is refused.
-            AuthorizationError: the user may not.
-            BrokerError: another answer.
+            BrokerUnreachableError: no response in time.
+            AuthenticationError: a password, a token or a certificate is rejected.
+            AuthorizationError: the user is not authorized.
+            BrokerError: another error.
         """
-        self.api.poll(0)  # error callbacks and bearer tokens are served here only
-        self._heard.errors.clear()
+        self.api.poll(0)  # serves error callbacks and bearer tokens, which nothing else does
+        self._events.errors.clear()
         try:
             yield
-            self._heard.refusals.clear()
+            self._events.auth_failures.clear()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             self.api.poll(0)
-            why = self.shown(str(error.str()))
-            causes = "; ".join(dict.fromkeys(self._heard.errors)) or why
-            if error.code() in NO_ANSWER:
-                if refused := self._heard.refusals.words:
-                    raise refusal(refused, self.settings, self.wait) from None
-                knob = CONNECT_TIMEOUT if self.wait < self._wait_at_work else API_TIMEOUT
+            reason = self.mask(str(error.str()))
+            causes = "; ".join(dict.fromkeys(self._events.errors)) or reason
+            if error.code() in UNREACHABLE:
+                if message := self._events.auth_failures.message:
+                    raise auth_error(message, self.settings, self.timeout) from None
+                option = CONNECT_TIMEOUT if self.timeout < self._api_timeout else API_TIMEOUT
                 raise BrokerUnreachableError(
-                    f"No broker of '{self.servers}' (option 'properties.bootstrap.servers') answered within "
-                    f"{self.wait:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
-                    f"'properties.{knob}' sets how long to wait."
+                    f"No broker of '{self.servers}' (option 'properties.bootstrap.servers') responded within "
+                    f"{self.timeout:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
+                    f"'properties.{option}' sets how long to wait."
                 ) from e
-            kind, advice = kind_of(error)
-            raise kind(f"{self.servers}: {why} ({error.name()}); {causes}.{advice}") from e
+            error_type, advice = translate_error(error)
+            raise error_type(f"{self.servers}: {reason} ({error.name()}); {causes}.{advice}") from e
 
 
-def kind_of(error: KafkaError) -> tuple[type[BrokerError], str]:
-    """Which of our errors one of Kafka's is, and what to do."""
-    return (AuthorizationError, _RIGHTS) if error.code() in _FORBIDDEN else (BrokerError, "")
+def translate_error(error: KafkaError) -> tuple[type[BrokerError], str]:
+    """Return the error class for one of Kafka's errors, and what to do about it."""
+    return (AuthorizationError, _GRANT_ADVICE) if error.code() in _AUTHORIZATION_FAILED else (BrokerError, "")
 
 
-class _Heard:
-    """What a client has said of its brokers."""
+class _ClientEvents:
+    """The errors that a client has reported about its brokers."""
 
     def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
         self._config, self._settings = config, settings
         self.errors: deque[str] = deque(maxlen=4)
-        self.refusals = Refusals()
+        self.auth_failures = AuthFailures()
 
-    def shown(self, text: str) -> str:
-        return masked(text, self._config, self._settings)
+    def mask(self, text: str) -> str:
+        return mask_secrets(text, self._config, self._settings)
 
-    def note(self, error: KafkaError) -> None:
-        words = self.shown(str(error.str()))
-        self.errors.append(words)
-        self.refusals.note(error.code(), words)
+    def on_error(self, error: KafkaError) -> None:
+        message = self.mask(str(error.str()))
+        self.errors.append(message)
+        self.auth_failures.record(error.code(), message)
 
-    def log(self, _: int, words: str, *more: Any) -> None:
-        # the admin client logs each attempt as an error; what counts is raised with its cause
-        _LOG.debug(words, *more)
-        if _CLOSED.search(" ".join(map(str, more))):
+    def log(self, _: int, message: str, *arguments: Any) -> None:
+        # the client logs each failed attempt as an error; an error that matters is raised, with its cause
+        _LOG.debug(message, *arguments)
+        if _CLOSED.search(" ".join(map(str, arguments))):
             self.errors.append(_OTHER_PROTOCOL)

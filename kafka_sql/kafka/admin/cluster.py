@@ -1,11 +1,13 @@
-"""What the cluster knows: topics, partitions, offsets. Asked on the driver, once a plan."""
+"""Query a cluster for topics, partitions and offsets. The driver does so once per plan."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,149 +16,213 @@ from confluent_kafka.admin import OffsetSpec, TopicMetadata
 from kafka_sql.errors import BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin import groups
 from kafka_sql.kafka.admin.client import Admin
-from kafka_sql.kafka.admin.offsets import EARLIEST, LATEST, Question, ask_newest, at_time, newest
-from kafka_sql.kafka.admin.reloading_admin import Renewal
-from kafka_sql.kafka.admin.topic_not_found import absence
-from kafka_sql.kafka.librdkafka.client import patience_at_work
+from kafka_sql.kafka.admin.descriptions import topic_not_found_error
+from kafka_sql.kafka.admin.offsets import (
+    EARLIEST,
+    LATEST,
+    OffsetRequest,
+    await_newest_timestamp,
+    request_newest_timestamps,
+    timestamp_spec,
+)
+from kafka_sql.kafka.admin.reloading_admin import ReloadingAdmin
+from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.config.properties import api_timeout
 from kafka_sql.kafka.types import Offsets, TopicPartition
 
-_NEW_TOPIC: Final = 0.3  # seconds for brokers to hear of a topic
-_LOOK: Final = 0.03
+_NEW_TOPIC_SECONDS: Final = 0.3  # for all brokers to learn of a new topic
+_POLL_SECONDS: Final = 0.03  # brokers do not notify clients of new topics
 
 
 class Cluster:
-    """Questions to one Kafka cluster."""
+    """The admin operations on one Kafka cluster."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Make the client; nothing is asked yet.
+        """Create the client. This sends no request.
 
         Args:
             config: librdkafka's configuration of a table, with references to secrets; they are resolved here.
 
         Raises:
-            SecretReferenceError: a reference in it names nothing.
+            SecretReferenceError: a reference cannot be resolved.
             KeyStoreError: a store cannot be read.
         """
-        self._election = patience_at_work(config)
+        self._api_timeout = api_timeout(config)
         self._read_committed = config.get("isolation.level") == "read_committed"
-        self._renewal = Renewal(config)
+        self._reloading_admin = ReloadingAdmin(config)
 
     def admin(self) -> Admin:
-        """The client for other questions, with the login as it is now."""
-        return self._renewal.admin()
+        """Return the client for other requests, with the current credentials."""
+        return self._reloading_admin.admin()
 
     def topics(self) -> Mapping[str, TopicMetadata]:
-        """All topics by name.
+        """Return all topics by name.
 
         Raises:
-            BrokerUnreachableError: no answer in time.
-            AuthenticationError: a password, a token or a certificate is refused.
+            BrokerUnreachableError: no response in time.
+            AuthenticationError: a password, a token or a certificate is rejected.
         """
         while True:
             admin = self.admin()
-            found = admin.topics(partial(self._has_changed, admin))
-            if found is not None:
-                return found
+            topics = admin.list_topics(partial(self._has_new_credentials, admin))
+            if topics is not None:
+                return topics
 
-    def partitions(
-        self, topics: tuple[str, ...], existing: Mapping[str, TopicMetadata] | None = None
-    ) -> list[TopicPartition]:
-        """All partitions of ``topics``, sorted.
+    def await_topics(
+        self, names: Collection[str], seconds: float, *, with_leaders: bool = False
+    ) -> Mapping[str, TopicMetadata]:
+        """Return all topics by name as soon as ``names`` are among them, or when the time is over.
+
+        Not all brokers learn of a new topic at the same time.
 
         Args:
-            existing: what ``topics`` answered, where it was asked already.
+            with_leaders: whether to wait until all their partitions have leaders, too.
 
         Raises:
-            TopicNotFoundError: names the missing topic and the nearest that exists.
-            AuthorizationError: the user may not see a topic.
-            BrokerUnreachableError: no answer in time.
+            BrokerError: as ``topics``.
         """
-        known = self._listed(topics) if existing is None else existing
-        for topic in topics:
-            if topic not in known:
-                raise absence(self.admin(), topic, known)
-            error = known[topic].error
-            if error is not None:
-                raise BrokerError(f"Topic '{topic}' cannot be read on {self.admin().servers}: {error.str()}.")
-        return sorted((t, p) for t in topics for p in known[t].partitions)
-
-    def _listed(self, topics: tuple[str, ...]) -> Mapping[str, TopicMetadata]:
-        """All topics; where some of these are missing, a moment later: not all brokers know of a new one at once."""
-        deadline = time.monotonic() + _NEW_TOPIC
+        deadline = time.monotonic() + seconds
         while True:
-            known = self.topics()
-            if known.keys() >= set(topics) or time.monotonic() > deadline:
-                return known
-            time.sleep(_LOOK)  # nobody tells when a broker has heard of it
+            topics = self.topics()
+            if all(name in topics and not (with_leaders and _is_leaderless(topics[name])) for name in names):
+                return topics
+            if time.monotonic() > deadline:
+                return topics
+            time.sleep(_POLL_SECONDS)
 
-    def earliest(self, positions: Collection[TopicPartition]) -> Offsets:
-        """The first offset that each partition still holds."""
-        return self._offsets(dict.fromkeys(positions, EARLIEST), self._read_committed)
+    def partitions(
+        self, names: tuple[str, ...], topics: Mapping[str, TopicMetadata] | None = None
+    ) -> list[TopicPartition]:
+        """Return all partitions of the topics ``names``, sorted.
 
-    def latest(self, positions: Collection[TopicPartition]) -> Offsets:
-        """The offset after the last record: the last stable offset under ``read_committed``, else the high
+        Args:
+            topics: the result of ``topics``, if the caller has it already.
+
+        Raises:
+            TopicNotFoundError: names the missing topic and the most similar existing one.
+            AuthorizationError: the user may not see a topic.
+            BrokerUnreachableError: no response in time.
+        """
+        if topics is None:
+            topics = self.await_topics(names, _NEW_TOPIC_SECONDS)
+        for name in names:
+            if name not in topics:
+                raise topic_not_found_error(self.admin(), name, topics)
+            error = topics[name].error
+            if error is not None:
+                raise BrokerError(f"Topic '{name}' cannot be read on {self.admin().servers}: {error.str()}.")
+        return sorted((name, p) for name in names for p in topics[name].partitions)
+
+    def earliest(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the first offset that each partition still holds."""
+        return self._offsets(dict.fromkeys(partitions, EARLIEST), self._read_committed)
+
+    def latest(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the offset after the last record: under ``read_committed`` the last stable offset, else the high
         watermark.
         """
-        return self._offsets(dict.fromkeys(positions, LATEST), self._read_committed)
+        return self._offsets(dict.fromkeys(partitions, LATEST), self._read_committed)
 
-    def latest_of_existing(self, positions: Collection[TopicPartition]) -> Offsets:
-        """The same; a partition that does not exist (any more, or not yet at its leader) is absent."""
-        found: Offsets = {}
-        for position, answer in self._answers(dict.fromkeys(positions, LATEST), self._read_committed).items():
+    def latest_if_exists(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Like ``latest``; a partition that was deleted, or that its leader does not know yet, is absent."""
+        offsets: Offsets = {}
+        for partition, result in self._results(dict.fromkeys(partitions, LATEST), self._read_committed).items():
             with contextlib.suppress(TopicNotFoundError):
-                found[position] = answer()
-        return found
+                offsets[partition] = result()
+        return offsets
 
-    def high_watermarks(self, positions: Collection[TopicPartition]) -> Offsets:
-        """The offset after the last record, whether its transaction is open or not."""
-        return self._offsets(dict.fromkeys(positions, LATEST), False)
+    def high_watermarks(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the offset after the last record, including records of open transactions."""
+        return self._offsets(dict.fromkeys(partitions, LATEST), False)
 
-    def newest(self, positions: Collection[TopicPartition]) -> Callable[[], int | None]:
-        """Ask for the time of the newest record in these partitions; does not wait.
+    def newest_timestamp(self, partitions: Collection[TopicPartition]) -> Callable[[], int | None]:
+        """Request the newest record's timestamp in these partitions, without waiting.
 
         Returns:
-            gives it, milliseconds since 1970-01-01 UTC; None where no partition has told one in time.
+            a function that returns it, in milliseconds since 1970-01-01 UTC; None if no partition has responded in
+            time.
         """
         admin = self.admin()
-        answers = ask_newest(admin, positions)
-        self._renewal.keep(admin, answers)
-        return partial(newest, answers)
+        futures = request_newest_timestamps(admin, partitions)
+        self._reloading_admin.keep_until_done(admin, futures)
+        return partial(await_newest_timestamp, futures)
 
-    def at_times(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """The first offset whose record is not older than the time; a partition without one is absent.
+    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """Return the first offset whose record is at least as new as the time; a partition without one is absent.
 
         Args:
             times: milliseconds since 1970-01-01 UTC.
         """
-        asked = {p: at_time(millis) for p, millis in times.items()}
-        return {p: offset for p, offset in self._offsets(asked, self._read_committed).items() if offset >= 0}
+        specs = {partition: timestamp_spec(millis) for partition, millis in times.items()}
+        offsets = self._offsets(specs, self._read_committed)
+        return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
-    def committed(self, group: str | None, positions: Collection[TopicPartition]) -> Offsets:
-        """The offsets that ``group`` has committed; a partition without one is absent."""
-        if group is None or not positions:
+    def committed(self, group: str | None, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return the committed offsets of ``group``; a partition without one is absent."""
+        if group is None or not partitions:
             return {}
-        return groups.committed(self.admin(), group, positions)
+        return groups.committed(self.admin(), group, partitions)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Future[None]:
-        """Commit offsets for ``group`` without joining it; does not wait.
+        """Commit offsets for ``group`` without joining it and without waiting.
 
         Returns:
-            done when the coordinator has answered; fails with BrokerError.
+            done when the coordinator has responded; fails with BrokerError.
         """
         admin = self.admin()
-        answer = groups.commit(admin, group, offsets)
-        self._renewal.keep(admin, (answer,))
-        return answer
+        future = groups.commit(admin, group, offsets)
+        self._reloading_admin.keep_until_done(admin, (future,))
+        return future
 
-    def _has_changed(self, admin: Admin) -> bool:
+    def _has_new_credentials(self, admin: Admin) -> bool:
         return self.admin() is not admin
 
-    def _offsets(self, asked: Mapping[TopicPartition, OffsetSpec], stable: bool) -> Offsets:
-        return {position: answer() for position, answer in self._answers(asked, stable).items()}
+    def _offsets(self, specs: Mapping[TopicPartition, OffsetSpec], read_committed: bool) -> Offsets:
+        return {partition: result() for partition, result in self._results(specs, read_committed).items()}
 
-    def _answers(
-        self, asked: Mapping[TopicPartition, OffsetSpec], stable: bool
+    def _results(
+        self, specs: Mapping[TopicPartition, OffsetSpec], read_committed: bool
     ) -> Mapping[TopicPartition, Callable[[], int]]:
-        if not asked:
+        if not specs:
             return {}
-        return Question(self.admin, self.topics, asked, stable).answers(self._election)
+        return OffsetRequest(self.admin, self.topics, specs, read_committed).results(self._api_timeout)
+
+
+def _is_leaderless(topic: TopicMetadata) -> bool:
+    return any(p.leader < 0 for p in topic.partitions.values())
+
+
+@dataclass
+class _CachedCluster:
+    cluster: Cluster
+
+    def is_reusable(self) -> bool:
+        return True
+
+    def on_reuse(self) -> None:
+        self.cluster.admin().use_connect_timeout()
+
+
+@contextlib.contextmanager
+def cached_cluster(config: Mapping[str, str]) -> Iterator[Cluster]:
+    """Lease a cluster client for a ``with`` block. All its requests must be complete at the end of the block.
+
+    The client is kept for the planner's next table or statement: a new one has to connect first, which mostly takes
+    50 ms.
+
+    Args:
+        config: librdkafka's configuration of a table, with references to secrets.
+
+    Raises:
+        SecretReferenceError: a reference cannot be resolved.
+        KeyStoreError: a store cannot be read.
+    """
+    with _CACHE.lease(config) as cached:
+        yield cached.cluster
+
+
+def _create(config: Mapping[str, str], _: ExitStack) -> _CachedCluster:
+    return _CachedCluster(Cluster(config))
+
+
+_CACHE: Final = ClientCache(_create)

@@ -1,4 +1,4 @@
-"""Offsets of partitions, as their leaders tell them."""
+"""Request the offsets of partitions from their leaders (ListOffsets)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-Listed = Callable[[], Mapping[str, TopicMetadata]]
+ListTopics = Callable[[], Mapping[str, TopicMetadata]]
 
 EARLIEST: Final[OffsetSpec] = OffsetSpec.earliest()
 LATEST: Final[OffsetSpec] = OffsetSpec.latest()
-_NEWEST: Final[OffsetSpec] = OffsetSpec.max_timestamp()
-_NEWEST_SECONDS: Final = 1.0  # to wait for it: a metric may be missing, a batch may not be late
+_NEWEST_TIMESTAMP: Final[OffsetSpec] = OffsetSpec.max_timestamp()
+_NEWEST_TIMESTAMP_SECONDS: Final = 1.0  # to wait for it: a metric may be missing, a batch may not be late
 
-_GONE: Final = (
+_NOT_FOUND: Final = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION,
-    KafkaError._NOENT,  # the admin client's, where no leader is known
+    KafkaError._NOENT,  # from the admin client itself, if it knows no leader
 )
-# those that Java's client asks again after: https://kafka.apache.org/protocol#protocol_error_codes, KIP-207, KIP-320
-_BETWEEN_LEADERS: Final = (
+# what Java's client retries: https://kafka.apache.org/protocol#protocol_error_codes, KIP-207, KIP-320
+_RETRIABLE: Final = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.REPLICA_NOT_AVAILABLE,
@@ -43,120 +43,125 @@ _BETWEEN_LEADERS: Final = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 )
-_LEADER: Final = 3.0  # seconds for one answer: a leader that has died gives none, and the next one is asked
-_ELECTION: Final = 0.1  # seconds between two questions while a partition, a new one for instance, has no leader
+_REQUEST_SECONDS: Final = 3.0  # for one response: a leader that has died sends none, and its successor is asked
+_RETRY_SECONDS: Final = 0.1  # between two requests while a partition, for instance a new one, has no leader
 
 
-def at_time(milliseconds: int) -> OffsetSpec:
-    """The first offset whose record is not older.
+def timestamp_spec(milliseconds: int) -> OffsetSpec:
+    """Return the spec of the first offset whose record is at least as new as a timestamp.
 
     Args:
         milliseconds: since 1970-01-01 UTC.
     """
-    found: OffsetSpec = OffsetSpec.for_timestamp(max(milliseconds, 0))  # Kafka takes negative ones for positions
-    return found
+    # Kafka interprets negative timestamps as sentinels (latest, earliest)
+    spec: OffsetSpec = OffsetSpec.for_timestamp(max(milliseconds, 0))
+    return spec
 
 
-class Question:
-    """A question for the offsets of partitions, which is asked at once."""
+class OffsetRequest:
+    """A request for the offsets of partitions, retried per partition."""
 
     def __init__(
-        self, current: Callable[[], Admin], listed: Listed, specs: Mapping[TopicPartition, OffsetSpec], stable: bool
+        self,
+        current_admin: Callable[[], Admin],
+        list_topics: ListTopics,
+        specs: Mapping[TopicPartition, OffsetSpec],
+        read_committed: bool,
     ) -> None:
-        """Ask.
+        """Send the request.
 
         Args:
-            current: gives the client.
-            listed: asks for all topics.
-            stable: whether what lies behind an open transaction is not counted.
+            current_admin: returns the client for the current credentials.
+            list_topics: returns all topics.
+            read_committed: whether the latest offset is the last stable offset.
         """
-        self._current, self._listed, self._specs = current, listed, specs
-        self._level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
-        self._admin = current()
-        self._sent = {(tp.topic, tp.partition): answer for tp, answer in self._send(self._admin, specs).items()}
+        self._current_admin, self._list_topics, self._specs = current_admin, list_topics, specs
+        self._isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
+        self._admin = current_admin()
+        self._futures = {(tp.topic, tp.partition): future for tp, future in self._send(self._admin, specs).items()}
 
-    def answers(self, election: float) -> dict[TopicPartition, Callable[[], int]]:
-        """What gives each offset.
+    def results(self, election_seconds: float) -> dict[TopicPartition, Callable[[], int]]:
+        """Return for each partition a function that waits for its offset.
 
         Args:
-            election: seconds for which a partition may have no leader.
+            election_seconds: for which a partition may have no leader.
         """
-        return {place: partial(self._answer, place, election) for place in self._specs}
+        return {partition: partial(self._await_offset, partition, election_seconds) for partition in self._specs}
 
     def _send(
         self, admin: Admin, specs: Mapping[TopicPartition, OffsetSpec]
     ) -> dict[confluent_kafka.TopicPartition, Any]:
         return admin.api.list_offsets(
             {confluent_kafka.TopicPartition(t, p): spec for (t, p), spec in specs.items()},
-            isolation_level=self._level,
-            request_timeout=_LEADER,
+            isolation_level=self._isolation,
+            request_timeout=_REQUEST_SECONDS,
         )
 
-    def _answer(self, place: TopicPartition, election: float) -> int:
-        """The offset.
+    def _await_offset(self, partition: TopicPartition, election_seconds: float) -> int:
+        """Return the offset.
 
         Raises:
-            TopicNotFoundError: there is no such partition.
-            BrokerUnreachableError: it had no leader for so long, or the leader did not answer.
-            BrokerError: another answer.
+            TopicNotFoundError: the partition does not exist.
+            BrokerUnreachableError: it had no leader for too long, or its leader did not respond.
+            BrokerError: another error.
         """
-        began = time.monotonic()
-        admin, answer = self._admin, self._sent[place]
+        started = time.monotonic()
+        admin, future = self._admin, self._futures[partition]
         while True:
             try:
-                with admin.named():
-                    offset = self._told(place, answer, began + election)
+                with admin.translate_errors():
+                    offset = self._read_result(partition, future, started + election_seconds)
             except BrokerUnreachableError:
-                if time.monotonic() > began + admin.wait:
+                if time.monotonic() > started + admin.timeout:
                     raise
             else:
                 if offset is not None:
-                    admin.works()
+                    admin.use_api_timeout()
                     return offset
-                if time.monotonic() > began + election:
+                if time.monotonic() > started + election_seconds:
                     raise BrokerUnreachableError(
-                        f"{place[0]}[{place[1]}] had no leader on {admin.servers} for {election:g} s: are its brokers "
-                        f"down? 'properties.{API_TIMEOUT}' sets how long to wait."
+                        f"{partition[0]}[{partition[1]}] had no leader on {admin.servers} for {election_seconds:g} s. "
+                        f"Check that its brokers are up; 'properties.{API_TIMEOUT}' sets how long to wait."
                     )
-            time.sleep(_ELECTION)  # nobody tells when a leader has been found
-            self._listed()  # else the client asks the leader that it knows
-            admin = self._current()
-            (answer,) = self._send(admin, {place: self._specs[place]}).values()
+            time.sleep(_RETRY_SECONDS)  # brokers do not notify clients of a new leader
+            self._list_topics()  # else the client asks the leader that it knows
+            admin = self._current_admin()
+            (future,) = self._send(admin, {partition: self._specs[partition]}).values()
 
-    def _told(self, place: TopicPartition, answer: Future[Any], deadline: float) -> int | None:
-        """The offset of an answer; None where the partition is between two leaders."""
+    def _read_result(self, partition: TopicPartition, future: Future[Any], deadline: float) -> int | None:
+        """Return the offset; None while the partition has no leader."""
         try:
-            offset = int(answer.result().offset)
+            offset = int(future.result().offset)
         except KafkaException as e:
             code = e.args[0].code()
-            if code in _GONE and not self._exists(place):
+            if code in _NOT_FOUND and not self._exists(partition):
                 raise TopicNotFoundError(
-                    f"{place[0]}[{place[1]}] does not exist on {self._admin.servers}: the topic was deleted, or has "
-                    "fewer partitions."
+                    f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, "
+                    "or has fewer partitions."
                 ) from e
-            if code not in (*_BETWEEN_LEADERS, *_GONE) or time.monotonic() > deadline:
+            if code not in (*_RETRIABLE, *_NOT_FOUND) or time.monotonic() > deadline:
                 raise
             return None
-        return None if offset == OFFSET_INVALID else offset  # librdkafka's answer where the leader has gone
+        return None if offset == OFFSET_INVALID else offset  # librdkafka's result if the leader has gone
 
-    def _exists(self, place: TopicPartition) -> bool:
-        """Whether the cluster knows a partition; that of a new topic it does a moment before its leader does."""
-        topic = self._listed().get(place[0])
-        return topic is not None and place[1] in topic.partitions
-
-
-def ask_newest(admin: Admin, positions: Collection[TopicPartition]) -> Collection[Future[Any]]:
-    """Ask for the time of the newest record in each partition; does not wait."""
-    asked = {confluent_kafka.TopicPartition(t, p): _NEWEST for t, p in positions}
-    return list(admin.api.list_offsets(asked, request_timeout=admin.request).values()) if asked else ()
+    def _exists(self, partition: TopicPartition) -> bool:
+        """Whether the cluster knows a partition. For a new topic it does so shortly before its leader does."""
+        topic = self._list_topics().get(partition[0])
+        return topic is not None and partition[1] in topic.partitions
 
 
-def newest(answers: Collection[Future[Any]]) -> int | None:
-    """The time of the newest record, milliseconds since 1970-01-01 UTC; None where no partition tells one in time."""
-    times = []
-    for answer in wait(answers, _NEWEST_SECONDS).done:
+def request_newest_timestamps(admin: Admin, partitions: Collection[TopicPartition]) -> Collection[Future[Any]]:
+    """Request the newest record's timestamp in each partition, without waiting."""
+    specs = {confluent_kafka.TopicPartition(t, p): _NEWEST_TIMESTAMP for t, p in partitions}
+    return list(admin.api.list_offsets(specs, request_timeout=admin.request_timeout).values()) if specs else ()
+
+
+def await_newest_timestamp(futures: Collection[Future[Any]]) -> int | None:
+    """Return the newest record's timestamp in milliseconds since 1970-01-01 UTC; None if no response came in time."""
+    timestamps = []
+    for future in wait(futures, _NEWEST_TIMESTAMP_SECONDS).done:
         try:
-            times.append(int(answer.result().timestamp))
-        except KafkaException as e:  # of a broker before 3.0, for instance
-            _LOG.debug("the time of a partition's newest record cannot be had: %s", e)
-    return max((at for at in times if at >= 0), default=None)
+            timestamps.append(int(future.result().timestamp))
+        except KafkaException as e:  # for instance from a broker before 3.0
+            _LOG.debug("the newest record's timestamp is unavailable: %s", e)
+    return max((timestamp for timestamp in timestamps if timestamp >= 0), default=None)

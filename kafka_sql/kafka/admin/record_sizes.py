@@ -1,4 +1,4 @@
-"""How large the next records of partitions are: Kafka does not tell, so a few of them are looked at."""
+"""Estimate the size of the next records of partitions by reading a sample: Kafka has no request for it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import confluent_kafka
 from confluent_kafka import Consumer, KafkaException
 
 from kafka_sql.errors import FetchError
-from kafka_sql.kafka.config.properties import API_TIMEOUT, resolved
+from kafka_sql.kafka.config.properties import API_TIMEOUT, resolve_config
 from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
-RECORDS: Final = 100  # of each partition
-_SECONDS: Final = 5.0  # for all of them
-# no more than that is fetched
-_SMALL: Final = {
+SAMPLE_RECORDS: Final = 100  # per partition
+_SECONDS: Final = 5.0  # for all partitions
+# bounds what the sample fetches
+_SETTINGS: Final = {
     "max.partition.fetch.bytes": "262144",
     "queued.max.messages.kbytes": "16384",
     "enable.auto.commit": "false",
@@ -28,45 +28,46 @@ _SMALL: Final = {
 
 
 def bytes_per_offset(config: Mapping[str, str], starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
-    """Bytes of key and value for each offset from ``starts`` on, on average; a partition that gave no record in time is
-    absent.
+    """Return the average bytes of key and value per offset, from ``starts`` on.
+
+    A partition that returned no record in time is absent.
 
     Args:
         config: librdkafka's configuration of a table.
 
     Raises:
-        FetchError: the client refuses the configuration or the partitions.
+        FetchError: the client rejects the configuration or the partitions.
     """
-    mine: dict[str, Any] = {k: v for k, v in config.items() if k != API_TIMEOUT}
+    settings: dict[str, Any] = {k: v for k, v in config.items() if k != API_TIMEOUT}
     try:
-        consumer = Consumer({**resolved({"group.id": "kafka_sql", **mine, **_SMALL}), "logger": _LOG})
+        consumer = Consumer({**resolve_config({"group.id": "kafka_sql", **settings, **_SETTINGS}), "logger": _LOG})
         try:
             consumer.assign([confluent_kafka.TopicPartition(t, p, offset) for (t, p), offset in starts.items()])
             return _sample(consumer, starts)
         finally:
             consumer.close()
     except KafkaException as e:
-        raise FetchError(f"The sizes of records cannot be had: {e.args[0].str()}.") from None
+        raise FetchError(f"The size of records cannot be estimated: {e.args[0].str()}.") from None
 
 
 def _sample(consumer: Consumer, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
-    totals: dict[TopicPartition, int] = dict.fromkeys(starts, 0)
+    sizes: dict[TopicPartition, int] = dict.fromkeys(starts, 0)
     counts: dict[TopicPartition, int] = dict.fromkeys(starts, 0)
-    lasts: dict[TopicPartition, int] = {}
-    wanted = set(starts)
+    last_offsets: dict[TopicPartition, int] = {}
+    incomplete = set(starts)
     deadline = time.monotonic() + _SECONDS
-    while wanted and (left := deadline - time.monotonic()) > 0:
+    while incomplete and (left := deadline - time.monotonic()) > 0:
         message = consumer.poll(left)
         if message is None:
             break
-        place = (str(message.topic()), int(message.partition() or 0))
-        if message.error() is not None:  # its end, or what the reader will name when it comes here
-            wanted.discard(place)
-        elif place in wanted:
-            totals[place] += len(message.value() or b"") + len(message.key() or b"")
-            counts[place] += 1
-            lasts[place] = int(message.offset() or 0)
-            if counts[place] == RECORDS:
-                wanted.discard(place)
-                consumer.pause([confluent_kafka.TopicPartition(*place)])
-    return {p: totals[p] / (last + 1 - starts[p]) for p, last in lasts.items()}
+        partition = (str(message.topic()), int(message.partition() or 0))
+        if message.error() is not None:  # the partition's end, or an error that the reader will report
+            incomplete.discard(partition)
+        elif partition in incomplete:
+            sizes[partition] += len(message.value() or b"") + len(message.key() or b"")
+            counts[partition] += 1
+            last_offsets[partition] = int(message.offset() or 0)
+            if counts[partition] == SAMPLE_RECORDS:
+                incomplete.discard(partition)
+                consumer.pause([confluent_kafka.TopicPartition(*partition)])
+    return {p: sizes[p] / (last + 1 - starts[p]) for p, last in last_offsets.items()}

@@ -1,4 +1,4 @@
-"""A client that is made anew where its login has changed: a password by reference, a certificate in a file."""
+"""Recreate the admin client when its credentials change: a secret behind a reference, or a certificate file."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from concurrent.futures import Future
 from typing import Any
 
 from kafka_sql.kafka.admin.client import Admin, admin_config
-from kafka_sql.kafka.config.properties import login, resolved
+from kafka_sql.kafka.config.properties import credentials_fingerprint, resolve_config
 
 
-class Renewal:
-    """The client for questions to one cluster."""
+class ReloadingAdmin:
+    """The admin client of one cluster, always with the current credentials."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Make the first; nothing is asked yet.
+        """Create the first client. This sends no request.
 
         Args:
             config: librdkafka's configuration of a table, with references to secrets.
 
         Raises:
-            SecretReferenceError: a reference in it names nothing.
+            SecretReferenceError: a reference cannot be resolved.
             KeyStoreError: a store cannot be read.
         """
-        self._config, self._mine = config, admin_config(config)
-        self._kept: list[tuple[Admin, Collection[Future[Any]]]] = []
-        self._admin = self._made()
+        self._config, self._admin_config = config, admin_config(config)
+        self._pending: list[tuple[Admin, Collection[Future[Any]]]] = []
+        self._admin = self._create()
 
     def admin(self) -> Admin:
-        """The client, with what its references and files say now.
+        """Return the client for the current credentials.
 
-        A question and its answer are one client's: hold it until the answer is there.
+        Hold it until its responses have arrived: a client that nothing references is closed.
         """
-        # here and not where an answer comes: librdkafka cannot be ended from a thread of its own
-        self._kept = [(admin, answers) for admin, answers in self._kept if not all(a.done() for a in answers)]
-        if login(self._mine) != self._login:
-            self._admin = self._made()
+        # not in a callback: librdkafka cannot be destroyed from one of its own threads
+        self._pending = [
+            (admin, futures) for admin, futures in self._pending if not all(future.done() for future in futures)
+        ]
+        if credentials_fingerprint(self._admin_config) != self._credentials:
+            self._admin = self._create()
         return self._admin
 
-    def keep(self, admin: Admin, answers: Collection[Future[Any]]) -> None:
-        """Hold a client until answers are there that nobody waits for."""
-        self._kept.append((admin, answers))
+    def keep_until_done(self, admin: Admin, futures: Collection[Future[Any]]) -> None:
+        """Hold a client until responses that no caller waits for have arrived."""
+        self._pending.append((admin, futures))
 
-    def _made(self) -> Admin:
-        self._login = login(self._mine)
-        return Admin(self._config, resolved(self._mine))
+    def _create(self) -> Admin:
+        self._credentials = credentials_fingerprint(self._admin_config)
+        return Admin(self._config, resolve_config(self._admin_config))

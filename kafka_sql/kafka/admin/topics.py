@@ -1,8 +1,7 @@
-"""Topics made as a table says, and those that exist compared with it."""
+"""Create topics with the settings of a table, and check existing ones against them."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -13,17 +12,15 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from kafka_sql.errors import AuthorizationError, BrokerError, InvalidOptionError, TopicMismatchError
 from kafka_sql.kafka.admin.cluster import Cluster
 
-_SEEN_SECONDS: Final = 0.05  # between looks at whether all brokers know a new topic: Kafka tells of no such moment
-
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """What a topic is to be like.
+    """The settings that a table requires of its topics.
 
     Attributes:
-        partitions: None for the broker's default, and for any that a topic has already.
-        replication: the same.
-        config: the topic's own configuration, in Kafka's names. Of an existing topic nothing else is looked at.
+        partitions: None for the broker's default; an existing topic may then have any number.
+        replication: the replication factor; None as for partitions.
+        config: topic settings in Kafka's names. Other settings of an existing topic are not checked.
     """
 
     partitions: int | None
@@ -32,63 +29,66 @@ class TopicSettings:
 
 
 def ensure_topics(
-    cluster: Cluster, topics: tuple[str, ...], wanted: TopicSettings, table: str, new: Mapping[str, str]
+    cluster: Cluster, topics: tuple[str, ...], settings: TopicSettings, table: str, defaults: Mapping[str, str]
 ) -> list[str]:
-    """Make the topics that are missing, and compare the others.
+    """Create missing topics, and check the settings of existing ones.
 
     Args:
-        table: its name, for errors.
-        new: configuration that only a topic made here has, where ``wanted`` says nothing of it.
+        table: its name, for error messages.
+        defaults: topic settings for new topics, unless ``settings`` has them.
 
     Returns:
-        the names of those that were made.
+        the names of the created topics.
 
     Raises:
-        TopicMismatchError: an existing one is otherwise.
-        InvalidOptionError: the cluster does not take the settings.
+        TopicMismatchError: an existing topic has other settings.
+        InvalidOptionError: the cluster rejects the settings.
         AuthorizationError: the user may not create topics.
-        BrokerError: no answer, or another failure.
+        BrokerError: no response, or another error.
     """
-    known = cluster.topics()
-    made = [topic for topic in topics if topic not in known and _create(cluster, topic, wanted, table, new)]
-    _await_topics(cluster, made)
+    existing = cluster.topics()
+    created = [
+        topic for topic in topics if topic not in existing and _create(cluster, topic, settings, table, defaults)
+    ]
+    if created:  # if they are not there in time, the next request reports the cause
+        cluster.await_topics(created, cluster.admin().timeout, with_leaders=True)
     for topic in topics:
-        if topic not in made:
-            _compare(cluster, topic, (known.get(topic) or cluster.topics()[topic]), wanted, table)
-    return made
+        if topic not in created:
+            _check_settings(cluster, topic, (existing.get(topic) or cluster.topics()[topic]), settings, table)
+    return created
 
 
-def _create(cluster: Cluster, topic: str, wanted: TopicSettings, table: str, new: Mapping[str, str]) -> bool:
-    """Make a topic; False where another was faster."""
-    request = NewTopic(
+def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, defaults: Mapping[str, str]) -> bool:
+    """Create a topic; return False if it exists by now."""
+    new_topic = NewTopic(
         topic,
-        num_partitions=-1 if wanted.partitions is None else wanted.partitions,
-        replication_factor=-1 if wanted.replication is None else wanted.replication,
-        config={**new, **wanted.config},
+        num_partitions=-1 if settings.partitions is None else settings.partitions,
+        replication_factor=-1 if settings.replication is None else settings.replication,
+        config={**defaults, **settings.config},
     )
     where = f"Table '{table}': topic '{topic}' cannot be created ('sink.topic.create' = 'true')"
     admin = cluster.admin()
 
-    def question(api: AdminClient, seconds: float) -> bool:
+    def request(api: AdminClient, seconds: float) -> bool:
         try:
-            api.create_topics([request], request_timeout=seconds)[topic].result()
+            api.create_topics([new_topic], request_timeout=seconds)[topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
-            why = admin.shown(str(error.str()))
+            reason = admin.mask(str(error.str()))
             if error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
                 raise AuthorizationError(
-                    f"{where}: {why} Grant the user CREATE on the topic or on the cluster, or create the topic."
+                    f"{where}: {reason} Grant the user CREATE on the topic or on the cluster, or create the topic."
                 ) from e
             option = _OPTIONS.get(error.code())
             if option is not None:
-                raise InvalidOptionError(f"{where}: {why} Look at option '{option}'.") from e
+                raise InvalidOptionError(f"{where}: {reason} Check option '{option}'.") from e
             raise
         return True
 
     try:
-        return admin.ask(question)
+        return admin.call(request)
     except AuthorizationError:
         raise
     except BrokerError as e:
@@ -104,38 +104,28 @@ _OPTIONS: Final = {
 }
 
 
-def _await_topics(cluster: Cluster, topics: list[str]) -> None:
-    """Return when the cluster tells of the topics and their leaders; after its patience, what comes next says why."""
-    deadline = time.monotonic() + cluster.admin().wait
-    while topics and time.monotonic() < deadline:
-        known = cluster.topics()
-        if all(t in known and all(p.leader >= 0 for p in known[t].partitions.values()) for t in topics):
-            return
-        time.sleep(_SEEN_SECONDS)
-
-
-def _compare(cluster: Cluster, topic: str, found: TopicMetadata, wanted: TopicSettings, table: str) -> None:
-    def differs(option: str, has: object, said: object) -> TopicMismatchError:
+def _check_settings(cluster: Cluster, topic: str, metadata: TopicMetadata, settings: TopicSettings, table: str) -> None:
+    def mismatch(option: str, actual: object, expected: object) -> TopicMismatchError:
         name = option.removeprefix("sink.topic.").removeprefix("config.")
         return TopicMismatchError(
-            f"Table '{table}': topic '{topic}' exists and has {name} {has}, but option '{option}' = '{said}'. Change "
-            "the option or the topic, or leave the option out."
+            f"Table '{table}': topic '{topic}' exists and has {name} {actual}, but option '{option}' = '{expected}'. "
+            "Change the option or the topic, or remove the option."
         )
 
-    partitions = found.partitions
-    if wanted.partitions not in (None, len(partitions)):
-        raise differs("sink.topic.partitions", len(partitions), wanted.partitions)
+    partitions = metadata.partitions
+    if settings.partitions not in (None, len(partitions)):
+        raise mismatch("sink.topic.partitions", len(partitions), settings.partitions)
     replicas = {len(p.replicas) for p in partitions.values()}
-    if wanted.replication is not None and replicas != {wanted.replication}:
-        raise differs("sink.topic.replication-factor", ", ".join(map(str, sorted(replicas))), wanted.replication)
-    if not wanted.config:
+    if settings.replication is not None and replicas != {settings.replication}:
+        raise mismatch("sink.topic.replication-factor", ", ".join(map(str, sorted(replicas))), settings.replication)
+    if not settings.config:
         return
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    config = cluster.admin().ask(
+    config = cluster.admin().call(
         lambda api, seconds: api.describe_configs([resource], request_timeout=seconds)[resource].result()
     )
-    for key, value in wanted.config.items():
+    for key, value in settings.config.items():
         if key not in config:
-            raise InvalidOptionError(f"Table '{table}': option 'sink.topic.config.{key}' is no setting of a topic.")
+            raise InvalidOptionError(f"Table '{table}': unknown topic setting in option 'sink.topic.config.{key}'.")
         if config[key].value != value:
-            raise differs(f"sink.topic.config.{key}", f"'{config[key].value}'", value)
+            raise mismatch(f"sink.topic.config.{key}", f"'{config[key].value}'", value)

@@ -1,1 +1,1 @@
-"""Kafka client configuration: Java's properties, JAAS, Kerberos and key stores, converted for librdkafka."""
+"""Convert the configuration of Java's Kafka clients for librdkafka: properties, JAAS, Kerberos and key stores."""

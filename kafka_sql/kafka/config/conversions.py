@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
-from kafka_sql.kafka.config.jaas import parse, to_librdkafka
-from kafka_sql.options.secret_references import only_reference
+from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
+from kafka_sql.options.secret_references import is_reference
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -51,13 +51,13 @@ _DIGITS: Final = re.compile(r"0*\d{1,19}", re.ASCII)
 _HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
 
-def whole(text: str) -> int | None:
+def parse_digits(text: str) -> int | None:
     """A number of digits alone, as far as Java's long goes; None for all else."""
     number = int(text) if _DIGITS.fullmatch(text) else None
     return number if number is not None and number < 1 << 63 else None
 
 
-def within_range(java: str, key: str, value: str) -> str:
+def clamp_to_range(java: str, key: str, value: str) -> str:
     """A number as librdkafka takes it; what Java's client would not take either is left for librdkafka to refuse.
 
     Args:
@@ -65,7 +65,7 @@ def within_range(java: str, key: str, value: str) -> str:
         key: librdkafka's.
     """
     text = value.strip()
-    if key not in RANGES or whole(text.removeprefix("-")) is None:
+    if key not in RANGES or parse_digits(text.removeprefix("-")) is None:
         return value
     if text == "-1" and key in _SPECIAL:
         return _SPECIAL[key]
@@ -115,7 +115,7 @@ def _login(text: str) -> dict[str, str]:
     if not text:
         return {}
     # one that stands elsewhere as a whole is read where the client runs
-    return {JAAS: text} if only_reference(text) else to_librdkafka(parse(text))
+    return {JAAS: text} if is_reference(text) else to_librdkafka_options(parse_jaas(text))
 
 
 def _bearer(given: Mapping[str, str]) -> dict[str, str]:
@@ -146,10 +146,10 @@ def _bearer(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kilobytes(text: str) -> str:
-    size = whole(text.strip())
+    size = parse_digits(text.strip())
     if size is None:
         raise InvalidOptionError("Invalid value for option 'properties.buffer.memory': expected a number of bytes.")
-    return within_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
+    return clamp_to_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
 
 
 def _ciphers(text: str) -> str:

@@ -30,7 +30,7 @@ _EXAMPLE: Final = (
 
 
 @dataclass(frozen=True)
-class Login:
+class LoginModule:
     """What a JAAS string says.
 
     Attributes:
@@ -42,7 +42,7 @@ class Login:
     options: Mapping[str, str] = field(repr=False)
 
 
-def parse(text: str) -> Login:
+def parse_jaas(text: str) -> LoginModule:
     """Read a JAAS string.
 
     Raises:
@@ -69,10 +69,10 @@ def parse(text: str) -> Login:
                 "than letters and digits needs quotes, and a quote or backslash within them a backslash"
             )
         options[part[0][1]] = part[2][1]
-    return Login(module.rpartition(".")[2], options)
+    return LoginModule(module.rpartition(".")[2], options)
 
 
-def to_librdkafka(login: Login) -> dict[str, str]:
+def to_librdkafka_options(login: LoginModule) -> dict[str, str]:
     """librdkafka's options for a login.
 
     Raises:
@@ -87,7 +87,7 @@ def to_librdkafka(login: Login) -> dict[str, str]:
     return _MODULES[login.module](login)
 
 
-def _password(login: Login) -> dict[str, str]:
+def _password(login: LoginModule) -> dict[str, str]:
     if login.module == "ScramLoginModule" and login.options.get("tokenauth", "false").lower() == "true":
         raise UnsupportedOptionError(
             f"Option '{_OPTION}': tokenauth=true, a delegation token, is not supported: librdkafka has none. Use a "
@@ -96,7 +96,7 @@ def _password(login: Login) -> dict[str, str]:
     return {f"sasl.{key}": _needed(login, key) for key in ("username", "password")}
 
 
-def _kerberos(login: Login) -> dict[str, str]:
+def _kerberos(login: LoginModule) -> dict[str, str]:
     found = {}
     if "principal" in login.options:
         found["sasl.kerberos.principal"] = login.options["principal"]
@@ -109,7 +109,7 @@ def _kerberos(login: Login) -> dict[str, str]:
     return found
 
 
-def _bearer(login: Login) -> dict[str, str]:
+def _bearer(login: LoginModule) -> dict[str, str]:
     found = {}
     names = {
         "clientId": "sasl.oauthbearer.client.id",
@@ -129,7 +129,7 @@ def _bearer(login: Login) -> dict[str, str]:
     return found
 
 
-_MODULES: Final[Mapping[str, Callable[[Login], dict[str, str]]]] = {
+_MODULES: Final[Mapping[str, Callable[[LoginModule], dict[str, str]]]] = {
     "PlainLoginModule": _password,
     "ScramLoginModule": _password,
     "OAuthBearerLoginModule": _bearer,
@@ -137,7 +137,7 @@ _MODULES: Final[Mapping[str, Callable[[Login], dict[str, str]]]] = {
 }
 
 
-def _needed(login: Login, key: str) -> str:
+def _needed(login: LoginModule, key: str) -> str:
     if key not in login.options:
         raise MissingOptionError(f"Option '{_OPTION}': {login.module} needs {key}=\"...\".")
     return login.options[key]

@@ -11,14 +11,14 @@ from enum import Enum
 from typing import Final
 
 
-class Fate(Enum):
+class Handling(Enum):
     """What becomes of a property."""
 
     SAME = "same"
     RENAMED = "renamed"
     CONVERTED = "converted"
     IGNORED = "ignored"
-    REFUSED = "refused"
+    REJECTED = "refused"
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Property:
     """
 
     key: str
-    fate: Fate
-    to: str = ""
-    why: str = ""
-    quiet: frozenset[str] = frozenset()
+    handling: Handling
+    librdkafka_name: str = ""
+    reason: str = ""
+    neutral_values: frozenset[str] = frozenset()
 
 
 def _same(*keys: str) -> Iterable[Property]:
-    return (Property(key, Fate.SAME) for key in keys)
+    return (Property(key, Handling.SAME) for key in keys)
 
 
-def _all(fate: Fate, whys: Mapping[str, str], *quiet: str) -> Iterable[Property]:
-    return (Property(key, fate, why=why, quiet=frozenset(quiet)) for key, why in whys.items())
+def _all(fate: Handling, whys: Mapping[str, str], *quiet: str) -> Iterable[Property]:
+    return (Property(key, fate, reason=why, neutral_values=frozenset(quiet)) for key, why in whys.items())
 
 
 _JVM: Final = "it names a Java class, and there is no Java client here"
@@ -221,19 +221,19 @@ _REFUSED: Final = {
     "value.serializer": "the table's format encodes",
 }
 
-JAVA: Final[Mapping[str, Property]] = {
+JAVA_PROPERTIES: Final[Mapping[str, Property]] = {
     p.key: p
     for p in (
         *_same(*_SAME),
-        *(Property(key, Fate.RENAMED, to) for key, to in _RENAMED.items()),
-        *_all(Fate.CONVERTED, _CONVERTED),
-        *_all(Fate.IGNORED, _IGNORED, ""),
-        *_all(Fate.REFUSED, _REFUSED, "", "false"),
+        *(Property(key, Handling.RENAMED, to) for key, to in _RENAMED.items()),
+        *_all(Handling.CONVERTED, _CONVERTED),
+        *_all(Handling.IGNORED, _IGNORED, ""),
+        *_all(Handling.REJECTED, _REFUSED, "", "false"),
     )
 }
 
 # librdkafka's own options that Java's clients do not have, and that would do harm
-OWN_REFUSED: Final[Mapping[str, str]] = {
+REJECTED_LIBRDKAFKA_OPTIONS: Final[Mapping[str, str]] = {
     "plugin.library.paths": "librdkafka would load it as code",
     "ssl.engine.location": "librdkafka would load it as code",
 }

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka import bindings
 
 _MECHANISM: Final = "GSSAPI"
 # librdkafka puts both into a shell's command, its default of sasl.kerberos.kinit.cmd: the principal without quotes
@@ -35,7 +35,7 @@ def mechanism(config: Mapping[str, str]) -> str | None:
     return (config.get("sasl.mechanism") or config.get("sasl.mechanisms") or _MECHANISM).upper()
 
 
-def check(config: Mapping[str, str]) -> None:
+def check_kerberos_support(config: Mapping[str, str]) -> None:
     """Refuse Kerberos where the client has none.
 
     Raises:
@@ -58,7 +58,7 @@ def check(config: Mapping[str, str]) -> None:
     )
 
 
-def check_words(settings: Mapping[str, str]) -> None:
+def check_kinit_arguments(settings: Mapping[str, str]) -> None:
     """Refuse a principal or a keytab that the shell would not take for a word.
 
     Args:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
+from kafka_sql.kafka import bindings
 from kafka_sql.kafka.config import kerberos, security
-from kafka_sql.kafka.config.conversions import JAAS, RANGES, convert, whole, within_range
-from kafka_sql.kafka.config.java_properties import JAVA, OWN_REFUSED, Fate
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert, parse_digits
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
 
@@ -69,10 +69,10 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
         _check_text(key, value)
         config.update(_carried(key, value))
     config.update(convert(properties))
-    security.check(config)
-    kerberos.check(config)
+    security.check_stores(config)
+    kerberos.check_kerberos_support(config)
     _fit(config, properties)
-    given = {(JAVA[k].to if k in JAVA else "") or k: k for k in properties}
+    given = {(JAVA_PROPERTIES[k].librdkafka_name if k in JAVA_PROPERTIES else "") or k: k for k in properties}
     conf, why = bindings.conf_new(), ctypes.create_string_buffer(512)
     try:
         for key, value in config.items():
@@ -94,7 +94,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     return config
 
 
-def resolved(config: Mapping[str, str]) -> dict[str, str]:
+def resolve_config(config: Mapping[str, str]) -> dict[str, str]:
     """A client's configuration with the references in it resolved and the stores read: only to be handed to the
     client.
 
@@ -102,13 +102,13 @@ def resolved(config: Mapping[str, str]) -> dict[str, str]:
         SecretReferenceError: one names nothing; the message has the reference and no secret.
         KeyStoreError: a store cannot be read.
     """
-    found = security.for_librdkafka(resolve_all(config, "properties."))
+    found = security.resolve_stores(resolve_all(config, "properties."))
     for key, value in found.items():
         _check_text(key, value)
     return found
 
 
-def login(config: Mapping[str, str]) -> tuple[object, ...]:
+def credentials_fingerprint(config: Mapping[str, str]) -> tuple[object, ...]:
     """What the configuration's references name and its files are now. Where that differs from when a client was made,
     the client is to be made anew. Only to be compared: it holds secrets.
 
@@ -117,26 +117,39 @@ def login(config: Mapping[str, str]) -> tuple[object, ...]:
     """
     named = resolve_all({key: value for key, value in config.items() if has_reference(value)}, "properties.")
     files = [named.get(key) or config[key] for key in security.FILES if config.get(key)]
-    return tuple(named.values()), tuple(map(allowed_paths.state, files))
+    return tuple(named.values()), tuple(map(allowed_paths.file_state, files))
+
+
+def connect_timeout(config: Mapping[str, str]) -> float:
+    """Return the seconds to wait for a cluster's first response.
+
+    It is ``default.api.timeout.ms`` if set, else ``socket.connection.setup.timeout.ms``.
+    """
+    return int(config.get(API_TIMEOUT, config[CONNECT_TIMEOUT])) / 1000
+
+
+def api_timeout(config: Mapping[str, str]) -> float:
+    """Return the seconds for which a cluster that has responded before may be silent. Default: Java's."""
+    return int(config.get(API_TIMEOUT, 60_000)) / 1000
 
 
 def _carried(key: str, value: str) -> dict[str, str]:
     """A property under librdkafka's name; nothing where it is converted together with others, or ignored."""
-    if key in OWN_REFUSED:
-        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {OWN_REFUSED[key]}.")
-    java = JAVA.get(key)
+    if key in REJECTED_LIBRDKAFKA_OPTIONS:
+        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {REJECTED_LIBRDKAFKA_OPTIONS[key]}.")
+    java = JAVA_PROPERTIES.get(key)
     if java is None:
         return {key: value}
-    if java.fate is Fate.REFUSED and value not in java.quiet:
-        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {java.why}.")
-    if java.fate is Fate.IGNORED and value not in java.quiet:
-        _LOG.warning("option 'properties.%s' has no effect: %s", key, java.why)
-    if java.fate in (Fate.REFUSED, Fate.IGNORED):
+    if java.handling is Handling.REJECTED and value not in java.neutral_values:
+        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {java.reason}.")
+    if java.handling is Handling.IGNORED and value not in java.neutral_values:
+        _LOG.warning("option 'properties.%s' has no effect: %s", key, java.reason)
+    if java.handling in (Handling.REJECTED, Handling.IGNORED):
         return {}
-    if java.fate is Fate.CONVERTED and key not in _KEPT:
+    if java.handling is Handling.CONVERTED and key not in _KEPT:
         return {}
-    name = java.to or key
-    return {name: within_range(key, name, value)}
+    name = java.librdkafka_name or key
+    return {name: clamp_to_range(key, name, value)}
 
 
 # converted later, or only where the value asks for it
@@ -148,13 +161,13 @@ def _fit(config: dict[str, str], properties: Mapping[str, str]) -> None:
     if "enable.idempotence" not in properties and _breaks_idempotence(config):
         config["enable.idempotence"] = "false"  # as Java's producer does
     most, least = config.get("fetch.max.bytes", ""), config["message.max.bytes"]
-    wanted, needed = whole(most), whole(least)
+    wanted, needed = parse_digits(most), parse_digits(least)
     if wanted is not None and needed is not None and wanted < needed:
         config["fetch.max.bytes"] = least
 
 
 def _breaks_idempotence(config: Mapping[str, str]) -> bool:
-    in_flight = whole(config.get("max.in.flight.requests.per.connection", "5"))
+    in_flight = parse_digits(config.get("max.in.flight.requests.per.connection", "5"))
     return config["acks"] not in ("all", "-1") or (in_flight is not None and in_flight > 5)
 
 
@@ -168,13 +181,13 @@ def _check_text(key: str, value: str) -> None:
 
 
 def _check_number(key: str, value: str, what: str) -> None:
-    if whole(value) is None:
+    if parse_digits(value) is None:
         raise InvalidOptionError(f"Invalid value for option 'properties.{key}': expected {what}.")
 
 
 def _refusal(key: str, code: int, why: str) -> Exception:
     if code == bindings.CONF_UNKNOWN:
-        known = [*JAVA, *DEFAULTS, *OWN]
+        known = [*JAVA_PROPERTIES, *DEFAULTS, *LIBRDKAFKA_OPTIONS]
         return UnknownOptionError(
             f"Option 'properties.{key}' is no property of Kafka's client.{did_you_mean(key, known)}"
         )
@@ -184,7 +197,7 @@ def _refusal(key: str, code: int, why: str) -> Exception:
 
 
 # librdkafka's own; only for "did you mean"
-OWN: Final = (
+LIBRDKAFKA_OPTIONS: Final = (
     "sasl.username",
     "sasl.password",
     "ssl.ca.location",

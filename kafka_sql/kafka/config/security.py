@@ -11,11 +11,17 @@ from typing import Final, TypeVar
 from kafka_sql.errors import ConflictingOptionsError, InvalidOptionError, KeyStoreError, MissingOptionError
 from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.conversions import JAAS
-from kafka_sql.kafka.config.jaas import parse, to_librdkafka
+from kafka_sql.kafka.config.jaas import parse_jaas, to_librdkafka_options
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference
-from kafka_sql.stores.errors import Part, UnreadableStore
-from kafka_sql.stores.store import Identity, identity, of_pem, trusted, trusted_pem
+from kafka_sql.stores.errors import StorePart, UnreadableStore
+from kafka_sql.stores.store import (
+    Identity,
+    identity_of_pem,
+    read_identity,
+    trusted_certificates,
+    trusted_certificates_of_pem,
+)
 
 T = TypeVar("T")
 
@@ -37,7 +43,7 @@ _OPENED: Final = (
 JAVA_SIDE: Final = frozenset({TRUST, TRUST_PASSWORD, TRUST_TEXT, KEYS, KEYS_PASSWORD, KEY_TEXT, CHAIN_TEXT, JAAS})
 
 
-def check(config: Mapping[str, str]) -> None:
+def check_stores(config: Mapping[str, str]) -> None:
     """Refuse what is wrong already before any file is read.
 
     Raises:
@@ -59,7 +65,7 @@ def check(config: Mapping[str, str]) -> None:
         _identity(known)
 
 
-def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
+def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
     """``settings`` without Java's stores and logins, and with what they say.
 
     Args:
@@ -71,8 +77,8 @@ def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
     """
     found = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
     if settings.get(JAAS):
-        found |= to_librdkafka(parse(settings[JAAS]))
-    kerberos.check_words(found)
+        found |= to_librdkafka_options(parse_jaas(settings[JAAS]))
+    kerberos.check_kinit_arguments(found)
     trust = _trusted(settings)
     if trust is not None:
         found["ssl.ca.pem"] = trust
@@ -88,36 +94,36 @@ def for_librdkafka(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _check_allowed(option: str, path: str) -> None:
     try:
-        allowed_paths.allowed(path)
+        allowed_paths.resolve_allowed(path)
     except OSError as e:
         raise InvalidOptionError(f"Option 'properties.{option}': file '{path}' cannot be used: {e.strerror}.") from None
 
 
 def _trusted(settings: Mapping[str, str]) -> str | None:
     if settings.get(TRUST_TEXT):
-        return _read(TRUST_TEXT, "", {}, lambda: trusted_pem(settings[TRUST_TEXT]))
+        return _read(TRUST_TEXT, "", {}, lambda: trusted_certificates_of_pem(settings[TRUST_TEXT]))
     if settings.get(TRUST):
         path, data = settings[TRUST], _file(TRUST, settings[TRUST])
-        options = {Part.PASSWORD: TRUST_PASSWORD}
-        return _read(TRUST, path, options, lambda: trusted(data, settings.get(TRUST_PASSWORD)))
+        options = {StorePart.PASSWORD: TRUST_PASSWORD}
+        return _read(TRUST, path, options, lambda: trusted_certificates(data, settings.get(TRUST_PASSWORD)))
     return None
 
 
 def _identity(settings: Mapping[str, str]) -> Identity | None:
     password = settings.get(KEY_PASSWORD)
     if settings.get(KEY_TEXT):
-        options = {Part.KEY_PASSWORD: KEY_PASSWORD}
-        return _read(KEY_TEXT, "", options, lambda: of_pem(settings[KEY_TEXT], settings[CHAIN_TEXT], password))
+        options = {StorePart.KEY_PASSWORD: KEY_PASSWORD}
+        return _read(KEY_TEXT, "", options, lambda: identity_of_pem(settings[KEY_TEXT], settings[CHAIN_TEXT], password))
     if settings.get(KEYS):
         path, data = settings[KEYS], _file(KEYS, settings[KEYS])
-        options = {Part.PASSWORD: KEYS_PASSWORD, Part.KEY_PASSWORD: KEY_PASSWORD}
-        return _read(KEYS, path, options, lambda: identity(data, settings.get(KEYS_PASSWORD), password))
+        options = {StorePart.PASSWORD: KEYS_PASSWORD, StorePart.KEY_PASSWORD: KEY_PASSWORD}
+        return _read(KEYS, path, options, lambda: read_identity(data, settings.get(KEYS_PASSWORD), password))
     return None
 
 
 def _file(option: str, path: str) -> bytes:
     try:
-        return allowed_paths.read(path)
+        return allowed_paths.read_allowed(path)
     except OSError as e:
         raise KeyStoreError(
             f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. Each machine "
@@ -125,7 +131,7 @@ def _file(option: str, path: str) -> bytes:
         ) from None
 
 
-def _read(option: str, path: str, options: Mapping[Part, str], read: Callable[[], T]) -> T:
+def _read(option: str, path: str, options: Mapping[StorePart, str], read: Callable[[], T]) -> T:
     try:
         return read()
     except UnreadableStore as e:

@@ -1,1 +1,1 @@
-"""Consumer and producer on librdkafka. Used where the direct client does not support a table's settings or records."""
+"""Consume and produce with librdkafka, for settings and records that the direct client does not support."""

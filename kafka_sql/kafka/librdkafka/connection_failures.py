@@ -1,7 +1,7 @@
-"""A broker that refuses the client, or a client that refuses the broker: told within seconds, with its cause.
+"""Report failed authentication, of the client or of the broker, within seconds and with its cause.
 
-librdkafka goes on trying for ever, as another broker or another minute may bring the answer. What it says of its
-attempts is noted here; where the same kind of refusal has lasted, it is an error.
+librdkafka retries forever, because another broker or a later attempt may succeed. Its errors are recorded here; when
+authentication keeps failing, it becomes an error.
 """
 
 from __future__ import annotations
@@ -12,89 +12,88 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kafka_sql.errors import AuthenticationError, BrokerError
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.librdkafka.certificate_failures import broker_fault, client_fault
+from kafka_sql.kafka import bindings
+from kafka_sql.kafka.librdkafka.certificate_failures import explain_broker_certificate, explain_client_certificate
 
-# seconds: a broker that has just started may not know its users yet
-LASTING: Final = 1.5  # at the first question to a cluster
-LASTING_AT_WORK: Final = 3.0  # while records are read or written
+# seconds; a broker that has just started may not have loaded its users yet
+PERSISTENT_SECONDS: Final = 1.5  # for the first request to a cluster
+PERSISTENT_SECONDS_IN_USE: Final = 3.0  # while records are read or written
 
 _CODES: Final = (bindings.AUTHENTICATION, bindings.SSL)
 _ALERT: Final = "tls alert"
 _TOKEN: Final = "OAUTHBEARER token"
-_PLACE: Final = re.compile(r"(?:\w+://)?\[?([\w.:%-]+?)\]?:(\d+)/\w+: ")
-_LOGIN: Final = (
-    "Look at 'properties.sasl.jaas.config', or at 'properties.sasl.username' and 'properties.sasl.password' where they "
-    "are given"
+_ADDRESS: Final = re.compile(r"(?:\w+://)?\[?([\w.:%-]+?)\]?:(\d+)/\w+: ")
+_CHECK_PASSWORD: Final = (
+    "Check 'properties.sasl.jaas.config', or 'properties.sasl.username' and 'properties.sasl.password' if they are set"
 )
 
 
-class Refusals:
-    """What a client was told when it was refused; forgotten when it gets an answer."""
+class AuthFailures:
+    """The authentication failures of a client since its last success."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.clear()
 
     def clear(self) -> None:
-        """Forget: a broker has answered."""
+        """Forget the failures: a broker has responded."""
         self._first: float | None = None
         self._last = 0.0
-        self.words = ""
+        self.message = ""
 
-    def note(self, code: int, words: str) -> None:
-        """Take note of librdkafka's error; others than refusals are passed over."""
-        # a connection that is closed while it is made may be a broker that stops
-        refused = code in _CODES or _ALERT in words  # which librdkafka takes for a fault of the network
-        if not refused or "Disconnected" in words:
+    def record(self, code: int, message: str) -> None:
+        """Record an error of librdkafka, unless it is not about authentication."""
+        is_rejected = code in _CODES or _ALERT in message  # librdkafka reports alerts as network errors
+        if not is_rejected or "Disconnected" in message:  # the broker may be stopping
             return
-        self._last, self.words = self._clock(), words
+        self._last, self.message = self._clock(), message
         if self._first is None:
             self._first = self._last
 
-    def lasting(self, seconds: float = LASTING) -> bool:
-        """Whether it was refused for so long that it will not pass."""
-        # a token endpoint is asked again after ten seconds only
-        last = self._clock() if _TOKEN in self.words else self._last
+    def is_persistent(self, seconds: float = PERSISTENT_SECONDS) -> bool:
+        """Whether authentication has failed for so long that a retry will not help."""
+        # librdkafka retries a token endpoint only after ten seconds
+        last = self._clock() if _TOKEN in self.message else self._last
         return self._first is not None and last - self._first >= seconds
 
 
-def refusal(words: str, settings: Mapping[str, str], patience: float) -> BrokerError:
-    """The error for a refusal.
+def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> BrokerError:
+    """Return the error for an authentication failure.
 
     Args:
-        words: librdkafka's, without secrets.
-        settings: the client's, with references resolved; no value of it is shown.
-        patience: seconds to look at the broker's certificate.
+        message: librdkafka's, without secrets.
+        settings: the client's, with references resolved; their values are not shown.
+        timeout: seconds to get the broker's certificate.
     """
-    place = _PLACE.search(words)
-    server = f"{place[1]}:{place[2]}" if place else settings.get("bootstrap.servers", "")
-    if "certificate verify failed" in words and place:
-        fault = broker_fault((place[1], int(place[2])), settings, patience)
-        return AuthenticationError(f"{server}: the broker's certificate is refused: {fault}")
-    if _ALERT in words:
-        return AuthenticationError(f"{server}: the broker refuses the client's certificate: {client_fault(settings)}")
-    short = re.sub(r" \(after \d+ms in state \w+\)", "", _PLACE.sub("", words)).rstrip(". ")
-    return AuthenticationError(f"{server}: {short}. {_advice(words)}.")
+    address = _ADDRESS.search(message)
+    server = f"{address[1]}:{address[2]}" if address else settings.get("bootstrap.servers", "")
+    if "certificate verify failed" in message and address:
+        failure = explain_broker_certificate((address[1], int(address[2])), settings, timeout)
+        return AuthenticationError(f"{server}: the broker's certificate is rejected: {failure}")
+    if _ALERT in message:
+        failure = explain_client_certificate(settings)
+        return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}")
+    short = re.sub(r" \(after \d+ms in state \w+\)", "", _ADDRESS.sub("", message)).rstrip(". ")
+    return AuthenticationError(f"{server}: {short}. {_advice(message)}.")
 
 
-def _advice(words: str) -> str:
-    if _TOKEN in words:
+def _advice(message: str) -> str:
+    if _TOKEN in message:
         return (
-            "The token endpoint gave no token: look at 'properties.sasl.oauthbearer.token.endpoint.url', and at "
+            "The token endpoint returned no token. Check 'properties.sasl.oauthbearer.token.endpoint.url', and "
             "clientId and clientSecret in 'properties.sasl.jaas.config'"
         )
-    if "GSSAPI" in words:
+    if "GSSAPI" in message:
         return (
-            "Look at 'properties.sasl.kerberos.service.name', which must be the broker's, and at the keytab or the "
-            "ticket (kinit, klist) of 'properties.sasl.jaas.config'; the broker's principal must have the name by "
-            "which it is reached"
+            "Check 'properties.sasl.kerberos.service.name', which must be the broker's, and the keytab or the ticket "
+            "(kinit, klist) of 'properties.sasl.jaas.config'. The broker's principal must contain the host name that "
+            "the client connects to"
         )
-    if "handshake failed" in words and "SASL" in words:
+    if "handshake failed" in message and "SASL" in message:
         return (
-            "Look at 'properties.sasl.mechanism' and 'properties.security.protocol': the listener may have other "
+            "Check 'properties.sasl.mechanism' and 'properties.security.protocol': the listener may use other "
             "mechanisms, or none"
         )
-    if "SASL" in words:
-        return _LOGIN
-    return "Look at 'properties.security.protocol' and 'properties.ssl.*'"
+    if "SASL" in message:
+        return _CHECK_PASSWORD
+    return "Check 'properties.security.protocol' and 'properties.ssl.*'"

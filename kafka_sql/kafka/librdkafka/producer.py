@@ -1,4 +1,4 @@
-"""Columns of records into topics; returns when the brokers have acknowledged them."""
+"""Produce columns of records with librdkafka."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_sql.kafka import bindings
+from kafka_sql.kafka.binary_columns import ColumnView, column_view, null_column, read_only
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.headers import flatten_headers
 from kafka_sql.kafka.librdkafka.client import Handle
-from kafka_sql.kafka.librdkafka.produce_columns import column, frozen, header_columns, nothing
-from kafka_sql.kafka.librdkafka.produce_kernels import Column, fill_messages, first_refused, produce_rows
+from kafka_sql.kafka.librdkafka.produce_kernels import fill_messages, first_rejected, produce_rows
 
 _FLUSH_MS: Final = 100
-_FULL_MS: Final = 5  # no report tells of room in the queue, as acknowledged records have none
-_PURGE_ALL: Final = 3  # what is queued and what is in flight; after a flush there is nothing
+_QUEUE_FULL_MS: Final = 5  # only failures are reported, so nothing signals free space in the queue
+_PURGE_ALL: Final = 3  # queued and in-flight records; after a flush there are none
 _PURGED: Final = (-151, -152)  # in flight, in the queue
-_NO_CAUSE: Final = (-145, -172)  # the client has no transactions, or its transaction has not failed
-_NO_PARTITIONS: Final = frozen(np.zeros(0, np.int32))
+_NO_FAILED_TRANSACTION: Final = (-145, -172)  # the client has no transactions, or its transaction has not failed
+_NO_PARTITIONS: Final = read_only(np.zeros(0, np.int32))
 _FUNCTIONS: Final = tuple(
     map(
         bindings.address,
@@ -40,7 +41,7 @@ _FUNCTIONS: Final = tuple(
 
 
 def _units() -> npt.NDArray[np.uint8]:
-    """The units of a record with all that is the same for each: copy the bytes."""
+    """Return the units of a record, with what is the same for all records filled in: librdkafka copies the bytes."""
     units = np.zeros(len(bindings.UNITS), bindings.UNIT)
     units["tag"] = bindings.UNITS
     # an int32 in a union: the low half of the word (every platform of librdkafka's wheels is little-endian)
@@ -53,20 +54,20 @@ _UNITS: Final = _units()
 
 @dataclass
 class Producer:
-    """An open producer. Made by ``producers``.
+    """An open producer; see ``producer_clients``.
 
     Attributes:
-        topic: where records without a topic of their own go.
-        sent: rows handed over so far.
+        topic: the topic of records that do not name one.
+        sent: rows queued so far.
         sent_bytes: bytes of their keys and values.
-        send_time: how long the last records took to be acknowledged by the last flush, in milliseconds.
+        send_time: milliseconds that the last flush waited for acknowledgements.
     """
 
     topic: str | None
     _label: str
-    _patience: float  # seconds
+    _connect_timeout: float  # seconds
     _handle: Handle
-    _failures: list[tuple[int, str]]  # code and place of each record that was not acknowledged
+    _failures: list[tuple[int, str]]  # error code and topic partition of each record that was not acknowledged
     _topics: dict[str, int] = field(default_factory=dict)  # rd_kafka_topic_t* by name
     _partitions: dict[str, int] = field(default_factory=dict)
     sent: int = 0
@@ -75,7 +76,7 @@ class Producer:
 
     @property
     def errors(self) -> int:
-        """How often the client reported an error of its brokers, most of which it mends by itself."""
+        """How many broker errors the client reported. It recovers from most of them by itself."""
         return self._handle.error_count
 
     def produce(
@@ -87,25 +88,25 @@ class Producer:
         topics: pa.StringArray | None = None,
         partitions: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Queue records; waits while the queue is full, so memory stays bounded.
+        """Queue records. Waits while the queue is full, so memory stays bounded.
 
         Args:
-            values: payloads; null makes a tombstone.
-            keys: as many; None for records without a key.
+            values: payloads; null for a tombstone.
+            keys: one per value; None for records without keys.
             timestamps: int64 milliseconds since 1970, 0 for now.
-            headers: lists of structs or maps of a name and a value, both texts or binary; null is none.
-            topics: each record's topic, none of them null; None for the producer's own.
-            partitions: each record's partition, -1 or None for the client's choice: by key, or sticky without one.
+            headers: lists of structs, or maps, of a name and a value, both strings or binary; null for no headers.
+            topics: each record's topic, without nulls; None for the producer's topic.
+            partitions: each record's partition; -1 or None for the client's choice: by key, or sticky without a key.
 
         Raises:
-            DeliveryError: a record was refused, or one queued before was not acknowledged; or another BrokerError
-                of ``delivery``.
+            DeliveryError: a record was rejected, or one queued before was not acknowledged; or another BrokerError
+                of ``delivery_errors``.
         """
         count = len(values)
         if not count:
             return
-        chosen = frozen(partitions) if partitions is not None else _NO_PARTITIONS
-        rows = column(values), column(keys) if keys is not None else nothing(count)
+        chosen = read_only(partitions) if partitions is not None else _NO_PARTITIONS
+        rows = column_view(values), column_view(keys) if keys is not None else null_column(count)
         if timestamps is None and headers is None and topics is None:
             self._produce_batch(count, rows, chosen)
         else:
@@ -113,21 +114,23 @@ class Producer:
         self.sent += count
         self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
 
-    def _produce_batch(self, count: int, rows: tuple[Column, Column], partitions: npt.NDArray[np.int32]) -> None:
-        """All rows by one call, which knows neither headers nor timestamps."""
+    def _produce_batch(
+        self, count: int, rows: tuple[ColumnView, ColumnView], partitions: npt.NDArray[np.int32]
+    ) -> None:
+        """Queue all rows with one call, which supports neither headers nor timestamps."""
         assert self.topic is not None
         messages = np.empty(count * bindings.MESSAGE.itemsize, np.uint8)
         fill_messages(messages, *rows, partitions)
-        topic = self.handle_of(self.topic)
+        topic = self.topic_handle(self.topic)
         flags = bindings.COPY | (bindings.OWN_PARTITIONS if len(partitions) else 0)
         row, code = 0, 0
         while True:
             at = messages.ctypes.data + row * bindings.MESSAGE.itemsize
             bindings.produce_batch(topic, bindings.ANY_PARTITION, flags, at, count - row)
-            row = first_refused(messages, row, count)
+            row = first_rejected(messages, row, count)
             if row == count:
                 break
-            # after a full queue all further rows are refused, so nothing overtakes
+            # once the queue is full, all further rows are rejected, so the order is kept
             code = int(messages.view(bindings.MESSAGE)["err"][row])
             self._wait_or_raise(code, self.topic, row)
         self._poll(0)
@@ -135,21 +138,21 @@ class Producer:
     def _produce_each(
         self,
         count: int,
-        rows: tuple[Column, Column],
+        rows: tuple[ColumnView, ColumnView],
         partitions: npt.NDArray[np.int32],
         timestamps: npt.NDArray[np.int64] | None,
         headers: pa.ListArray | pa.MapArray | None,
         topics: pa.StringArray | None,
     ) -> None:
-        # names and values stay here: the loop gets no more than their addresses
-        lists, names, contents = header_columns(headers, count)
+        # these references keep the buffers alive: the loop only gets their addresses
+        lists, names, contents = flatten_headers(headers, count)
         times = timestamps if timestamps is not None else np.zeros(count, np.int64)
         columns = (
-            frozen(self._targets(topics, count)),
+            read_only(self._topic_handles(topics, count)),
             partitions,
             *rows,
-            frozen(times),
-            (frozen(lists), column(names), column(contents)),
+            read_only(times),
+            (read_only(lists), column_view(names), column_view(contents)),
         )
         calls = np.array([self._handle.pointer, *_FUNCTIONS], np.int64)
         row = 0
@@ -160,48 +163,50 @@ class Producer:
         self._poll(0)
 
     def _wait_or_raise(self, code: int, topic: str | None, row: int) -> None:
-        """Wait for room where the queue is full.
+        """Wait for free space if the queue is full.
 
         Raises:
-            BrokerError: the row was refused for another reason, or one before it was not acknowledged.
+            BrokerError: the row was rejected for another reason, or one before it was not acknowledged.
         """
-        self._poll(_FULL_MS)
+        self._poll(_QUEUE_FULL_MS)
         if code != bindings.QUEUE_FULL:
-            code, words = self._cause(code)
+            code, reason = self._root_cause(code)
             where = f"{self._label}topic '{topic}', row {self.sent + row} of the task"
-            raise delivery_error(code, where, f"Client: {self._handle.causes()}.", words)
+            raise delivery_error(code, where, f"Client: {self._handle.causes()}.", reason)
 
-    def _targets(self, topics: pa.StringArray | None, count: int) -> npt.NDArray[np.int64]:
-        """Each row's topic as librdkafka's handle."""
+    def _topic_handles(self, topics: pa.StringArray | None, count: int) -> npt.NDArray[np.int64]:
+        """Return each row's topic handle."""
         if topics is None:
             assert self.topic is not None
-            return np.full(count, self.handle_of(self.topic), np.int64)
+            return np.full(count, self.topic_handle(self.topic), np.int64)
         names = pc.dictionary_encode(topics)
-        handles = np.array([self.handle_of(name) for name in names.dictionary.to_pylist()], np.int64)
-        targets: npt.NDArray[np.int64] = handles[np.asarray(names.indices)]
-        return targets
+        handles = np.array([self.topic_handle(name) for name in names.dictionary.to_pylist()], np.int64)
+        per_row: npt.NDArray[np.int64] = handles[np.asarray(names.indices)]
+        return per_row
 
-    def handle_of(self, name: str) -> int:
-        """A topic as librdkafka's ``rd_kafka_topic_t*``, until the producer is closed."""
+    def topic_handle(self, name: str) -> int:
+        """Return a topic's ``rd_kafka_topic_t*``, valid until the producer is closed."""
         if name not in self._topics:
             self._topics[name] = bindings.topic_new(self._handle.pointer, name.encode(), None)
         return self._topics[name]
 
-    def partitions(self, topic: str) -> int:
-        """How many partitions a topic has; asked of the cluster once.
+    def partition_count(self, topic: str) -> int:
+        """Return the number of partitions of a topic; requested from the cluster once.
 
         Raises:
-            BrokerError: it does not exist, may not be seen, or no broker answered in time.
+            BrokerError: the topic does not exist, the user may not see it, or no broker responded in time.
         """
         if topic not in self._partitions:
-            answer = ctypes.c_void_p()
-            wait = int(self._patience * 1000)
-            code = bindings.cluster_metadata(self._handle.pointer, 0, self.handle_of(topic), ctypes.byref(answer), wait)
+            response = ctypes.c_void_p()
+            milliseconds = int(self._connect_timeout * 1000)
+            code = bindings.cluster_metadata(
+                self._handle.pointer, 0, self.topic_handle(topic), ctypes.byref(response), milliseconds
+            )
             count = 0
             if not code:
-                found = ctypes.cast(answer, ctypes.POINTER(bindings.Metadata)).contents.topics[0]
-                code, count = found.err, found.partition_count
-                bindings.cluster_metadata_destroy(answer)
+                metadata = ctypes.cast(response, ctypes.POINTER(bindings.Metadata)).contents.topics[0]
+                code, count = metadata.err, metadata.partition_count
+                bindings.cluster_metadata_destroy(response)
             if code:
                 self._poll(0)
                 raise delivery_error(code, f"{self._label}topic '{topic}'", f"Client: {self._handle.causes()}.")
@@ -209,49 +214,49 @@ class Producer:
         return self._partitions[topic]
 
     def close(self) -> None:
-        """Drop what is still queued, and what is the producer's own of its client."""
+        """Drop queued records and release the topic handles; the client stays open."""
         bindings.purge(self._handle.pointer, _PURGE_ALL)
         for handle in self._topics.values():
             bindings.topic_destroy(handle)
 
     def flush(self) -> None:
-        """Return when every record queued so far is acknowledged.
+        """Wait until every record queued so far is acknowledged.
 
         Raises:
-            BrokerError: one was not.
+            BrokerError: a record was not acknowledged.
         """
-        began = time.monotonic()
-        # an idempotent producer ends every record within delivery.timeout.ms, so this ends too
+        started = time.monotonic()
+        # ends: every record succeeds or fails within delivery.timeout.ms
         while bindings.flush(self._handle.pointer, _FLUSH_MS) == bindings.TIMED_OUT:
             self._check()
         self._check()
-        self.send_time = (time.monotonic() - began) * 1000
+        self.send_time = (time.monotonic() - started) * 1000
 
     def _poll(self, milliseconds: int) -> None:
         bindings.poll(self._handle.pointer, milliseconds)
         self._check()
 
     def _check(self) -> None:
-        self._handle.check()
+        self._handle.raise_if_rejected()
         if self._failures:
-            code, place = self._failures[0]
-            code, words = self._cause(code)
-            more = (
+            code, where = self._failures[0]
+            code, reason = self._root_cause(code)
+            details = (
                 f"Records not acknowledged so far: {len(self._failures)}. The rows of this task do not count as "
                 f"written. Client: {self._handle.causes()}."
             )
-            raise delivery_error(code, f"{self._label}{place}", more, words)
+            raise delivery_error(code, f"{self._label}{where}", details, reason)
 
-    def _cause(self, code: int) -> tuple[int, str | None]:
-        """The code and the words of the error that ended the whole client or its transaction, if it is one of those."""
-        words = ctypes.create_string_buffer(512)
-        fatal = bindings.fatal_error(self._handle.pointer, words, len(words))
+    def _root_cause(self, code: int) -> tuple[int, str | None]:
+        """Return the error that ended the client or its transaction, with its message; ``code`` if neither failed."""
+        message = ctypes.create_string_buffer(512)
+        fatal = bindings.fatal_error(self._handle.pointer, message, len(message))
         if fatal:
-            return fatal, words.value.decode(errors="replace")
+            return fatal, message.value.decode(errors="replace")
         if code in _PURGED and (error := bindings.begin_transaction(self._handle.pointer)):
-            # a transaction that has failed drops its records, and tells why when one more is to begin
-            found, said = bindings.error_code(error), bindings.error_string(error).decode(errors="replace")
+            # a failed transaction purges its records; an attempt to begin another one returns the cause
+            cause, reason = bindings.error_code(error), bindings.error_string(error).decode(errors="replace")
             bindings.error_destroy(error)
-            if found not in _NO_CAUSE:
-                return found, said
+            if cause not in _NO_FAILED_TRANSACTION:
+                return cause, reason
         return code, None

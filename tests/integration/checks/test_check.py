@@ -108,7 +108,7 @@ def test_who_may_not_enter(secured: Secured) -> None:
     given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
     faults = failed(declared(given, "checked"))
     assert list(faults) == ["authentication"]
-    assert "Look at 'properties.sasl.jaas.config'" in faults["authentication"]
+    assert "Check 'properties.sasl.jaas.config'" in faults["authentication"]
     assert "planted-4711" not in faults["authentication"]
 
 

@@ -16,13 +16,12 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kafka_sql.errors import DeliveryError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka import client_cache
-from kafka_sql.kafka.admin import cached_cluster
-from kafka_sql.kafka.admin.cached_cluster import kept_cluster
-from kafka_sql.kafka.client_cache import Kept
+from kafka_sql.kafka.admin import cluster as cluster_module
+from kafka_sql.kafka.admin.cluster import cached_cluster
+from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.direct import reader
-from kafka_sql.kafka.librdkafka import cached_producer, consumer
-from kafka_sql.kafka.librdkafka.cached_producer import kept_producer
-from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.librdkafka import consumer, producer_clients
 from kafka_sql.kafka.types import Split
 from tests.topics import Topics
 
@@ -34,7 +33,7 @@ _PARTITIONS, _RECORDS = 3, 2000
 class Made:
     """How many consumers or producers were made."""
 
-    def __init__(self, cache: Kept[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, cache: ClientCache[Any], monkeypatch: pytest.MonkeyPatch) -> None:
         self.count, self._make, self.cache = 0, cache._make, cache
         monkeypatch.setattr(cache, "_make", self)
 
@@ -44,7 +43,7 @@ class Made:
 
 
 # what only librdkafka reads, and what is read directly
-@pytest.fixture(params=[(consumer._KEPT, {"client_rack": "r"}), (reader._KEPT, {})], ids=["librdkafka", "direct"])
+@pytest.fixture(params=[(consumer._CACHE, {"client_rack": "r"}), (reader._CACHE, {})], ids=["librdkafka", "direct"])
 def made(request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
     cache, settings = request.param
     cache.close()
@@ -56,16 +55,16 @@ def made(request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def producing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    cached_producer._KEPT.close()
-    yield Made(cached_producer._KEPT, monkeypatch)
-    cached_producer._KEPT.close()
+    producer_clients._CACHE.close()
+    yield Made(producer_clients._CACHE, monkeypatch)
+    producer_clients._CACHE.close()
 
 
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    cached_cluster._KEPT.close()
-    yield Made(cached_cluster._KEPT, monkeypatch)
-    cached_cluster._KEPT.close()
+    cluster_module._CACHE.close()
+    yield Made(cluster_module._CACHE, monkeypatch)
+    cluster_module._CACHE.close()
 
 
 @pytest.fixture
@@ -77,7 +76,9 @@ def topic(topics: Topics) -> str:
 
 
 def read(config: dict[str, str], topic: str, partition: int, start: int, stop: int) -> None:
-    found = [v for records in fetch(config, Split(topic, partition, start, stop)) for v in records.values.to_pylist()]
+    found = [
+        v for records in read_records(config, Split(topic, partition, start, stop)) for v in records.values.to_pylist()
+    ]
     assert found == [b"%d:%d" % (partition, i) for i in range(start, stop)]
 
 
@@ -94,10 +95,10 @@ def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics,
     config = topics.client()
     read(config, topic, 0, 0, 10)
     with pytest.raises(OffsetError):
-        list(fetch(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
-    assert made.kept._idle == []
+        list(read_records(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
+    assert made.cache._idle == []
     read(config, topic, 1, 0, 10)
-    left = fetch(config, Split(topic, 0, 0, _RECORDS))
+    left = read_records(config, Split(topic, 0, 0, _RECORDS))
     next(left)
     left.close()  # type: ignore[attr-defined]  # a generator
     read(config, topic, 2, 0, 10)
@@ -119,7 +120,7 @@ def test_a_long_idle_one_is_not_taken(topics: Topics, topic: str, made: Made, mo
     read(topics.client(), topic, 0, 0, 10)
     read(topics.client(), topic, 0, 0, 10)
     assert made.count == 2
-    assert len(made.kept._idle) == 1
+    assert len(made.cache._idle) == 1
 
 
 def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> None:
@@ -142,7 +143,7 @@ def test_a_topic_that_is_made_anew(topics: Topics, topic: str, made: Made) -> No
 
 
 def write(config: dict[str, str], topic: str, *values: bytes | None) -> None:
-    with kept_producer(config, topic, "t") as producer:
+    with producer_clients(config, topic, "t") as producer:
         producer.produce(pa.array(values, pa.binary()))
         producer.flush()
         assert producer.sent == len(values)
@@ -167,7 +168,7 @@ def test_a_new_producer_does_not_wait_half_a_second(topics: Topics, producing: M
         began = time.monotonic()
         write(config, topic, b"a")
         took.append(time.monotonic() - began)
-        cached_producer._KEPT.close()
+        producer_clients._CACHE.close()
     assert producing.count == 9
     assert statistics.median(took) < 0.4, took
 
@@ -177,11 +178,11 @@ def test_a_write_that_fails_or_is_not_acknowledged_takes_its_producer_with_it(to
     write(config, topic, b"a")
     with pytest.raises(DeliveryError):
         write(config, topic, b"b" * 1500)
-    assert cached_producer._KEPT._idle == []
+    assert producer_clients._CACHE._idle == []
     write(config, topic, b"c")
-    with kept_producer(config, topic) as producer:
+    with producer_clients(config, topic) as producer:
         producer.produce(pa.array([b"dropped, as nobody waited for it"]))
-    assert cached_producer._KEPT._idle == []
+    assert producer_clients._CACHE._idle == []
     write(config, topic, b"d")
     assert [m.value() for m in topics.take(topic, 3)] == [b"a", b"c", b"d"]
     assert producing.count == 3
@@ -197,7 +198,7 @@ def test_a_kept_producer_and_a_topic_that_is_made_anew(topics: Topics, producing
 
 
 def ends(topics: Topics, topic: str) -> dict[int, int]:
-    with kept_cluster(topics.client()) as cluster:
+    with cached_cluster(topics.client()) as cluster:
         return {p: offset for (_, p), offset in cluster.latest(cluster.partitions((topic,))).items()}
 
 
@@ -216,9 +217,9 @@ def test_one_client_for_many_plans_sees_what_has_changed(topics: Topics, plannin
 
 
 def test_a_plan_that_fails_takes_its_client_with_it(topics: Topics, topic: str, planning: Made) -> None:
-    with kept_cluster(topics.client()) as cluster:
+    with cached_cluster(topics.client()) as cluster:
         cluster.latest(cluster.partitions((topic,)))
-    with pytest.raises(TopicNotFoundError), kept_cluster(topics.client()) as cluster:
+    with pytest.raises(TopicNotFoundError), cached_cluster(topics.client()) as cluster:
         cluster.partitions(("no-such-topic",))
     assert ends(topics, topic) == dict.fromkeys(range(_PARTITIONS), _RECORDS)
     assert planning.count == 2
@@ -226,12 +227,12 @@ def test_a_plan_that_fails_takes_its_client_with_it(topics: Topics, topic: str, 
 
 def test_a_kept_client_is_as_impatient_as_a_new_one(topics: Topics, topic: str) -> None:
     """A cluster that has answered is waited for; a statement that comes later has not been answered."""
-    with kept_cluster(topics.client()) as cluster:
-        new = cluster.admin().wait
+    with cached_cluster(topics.client()) as cluster:
+        new = cluster.admin().timeout
         cluster.latest(cluster.partitions((topic,)))
-        assert cluster.admin().wait > new
-    with kept_cluster(topics.client()) as cluster:
-        assert cluster.admin().wait == new
+        assert cluster.admin().timeout > new
+    with cached_cluster(topics.client()) as cluster:
+        assert cluster.admin().timeout == new
 
 
 def test_a_process_that_is_forked_off_ends(topics: Topics, topic: str, planning: Made) -> None:
@@ -239,7 +240,7 @@ def test_a_process_that_is_forked_off_ends(topics: Topics, topic: str, planning:
     ends(topics, topic)
     child = os.fork()
     if not child:
-        os._exit(0 if not cached_cluster._KEPT._idle else 1)
+        os._exit(0 if not cluster_module._CACHE._idle else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     ends(topics, topic)
     assert planning.count == 1

@@ -9,8 +9,8 @@ from confluent_kafka import Producer
 
 from kafka_sql.errors import FetchError, OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.records import Records, Wanted
+from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 from tests.topics import Topics
 
@@ -18,12 +18,14 @@ pytestmark = pytest.mark.integration
 
 
 def values(found: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
-    return [pair for r in fetch(found, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)]
+    return [
+        pair for r in read_records(found, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
+    ]
 
 
-def one(topics: Topics, topic: str, wanted: Wanted, stop: int = 1) -> Records:
+def one(topics: Topics, topic: str, wanted: RecordFields, stop: int = 1) -> Records:
     """The only batch of a topic's first records."""
-    (records,) = fetch(topics.client(), Split(topic, 0, 0, stop), wanted=wanted)
+    (records,) = read_records(topics.client(), Split(topic, 0, 0, stop), fields=wanted)
     return records
 
 
@@ -49,13 +51,13 @@ def test_values_nulls_and_empty_values(topics: Topics) -> None:
 def test_timestamps(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", timestamp=1_700_000_000_123)
-    records = one(topics, topic, Wanted(timestamps=True))
+    records = one(topics, topic, RecordFields(timestamps=True))
     assert records.timestamps is not None
     assert records.timestamp_types is not None
     assert (records.timestamps.tolist(), records.timestamp_types.tolist()) == ([1_700_000_000_123], [1])
     appended = topics.create(message_timestamp_type="LogAppendTime")
     topics.put(appended, b"a")
-    kinds = one(topics, appended, Wanted(timestamps=True)).timestamp_types
+    kinds = one(topics, appended, RecordFields(timestamps=True)).timestamp_types
     assert kinds is not None
     assert kinds.tolist() == [2]
 
@@ -65,7 +67,7 @@ def test_keys(topics: Topics) -> None:
     topics.put(topic, b"v")
     topics.put(topic, b"v", b"v", key=b"")
     topics.put(topic, b"v", key=b"kk")
-    found = one(topics, topic, Wanted(keys=True), 4).keys
+    found = one(topics, topic, RecordFields(keys=True), 4).keys
     assert found is not None
     assert found.to_pylist() == [None, b"", b"", b"kk"]
 
@@ -75,7 +77,7 @@ def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topi
     topics.put(topic, b"a", headers=[("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")])
     topics.put(topic, b"b")
     topics.put(topic, b"c", headers=[("", b"empty")])
-    found = one(topics, topic, Wanted(headers=True), 3).headers
+    found = one(topics, topic, RecordFields(headers=True), 3).headers
     assert found is not None
     assert [[(h["key"], h["value"]) for h in row] for row in found.to_pylist()] == [
         [("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")],
@@ -87,7 +89,7 @@ def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topi
 def test_leader_epochs(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    epochs = one(topics, topic, Wanted(leader_epochs=True)).leader_epochs
+    epochs = one(topics, topic, RecordFields(leader_epochs=True)).leader_epochs
     assert epochs is not None
     assert epochs.tolist() == [0]
 
@@ -95,7 +97,7 @@ def test_leader_epochs(topics: Topics) -> None:
 def test_what_is_not_wanted_is_not_read(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", key=b"k", headers=[("h", b"1")])
-    found = one(topics, topic, Wanted())
+    found = one(topics, topic, RecordFields())
     assert found.values.to_pylist() == [b"a"]
     assert (found.keys, found.timestamps, found.timestamp_types, found.headers, found.leader_epochs) == (None,) * 5
 
@@ -154,29 +156,30 @@ def test_ends_over_compacted_gaps(topics: Topics) -> None:
         topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, which lets the cleaner work
         rest = values(found, Split(topic, 0, 0, end))
     assert len(rest) < 50  # the cleaner has been here
-    assert values(found, Split(topic, 0, 0, 10)) == [pair for pair in rest if pair[0] < 10]
+    first_ten = values(found, Split(topic, 0, 0, 10))
+    while (again := values(found, Split(topic, 0, 0, end))) != rest:  # it ran between the two reads
+        rest, first_ten = again, values(found, Split(topic, 0, 0, 10))
+    assert first_ten == [pair for pair in rest if pair[0] < 10]
 
 
 def test_an_offset_that_is_gone_is_an_error_with_its_place(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    with pytest.raises(OffsetError, match=rf"{topic}\[0\]@7: the partition does not hold this offset"):
+    with pytest.raises(OffsetError, match=rf"{topic}\[0\]@7: the offset is out of range"):
         values(topics.client(), Split(topic, 0, 7, 9))
 
 
 def test_an_end_that_never_comes_is_an_error_with_the_time_waited(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    with pytest.raises(
-        FetchError, match=rf"{topic}\[0\]@1: nothing arrived for 1 s, .* the end of this read is offset 5"
-    ):
+    with pytest.raises(FetchError, match=rf"{topic}\[0\]@1: no records arrived for 1 s, .* ends at offset 5"):
         values(topics.client(default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
 
 
 def test_a_reader_that_stops_early_gives_everything_back(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(1000)))
-    reader = fetch(topics.client(), Split(topic, 0, 0, 1000))
+    reader = read_records(topics.client(), Split(topic, 0, 0, 1000))
     next(reader)
     reader.close()  # type: ignore[attr-defined]
     assert len(values(topics.client(), Split(topic, 0, 0, 1000))) == 1000

@@ -15,7 +15,7 @@ import pytest
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.cached_producer import open_producer
+from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration

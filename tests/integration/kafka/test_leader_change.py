@@ -11,9 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.admin.topic_ids import topic_ids
+from kafka_sql.kafka.admin.descriptions import topic_ids
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
-from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
+from kafka_sql.kafka.fetch import read_records
+from kafka_sql.kafka.records import BatchSize
 from kafka_sql.kafka.types import Split
 from tests.batch_read import Streaming, declared, read
 from tests.topics import Topics
@@ -56,7 +57,7 @@ def test_a_task_goes_on_with_the_new_leader(cluster: EmbeddedKafka) -> None:
     config = declared(Topics(cluster.bootstrap_servers), TOPIC, **few).client
     found: list[int] = []
     killed = None
-    for records in fetch(config, Split(TOPIC, 0, 0, COUNT), size=BatchSize(rows=500)):
+    for records in read_records(config, Split(TOPIC, 0, 0, COUNT), size=BatchSize(max_rows=500)):
         found += records.offsets.tolist()
         if killed is None and len(found) > COUNT // 4:
             killed = kill_leader(cluster)
@@ -84,15 +85,15 @@ def test_the_broker_that_clients_take_for_the_controller_dies(cluster: EmbeddedK
     """librdkafka waits for the controller that it knows, for as long as nobody asks for metadata."""
     config = declared(Topics(cluster.bootstrap_servers), TOPIC).client
     asking, creating = Cluster(config), Cluster(config)
-    ids = topic_ids(asking, [TOPIC])
+    ids = topic_ids(asking.admin(), [TOPIC])
     assert ids.keys() == {TOPIC}
     known = {one.admin().api.list_topics(timeout=30).controller_id for one in (asking, creating)}
     for number in known:
         dead = next(node for node in cluster.nodes if node.id == number)
         dead.kill()
         began = time.monotonic()
-        assert topic_ids(asking, [TOPIC]) == ids
+        assert topic_ids(asking.admin(), [TOPIC]) == ids
         name = f"created-{number}"
         assert ensure_topics(creating, (name,), TopicSettings(1, 2, {}), "t", {}) == [name]
-        assert time.monotonic() - began < asking.admin().wait
+        assert time.monotonic() - began < asking.admin().timeout
         dead.restart()

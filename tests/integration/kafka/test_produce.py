@@ -14,7 +14,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 from kafka_sql.embedded import EmbeddedKafka
 from kafka_sql.errors import AuthorizationError, DeliveryError, TopicNotFoundError
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.cached_producer import open_producer
+from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from tests.topics import Topics, grant
 
 pytestmark = pytest.mark.integration
@@ -166,7 +166,7 @@ def test_partitions_of_ones_own(topics: Topics) -> None:
     topic, other = topics.create(3), topics.create(2)
     mine = np.array([2, 0, -1, 2], np.int32)
     with open_producer(config(topics.bootstrap), topic) as producer:
-        assert (producer.partitions(topic), producer.partitions(other)) == (3, 2)
+        assert (producer.partition_count(topic), producer.partition_count(other)) == (3, 2)
         producer.produce(pa.array([b"a", b"b", b"c", b"d"]), pa.array([b"k"] * 4), partitions=mine)
         producer.produce(pa.array([b"e", b"f"]), topics=pa.array([topic, other]), partitions=np.array([1, 1], np.int32))
         producer.flush()
@@ -179,7 +179,7 @@ def test_partitions_of_ones_own(topics: Topics) -> None:
 def test_a_partition_that_does_not_exist(topics: Topics) -> None:
     topic = topics.create(2)
     with open_producer(config(topics.bootstrap), topic, "t") as producer:
-        assert producer.partitions(topic) == 2
+        assert producer.partition_count(topic) == 2
         with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*'sink.partitioner' must choose one"):
             producer.produce(pa.array([b"a"]), partitions=np.array([2], np.int32))
 
@@ -193,7 +193,7 @@ def test_a_topic_that_does_not_exist_is_not_made(topics: Topics) -> None:
         open_producer(config(topics.bootstrap)) as producer,
         pytest.raises(TopicNotFoundError, match="topic 'absent'"),
     ):
-        producer.partitions("absent")
+        producer.partition_count("absent")
     assert "absent" not in topics.admin.list_topics(timeout=30).topics
 
 

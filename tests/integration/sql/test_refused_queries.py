@@ -16,7 +16,7 @@ from tests.secured_broker import Secured
 pytestmark = pytest.mark.integration
 READ, WRITE = "SELECT * FROM {}", "INSERT INTO {} VALUES (1)"
 WRONG = "planted-4711"
-_LOGIN = r"Look at 'properties.sasl.jaas.config'"
+_LOGIN = r"Check 'properties.sasl.jaas.config'"
 _ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "forbidden"}
 _CREATE = {"sink.topic.create": "true"}
 _GROUP = {"scan.startup.mode": "group-offsets", "properties.group.id": "forbidden-group"}

@@ -21,10 +21,10 @@ from kafka_sql.errors import (
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.cached_producer import open_producer
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka.client import open_handle
-from kafka_sql.kafka.librdkafka.consumer import fetch
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.librdkafka.producer_clients import open_producer
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.kafka.types import Split
 from tests.certificates import STORE, jks, signed, trust_store
 from tests.secured_broker import OAUTH, PASSWORD, SCRAM, Secured
@@ -50,9 +50,9 @@ def works(properties: dict[str, str], topic: str = "open-topic") -> None:
     with open_producer(config, topic) as producer:
         producer.produce(pa.array([b"x"], pa.binary()))
         producer.flush()
-    assert len(next(fetch(config, Split(topic, 0, end, end + 1))).offsets) == 1
-    transactions = Transactions(config)
-    assert transactions.ongoing("no such prefix") == []
+    assert len(next(read_records(config, Split(topic, 0, end, end + 1))).offsets) == 1
+    transactions = TransactionAdmin(config)
+    assert transactions.list_ongoing("no such prefix") == []
     transactions.close()
 
 
@@ -157,7 +157,7 @@ def _client(s: Secured, days: tuple[int, int] = (-1, 30), foreign: bool = False)
     }
 
 
-_LOOK = "Look at 'properties.sasl.jaas.config'"
+_LOOK = "Check 'properties.sasl.jaas.config'"
 REFUSALS = {
     "wrong password, PLAIN": Refused(_wrong_password("PLAIN"), AuthenticationError, ("Invalid username or", _LOOK)),
     "wrong password, SCRAM": Refused(
@@ -166,7 +166,7 @@ REFUSALS = {
     "wrong secret of a token endpoint": Refused(
         _wrong_password("OAUTHBEARER"),
         AuthenticationError,
-        ("invalid_client", "look at 'properties.sasl.oauthbearer.token.endpoint.url', and at clientId"),
+        ("invalid_client", "Check 'properties.sasl.oauthbearer.token.endpoint.url', and clientId"),
     ),
     "no token endpoint": Refused(
         lambda s, _: {
@@ -174,7 +174,7 @@ REFUSALS = {
             "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
         },
         AuthenticationError,
-        ("OAUTHBEARER token", "look at 'properties.sasl.oauthbearer.token.endpoint.url'"),
+        ("OAUTHBEARER token", "Check 'properties.sasl.oauthbearer.token.endpoint.url'"),
     ),
     "unknown mechanism": Refused(
         lambda s, _: {
@@ -185,17 +185,17 @@ REFUSALS = {
             "bootstrap.servers": s.server("ONLY_SCRAM"),
         },
         AuthenticationError,
-        ("SCRAM-SHA-512", "Look at 'properties.sasl.mechanism'"),
+        ("SCRAM-SHA-512", "Check 'properties.sasl.mechanism'"),
     ),
     "expired broker": Refused(
         lambda s, _: s.properties("EXPIRED"),
         AuthenticationError,
-        ("the broker's certificate is refused: certificate has expired", "Renew it on the broker"),
+        ("the broker's certificate is rejected: certificate has expired", "Renew it on the broker"),
     ),
     "foreign broker": Refused(
         lambda s, _: {**s.properties("TLS"), "ssl.truststore.certificates": s.other.pem},
         AuthenticationError,
-        ("unable to get local issuer", "signed by CN=between", "Look at 'properties.ssl.truststore.location'"),
+        ("unable to get local issuer", "signed by CN=between", "Check 'properties.ssl.truststore.location'"),
     ),
     "wrong host name": Refused(
         lambda s, _: s.properties("ELSEWHERE"),
@@ -205,22 +205,22 @@ REFUSALS = {
     "expired client": Refused(
         lambda s, _: _client(s, days=(-10, -3)),
         AuthenticationError,
-        ("refuses the client's certificate: it has expired", "'properties.ssl.keystore.*'"),
+        ("rejects the client's certificate: it has expired", "'properties.ssl.keystore.*'"),
     ),
     "foreign client": Refused(
         lambda s, _: _client(s, foreign=True),
         AuthenticationError,
-        ("does not trust who signed it", "signed by CN=other", "Look at 'properties.ssl.keystore.*'"),
+        ("does not trust its issuer", "signed by CN=other", "Check 'properties.ssl.keystore.*'"),
     ),
     "client without a certificate": Refused(
         lambda s, _: {k: v for k, v in s.properties("MTLS").items() if "keystore" not in k},
         AuthenticationError,
-        ("none was sent, and the listener asks for one", "'properties.ssl.keystore.location'"),
+        ("none was sent, and the listener requires one", "'properties.ssl.keystore.location'"),
     ),
     "no TLS where there is some": Refused(
         lambda s, _: {"bootstrap.servers": s.server("TLS"), "socket.connection.setup.timeout.ms": "2000"},
         BrokerUnreachableError,
-        ("connections are closed at once: the listener may have another 'properties.security.protocol'",),
+        ("connections are closed immediately: the listener may use another 'properties.security.protocol'",),
     ),
     "TLS where there is none": Refused(
         lambda s, _: {
@@ -265,7 +265,7 @@ def test_refusals_while_records_are_read_and_written(secured: Secured) -> None:
     config = to_librdkafka(_wrong_password("SCRAM-SHA-256")(secured, Path()))
 
     def read() -> None:
-        list(fetch(config, Split("open-topic", 0, 0, 1)))
+        list(read_records(config, Split("open-topic", 0, 0, 1)))
 
     def write() -> None:
         with open_producer(config, "open-topic") as producer:
@@ -274,9 +274,7 @@ def test_refusals_while_records_are_read_and_written(secured: Secured) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         for answer in [pool.submit(read), pool.submit(write)]:
-            with pytest.raises(
-                AuthenticationError, match=r"invalid credentials.*Look at 'properties.sasl.jaas.config'"
-            ):
+            with pytest.raises(AuthenticationError, match=r"invalid credentials.*Check 'properties.sasl.jaas.config'"):
                 answer.result()
 
 
@@ -285,7 +283,7 @@ def test_a_store_is_looked_at_before_anything_is_sent(secured: Secured, tmp_path
     config = to_librdkafka({**secured.properties("TLS"), "ssl.truststore.certificates": ""})
     config |= {"ssl.truststore.location": str(tmp_path / "words"), "bootstrap.servers": "127.0.0.1:1"}
     for make in (lambda: Cluster(config), lambda: open_handle(0, config).__enter__()):
-        with pytest.raises(KafkaSqlError, match=r"'properties.ssl.truststore.location': file '.*': it is no store"):
+        with pytest.raises(KafkaSqlError, match=r"'properties.ssl.truststore.location': file '.*': it is not a store"):
             make()
 
 
@@ -294,7 +292,9 @@ def test_a_store_is_looked_at_before_anything_is_sent(secured: Secured, tmp_path
 
 def test_not_authorised_is_told_from_not_found(secured: Secured) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
-    with pytest.raises(AuthorizationError, match=r"Topic 'locked' .*may not see it. Grant the user DESCRIBE"):
+    with pytest.raises(
+        AuthorizationError, match=r"Topic 'locked' .*is not authorized to see it. Grant the user DESCRIBE"
+    ):
         cluster.partitions(("locked",))
     with pytest.raises(TopicNotFoundError, match=r"Topic 'open-topik' does not exist .* Did you mean 'open-topic'"):
         cluster.partitions(("open-topik",))
@@ -306,7 +306,7 @@ def test_rights_on_a_topic(secured: Secured) -> None:
     config = to_librdkafka(secured.properties("SASL", "PLAIN"))
     secured.topics.put("seen", b"x")
     with pytest.raises(AuthorizationError, match=r"seen\[0\]@0: .*Grant the user READ on the topic"):
-        list(fetch(config, Split("seen", 0, 0, 1)))
+        list(read_records(config, Split("seen", 0, 0, 1)))
 
     def write() -> None:
         with open_producer(config, "seen") as producer:
@@ -365,5 +365,5 @@ def test_a_certificate_that_is_changed_is_taken_up(secured: Secured, tmp_path: P
     cluster = Cluster(config)
     assert "open-topic" in cluster.topics()
     file.write_text(makings[1].key() + makings[1].chain)
-    with pytest.raises(AuthenticationError, match="does not trust who signed it"):
+    with pytest.raises(AuthenticationError, match="does not trust its issuer"):
         cluster.topics()

@@ -17,10 +17,10 @@ from kafka_sql.errors import AuthorizationError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log
-from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.types import Split
 from kafka_sql.sink.topics import ensure_topics_exist
-from tests.kills.engine import ROWS, Engine, table
+from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics, grant
 
 pytestmark = pytest.mark.integration
@@ -60,7 +60,7 @@ class Guarded:
     def sink(self, user: str, topic: str, prefix: str) -> Definition:
         """A table that a user writes to."""
         options = {f"properties.{key}": value for key, value in self.properties(user).items()}
-        return table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
+        return sink_table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +101,9 @@ def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None
     sink = guarded.sink(user, topic, prefix)
     ensure_topics_exist(sink)
     for run in ("one", "two"):
-        engine = Engine(sink, folder, run, prefix)
+        engine = SimulatedQuery(sink, folder, run, prefix)
         try:
-            engine.batch(tasks=2)
+            engine.run_batch(tasks=2)
         finally:
             engine.close()
     assert len(guarded.topics.take(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
@@ -166,7 +166,7 @@ def test_a_reader_needs_no_right_on_a_group_that_it_does_not_use(guarded: Guarde
     guarded.grant(user, [(TOPIC, topic, LITERAL, AclOperation.READ)])
     config = to_librdkafka({**guarded.properties(user), "group.id": "nobodys"})
     for _ in range(3):  # when the answer about the group comes is by chance
-        found = [v for records in fetch(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
+        found = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
         assert found == [b"a", b"b"]
     cluster = Cluster(config)
     with pytest.raises(AuthorizationError, match=r"[Gg]roup.*READ on the group of 'properties.group.id'"):

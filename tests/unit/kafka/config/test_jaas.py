@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.errors import InvalidOptionError, KafkaSqlError, MissingOptionError, UnsupportedOptionError
-from kafka_sql.kafka.config.jaas import parse
-from kafka_sql.kafka.config.properties import resolved, to_librdkafka
+from kafka_sql.kafka.config.jaas import parse_jaas
+from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -22,7 +22,7 @@ KRB5 = "com.sun.security.auth.module.Krb5LoginModule"
 
 def sasl(text: str, **more: str) -> dict[str, str]:
     """The ``sasl.*`` options that a JAAS string becomes."""
-    found = resolved(to_librdkafka({**SERVERS, "sasl.jaas.config": text, **more}))
+    found = resolve_config(to_librdkafka({**SERVERS, "sasl.jaas.config": text, **more}))
     return {k.removeprefix("sasl."): v for k, v in found.items() if k.startswith("sasl.")}
 
 
@@ -56,14 +56,14 @@ def test_quoting(written: str, password: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_every_password_survives_quoting(password: str) -> None:
     escaped = password.replace("\\", "\\\\").replace('"', '\\"')
-    login = parse(f'{SCRAM} required username="u" password="{escaped}" ;')
+    login = parse_jaas(f'{SCRAM} required username="u" password="{escaped}" ;')
     assert login.options == {"username": "u", "password": password}
 
 
 @given(st.text("a\"'\\;= ${}:/*\n"))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(InvalidOptionError):
-        parse(text)
+        parse_jaas(text)
 
 
 def test_comments() -> None:
@@ -115,7 +115,7 @@ def test_references_in_it_and_in_place_of_it(monkeypatch: pytest.MonkeyPatch) ->
     text = f'{PLAIN} required username="u" password="${{env:PW}}";'
     config = to_librdkafka({**SERVERS, "sasl.jaas.config": text})
     assert config["sasl.password"] == "${env:PW}"
-    assert resolved(config)["sasl.password"] == 'a"b'
+    assert resolve_config(config)["sasl.password"] == 'a"b'
     assert sasl(text.replace('"${env:PW}"', "${env:PW}"))["password"] == 'a"b'
     monkeypatch.setenv("JAAS", f'{PLAIN} required username="u" password="p";')
     assert sasl("${env:JAAS}") == {"username": "u", "password": "p"}
@@ -164,7 +164,7 @@ def test_classes_that_there_are_not(key: str) -> None:
 
 
 def test_nothing_of_it_is_shown() -> None:
-    assert "planted-4711" not in repr(parse(f'{PLAIN} required username="u" password="planted-4711";'))
+    assert "planted-4711" not in repr(parse_jaas(f'{PLAIN} required username="u" password="planted-4711";'))
     assert "planted-4711" not in json.dumps(refused(InvalidOptionError, "planted-4711 planted-4711 planted-4711;"))
 
 

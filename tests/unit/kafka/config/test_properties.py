@@ -10,10 +10,9 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
 from kafka_sql.kafka.admin.client import admin_config
-from kafka_sql.kafka.config.java_properties import JAVA, OWN_REFUSED, Fate, Property
+from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling, Property
 from kafka_sql.kafka.config.kerberos import features
-from kafka_sql.kafka.config.properties import resolved, to_librdkafka
-from kafka_sql.kafka.librdkafka.client import patience, patience_at_work
+from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, resolve_config, to_librdkafka
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
@@ -39,7 +38,7 @@ DEFAULTS_OF_JAVA = {
 
 
 def test_every_property_of_java_stands_in_the_table() -> None:
-    assert set(JAVA) == {key for key, *_ in KAFKA} | {"bootstrap.controllers"}
+    assert set(JAVA_PROPERTIES) == {key for key, *_ in KAFKA} | {"bootstrap.controllers"}
 
 
 @pytest.mark.parametrize("key", DEFAULTS_OF_JAVA)
@@ -47,8 +46,8 @@ def test_every_default_of_java_is_taken(key: str) -> None:
     to_librdkafka({**SERVERS, key: DEFAULTS_OF_JAVA[key]})
 
 
-def of(fate: Fate) -> list[Property]:
-    return [p for p in JAVA.values() if p.fate is fate]
+def of(fate: Handling) -> list[Property]:
+    return [p for p in JAVA_PROPERTIES.values() if p.handling is fate]
 
 
 # what a client takes as a value, for those of librdkafka's options that are no number and no free text
@@ -77,15 +76,15 @@ def value_of(java: Property) -> str:
     return WORDS.get(java.key) or ("20000" if kinds[java.key] in ("INT", "LONG", "SHORT") else "words")
 
 
-@pytest.mark.parametrize("java", of(Fate.SAME), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", of(Handling.SAME), ids=lambda p: p.key)
 def test_same(java: Property) -> None:
     assert to_librdkafka({**SERVERS, java.key: value_of(java)})[java.key] == value_of(java)
 
 
-@pytest.mark.parametrize("java", of(Fate.RENAMED), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", of(Handling.RENAMED), ids=lambda p: p.key)
 def test_renamed(java: Property) -> None:
     config = to_librdkafka({**SERVERS, java.key: value_of(java)})
-    assert config[java.to] == value_of(java)
+    assert config[java.librdkafka_name] == value_of(java)
     assert java.key not in config
 
 
@@ -137,9 +136,10 @@ def test_every_conversion_is_tested() -> None:
         "compression.gzip.level",  # below
         "compression.lz4.level",
         "compression.zstd.level",
-    } | {key for key in JAVA if key.startswith(("ssl.keystore.", "ssl.truststore."))}  # test_stores
-    assert {p.key for p in of(Fate.CONVERTED)} == {key for key, *_ in CONVERTED if key in JAVA and JAVA[key].fate is (
-        Fate.CONVERTED)} | elsewhere  # fmt: skip
+    } | {key for key in JAVA_PROPERTIES if key.startswith(("ssl.keystore.", "ssl.truststore."))}  # test_stores
+    converted = {p.key for p in of(Handling.CONVERTED)}
+    tested = {key for key, *_ in CONVERTED if key in JAVA_PROPERTIES}
+    assert converted == {key for key in tested if JAVA_PROPERTIES[key].handling is Handling.CONVERTED} | elsewhere
 
 
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
@@ -191,22 +191,22 @@ def test_a_strategy_by_duration_is_refused() -> None:
         to_librdkafka({**SERVERS, "auto.offset.reset": "by_duration:PT1H"})
 
 
-@pytest.mark.parametrize("java", of(Fate.IGNORED), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", of(Handling.IGNORED), ids=lambda p: p.key)
 def test_ignored_with_a_warning(java: Property, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert to_librdkafka({**SERVERS, java.key: "1"}) == to_librdkafka(SERVERS)
-    assert f"'properties.{java.key}' has no effect: {java.why}" in caplog.text
+    assert f"'properties.{java.key}' has no effect: {java.reason}" in caplog.text
 
 
-@pytest.mark.parametrize("java", of(Fate.REFUSED), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", of(Handling.REJECTED), ids=lambda p: p.key)
 def test_refused_with_the_reason(java: Property) -> None:
     with pytest.raises(InvalidOptionError) as caught:
         to_librdkafka({**SERVERS, java.key: "hunter2"})
-    assert f"'properties.{java.key}' is not supported: {java.why}" in str(caught.value)
+    assert f"'properties.{java.key}' is not supported: {java.reason}" in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", OWN_REFUSED)
+@pytest.mark.parametrize("key", REJECTED_LIBRDKAFKA_OPTIONS)
 def test_what_would_do_harm_is_refused(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: librdkafka would load"):
         to_librdkafka({**SERVERS, key: "x"})
@@ -236,13 +236,13 @@ def test_what_goes_to_a_shell_is_looked_at(login: str, option: str) -> None:
     """librdkafka runs kinit by system()."""
     given = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
     with pytest.raises(InvalidOptionError, match=rf"'properties.{option}'.*kinit") as e:
-        resolved(given)
+        resolve_config(given)
     assert "reboot" not in str(e.value)
 
 
 def test_principals_and_keytabs_as_they_are() -> None:
     login = 'useKeyTab=true keyTab="/etc/my keys/alice-1.keytab" principal="HTTP/host-1.example@EXAMPLE.COM"'
-    found = resolved({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
+    found = resolve_config({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
     assert found == {
         "sasl.kerberos.principal": "HTTP/host-1.example@EXAMPLE.COM",
         "sasl.kerberos.keytab": "/etc/my keys/alice-1.keytab",
@@ -277,7 +277,7 @@ def test_a_silent_connection_is_given_up_before_all_other_waits_end() -> None:
     config = to_librdkafka(SERVERS)
     silence = int(config["socket.timeout.ms"])
     assert silence == 30_000
-    assert 2 * silence <= min(int(config["delivery.timeout.ms"]), int(patience_at_work(config) * 1000))
-    assert int(admin_config(config)["socket.timeout.ms"]) == patience(config) * 1000 == 10_000
+    assert 2 * silence <= min(int(config["delivery.timeout.ms"]), int(api_timeout(config) * 1000))
+    assert int(admin_config(config)["socket.timeout.ms"]) == connect_timeout(config) * 1000 == 10_000
     asked = to_librdkafka({**SERVERS, "request.timeout.ms": "5000"})
     assert admin_config(asked)["socket.timeout.ms"] == asked["socket.timeout.ms"] == "5000"

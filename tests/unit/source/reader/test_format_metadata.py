@@ -52,12 +52,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The rows of a table with these columns over three records."""
     monkeypatch.setitem(FORMATS, "tagged", TAGGED)
 
-    def fetch(*_: object, **__: object) -> Iterator[Records]:
+    def read_records(*_: object, **__: object) -> Iterator[Records]:
         import numpy as np
 
         yield Records(pa.array([b"\1xa", b"\0yb", b"\2zc"], pa.binary()), np.array([5, 6, 7]))
 
-    monkeypatch.setattr(split_reader, "fetch", fetch)
+    monkeypatch.setattr(split_reader, "read_records", read_records)
 
     def run(*columns: tuple[Column, pa.DataType]) -> list[tuple[Any, ...]]:
         ASKED.clear()

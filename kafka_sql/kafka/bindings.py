@@ -1,4 +1,4 @@
-"""librdkafka's C functions, taken from the library that confluent-kafka has loaded.
+"""librdkafka's C functions, from the library that confluent-kafka has loaded.
 
 Looking symbols up through confluent-kafka's extension module follows its dependency, so it is the same librdkafka on
 every platform's wheel. Names, layouts and meanings: librdkafka's rdkafka.h.
@@ -52,7 +52,7 @@ class Message(ctypes.Structure):
     )
 
 
-# the same as columns of an array, for produce_batch
+# the same structure as a NumPy type, for produce_batch
 MESSAGE = np.dtype(
     {
         "names": ["err", "topic", "partition", "payload", "length", "key", "key_length", "offset", "private"],
@@ -69,7 +69,7 @@ class _TopicMetadata(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    """The beginning of ``rd_kafka_metadata_t``."""
+    """The first fields of ``rd_kafka_metadata_t``."""
 
     _fields_ = (
         ("broker_count", c_int),
@@ -79,7 +79,7 @@ class Metadata(ctypes.Structure):
     )
 
 
-# rd_kafka_vu_t, the units of a record for produceva: a tag, and a union of which two words are used here
+# rd_kafka_vu_t, the arguments of produceva: a tag and a union, of which two words are used here
 UNIT = np.dtype(
     {"names": ["tag", "first", "second"], "formats": ["i4", "i8", "i8"], "offsets": [0, 8, 16], "itemsize": 72}
 )
@@ -97,7 +97,7 @@ def _function(name: str, result: Any, *arguments: Any) -> Any:
 
 
 def address(function: Any) -> int:
-    """A C function's address, for compiled kernels to call."""
+    """Return a C function's address, for compiled kernels."""
     value = ctypes.cast(function, c_void_p).value
     assert value is not None
     return value
@@ -165,6 +165,6 @@ cluster_metadata_destroy = _function("rd_kafka_metadata_destroy", None, c_void_p
 
 
 def reason(code: int) -> str:
-    """librdkafka's words for an error code."""
+    """Return librdkafka's message for an error code."""
     text: bytes = err2str(code)
     return text.decode()

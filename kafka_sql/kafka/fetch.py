@@ -1,0 +1,44 @@
+"""Read a split with the direct client as far as it can, and the rest with librdkafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kafka_sql.kafka.direct.reader import read_columnar
+from kafka_sql.kafka.librdkafka.consumer import read_to_end
+from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields, Records
+from kafka_sql.kafka.types import DataLossHandler, Split
+
+
+def read_records(
+    config: Mapping[str, str],
+    split: Split,
+    fields: RecordFields = VALUES_ONLY,
+    size: BatchSize = BatchSize(),  # noqa: B008 - immutable
+    on_data_loss: DataLossHandler | None = None,
+) -> Iterator[Records]:
+    """Read a split to its end.
+
+    The end is an offset: reading stops at a record with offset ``stop`` or higher, or at the partition's end if that is
+    at ``stop`` or beyond. Records are not counted: control records, aborted transactions and compaction leave offsets
+    without records.
+
+    Args:
+        config: librdkafka's configuration of a table.
+        fields: the fields to read besides value and offset.
+        size: the largest batch to return.
+        on_data_loss: called with the split, the missing offset and the first available offset if records were deleted
+            before they were read; if it returns, reading resumes at the first available offset. By default deleted
+            records are an error.
+
+    Raises:
+        DataLossError: an offset of the split was deleted.
+        OffsetError: an offset of the split does not exist yet.
+        FetchError: a broker returned an error, or nothing arrived for ``default.api.timeout.ms``.
+    """
+    if split.start >= split.stop:
+        return
+    offset = yield from read_columnar(config, split, fields, size.max_rows, size.max_bytes)
+    if offset < split.stop:
+        yield from read_to_end(config, replace(split, start=offset), fields, size, on_data_loss)

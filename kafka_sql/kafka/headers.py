@@ -1,0 +1,77 @@
+"""Convert columns of record headers: to maps for readers, and to flat columns for producers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_sql.runtime.numba_support import compiled
+
+
+def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:
+    """Convert header lists to maps. Of several headers with one name the last is kept, as in Flink's reader."""
+    lists = np.frombuffer(headers.buffers()[1], np.int32)[headers.offset : headers.offset + len(headers) + 1]
+    entries = headers.values
+    _, name_offsets, data = entries.field(0).buffers()
+    is_last = np.zeros(len(entries), np.uint8)
+    names = np.frombuffer(data or b"", np.uint8)
+    if len(entries) and _mark_last(lists, np.frombuffer(name_offsets, np.int32), names, is_last):
+        entries = entries.filter(pa.array(is_last.view(bool)))
+        lists = np.concatenate(([0], np.cumsum(is_last, dtype=np.int32)))[lists].astype(np.int32)
+    offsets = pa.Array.from_buffers(pa.int32(), len(lists), [None, pa.py_buffer(lists)])
+    return pa.MapArray.from_arrays(offsets, entries.field(0), entries.field(1))
+
+
+@compiled
+def _mark_last(lists: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray) -> int:
+    """Mark the headers that no later header of the same record and name replaces.
+
+    Args:
+        lists: int32: Arrow's offsets of each record's headers.
+        name_offsets, names: int32 offsets and uint8 bytes of the names.
+        is_last: uint8, filled: 1 for a header that is kept.
+
+    Returns:
+        how many headers are replaced.
+    """
+    replaced = 0
+    for row in range(len(lists) - 1):
+        for i in range(lists[row], lists[row + 1]):
+            is_last[i] = 1
+            size = name_offsets[i + 1] - name_offsets[i]
+            for k in range(i + 1, lists[row + 1]):
+                same = name_offsets[k + 1] - name_offsets[k] == size
+                at = 0
+                while same and at < size:
+                    same = names[name_offsets[i] + at] == names[name_offsets[k] + at]
+                    at += 1
+                if same:
+                    is_last[i] = 0
+                    replaced += 1
+                    break
+    return replaced
+
+
+def flatten_headers(
+    array: pa.ListArray | pa.MapArray | None, count: int
+) -> tuple[npt.NDArray[np.int32], pa.BinaryArray, pa.BinaryArray]:
+    """Return the list offsets of each row's headers, their names and their values.
+
+    Args:
+        array: the headers; None for none in all rows.
+        count: rows.
+    """
+    if array is None:
+        return np.zeros(count + 1, np.int32), pa.array([], pa.binary()), pa.array([], pa.binary())
+    lists = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
+    if isinstance(array, pa.MapArray):
+        names, values = array.keys, array.items
+    else:
+        names, values = array.values.flatten()  # a null entry has a null name
+    if array.null_count:  # the entries of a null list are not headers
+        valid = np.asarray(array.is_valid())
+        selected = pa.array(np.arange(lists[0], lists[-1])[np.repeat(valid, np.diff(lists))])
+        names, values = names.take(selected), values.take(selected)
+        lists = np.concatenate(([0], np.cumsum(np.where(valid, np.diff(lists), 0)))).astype(np.int32)
+    return lists, names.cast(pa.binary()), values.cast(pa.binary())
