@@ -19,8 +19,8 @@ from kafka_sql.errors import (
 )
 from kafka_sql.sql.declarations.render import render_create_table
 from kafka_sql.sql.expressions.computed import translate_expression
-from kafka_sql.sql.expressions.interval import interval, total
-from kafka_sql.sql.expressions.typed import describe
+from kafka_sql.sql.expressions.interval import parse_fixed_interval, sum_intervals
+from kafka_sql.sql.expressions.typed import describe_type
 from kafka_sql.sql.grammar.declaration import ColumnDeclaration, Declaration, KeyDeclaration, WatermarkDeclaration
 from kafka_sql.sql.grammar.dialect import parse_declaration
 from kafka_sql.sql.grammar.type_parser import FlinkParseError, shorten_name
@@ -221,7 +221,7 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
             f"WATERMARK FOR {watermark.column}: column '{watermark.column}' must be of type TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p), but is {type.text or describe(type) if type is not None else 'NULL'}."
+            f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}."
         )
     return Watermark(watermark.column, _watermark_delay(watermark), watermark.text)
 
@@ -232,10 +232,10 @@ def _watermark_delay(watermark: WatermarkDeclaration) -> str:
         return "'0' SECOND"
     delays = []
     while isinstance(this, exp.Sub) and isinstance(this.right, exp.Interval):
-        delays.append(interval(this.right, context))
+        delays.append(parse_fixed_interval(this.right, context))
         this = this.left
     if delays and _is_column(this, watermark.column):
-        delay = delays[0] if len(delays) == 1 else total(delays)
+        delay = delays[0] if len(delays) == 1 else sum_intervals(delays)
         if delay.microseconds < 0:
             raise UnsupportedSqlError(
                 f"{context}: the delay INTERVAL {delay.sql} is negative. It must be zero or more."

@@ -1,4 +1,4 @@
-"""Flink's expressions as Spark SQL with Flink's values: what computed columns and watermarks are made of.
+"""Translate Flink expressions into Spark SQL that returns Flink's values, for computed columns and watermarks.
 
-Each translation knows its type, since Flink's result types are not Spark's.
+Each translation carries its type, because Flink's result types differ from Spark's.
 """

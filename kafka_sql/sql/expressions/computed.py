@@ -1,7 +1,7 @@
-"""Computed columns: Flink's expressions in Spark's words.
+"""Translate the expressions of computed columns from Flink to Spark SQL.
 
-An allow-list. What is not known to mean the same in both, or to have an exact translation, is refused by its name: a
-computed column that is silently another number is worse than an error.
+This is an allow-list. Anything without an exact equivalent in Spark is rejected by name, because a computed column with
+a silently different value is worse than an error.
 """
 
 from __future__ import annotations
@@ -14,71 +14,83 @@ from sqlglot import exp
 
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
-from kafka_sql.sql.expressions.arithmetic import arithmetic, negative
-from kafka_sql.sql.expressions.casts import cast
-from kafka_sql.sql.expressions.conditions import among, between, branches, compare, distinct, truth
-from kafka_sql.sql.expressions.constants import constant, literal, smallest, time
-from kafka_sql.sql.expressions.functions.collections import element
-from kafka_sql.sql.expressions.functions.datetime import ceil_to, floor_to
-from kafka_sql.sql.expressions.functions.regex import like
-from kafka_sql.sql.expressions.functions.table import call
-from kafka_sql.sql.expressions.interval import DAY, Interval, span
-from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe
+from kafka_sql.sql.expressions.arithmetic import negate, translate_arithmetic
+from kafka_sql.sql.expressions.casts import translate_cast
+from kafka_sql.sql.expressions.conditions import (
+    boolean_operand,
+    case_expression,
+    compare,
+    translate_between,
+    translate_distinct,
+    translate_in,
+)
+from kafka_sql.sql.expressions.constants import (
+    smallest_integer,
+    translate_constant,
+    translate_datetime_literal,
+    translate_literal,
+)
+from kafka_sql.sql.expressions.functions.collections import translate_element_access
+from kafka_sql.sql.expressions.functions.datetime import translate_ceil, translate_floor
+from kafka_sql.sql.expressions.functions.function_table import translate_call
+from kafka_sql.sql.expressions.functions.regex import translate_like
+from kafka_sql.sql.expressions.interval import DAY, Interval, parse_interval
+from kafka_sql.sql.expressions.typed import BOOLEAN, TypedExpression, UntranslatableError, describe_type
 from kafka_sql.sql.grammar.types import FlinkType
 
-_NAMES: Final[dict[type[exp.Expr], str]] = {
-    exp.Interval: "an INTERVAL stands only behind + or - after a timestamp or date",
-    exp.SimilarTo: "SIMILAR TO has no translation; use REGEXP",
+_UNSUPPORTED: Final[dict[type[exp.Expr], str]] = {
+    exp.Interval: "an INTERVAL is supported only as an operand of + or - with a timestamp or date",
+    exp.SimilarTo: "SIMILAR TO is not supported; use REGEXP",
 }
 
 
 @dataclass(frozen=True)
 class Context:
-    """Where an expression stands."""
+    """The computed column that an expression belongs to."""
 
-    column: str  # the computed column
-    scope: Mapping[str, FlinkType]  # the columns that it may use: all but the computed ones
+    column: str  # the name of the computed column
+    column_types: Mapping[str, FlinkType]  # of the physical and metadata columns, which it may use
 
 
-def translate_expression(node: exp.Expr, column: str, scope: Mapping[str, FlinkType]) -> TypedExpression:
-    """A computed column's expression in Spark SQL, and its type.
+def translate_expression(node: exp.Expr, column: str, column_types: Mapping[str, FlinkType]) -> TypedExpression:
+    """Translate the expression of a computed column to Spark SQL.
 
     Args:
-        column: the computed column's name, for errors.
-        scope: the table's physical and metadata columns by name, as Flink resolves them, in their case.
+        column: the name of the computed column, for error messages.
+        column_types: types of the table's physical and metadata columns by name (case-sensitive, as in Flink).
 
     Raises:
-        UnsupportedSqlError: a function, operator or combination of types without an exact counterpart, by its name.
-        SchemaError: a column or field that does not exist, or a type that Spark cannot carry.
+        UnsupportedSqlError: a function, operator or combination of types without an exact equivalent.
+        SchemaError: a column or field that does not exist, or an unsupported type.
     """
     try:
-        return _translate(node, Context(column, scope))
+        return _translate(node, Context(column, column_types))
     except UntranslatableError as e:
         end = "" if str(e).endswith("?") else "."
         raise UnsupportedSqlError(f"Computed column '{column}': {e}{end}") from e
 
 
 def _translate(node: exp.Expr, context: Context) -> TypedExpression:
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        raise UntranslatableError(_NAMES.get(type(node), f"{type(node).__name__.upper()} has no translation"))
-    return handler(node, context)
+    translator = _TRANSLATORS.get(type(node))
+    if translator is None:
+        raise UntranslatableError(_UNSUPPORTED.get(type(node), f"{type(node).__name__.upper()} is not supported"))
+    return translator(node, context)
 
 
-def _column(node: exp.Column, context: Context) -> TypedExpression:
-    if node.name not in context.scope:
-        near = did_you_mean(node.name, context.scope)
+def _translate_column(node: exp.Column, context: Context) -> TypedExpression:
+    if node.name not in context.column_types:
+        suggestion = did_you_mean(node.name, context.column_types)
         raise SchemaError(
-            f"Computed column '{context.column}': there is no column '{node.name}' that it can use. "
-            f"A computed column uses physical and metadata columns, in the case they are declared in.{near}"
+            f"Computed column '{context.column}': column '{node.name}' not found. "
+            f"A computed column can use physical and metadata columns; names are case-sensitive.{suggestion}"
         )
-    return TypedExpression(quote(node.name), context.scope[node.name])
+    return TypedExpression(quote(node.name), context.column_types[node.name])
 
 
-def _field(node: exp.Dot, context: Context) -> TypedExpression:
+def _translate_field(node: exp.Dot, context: Context) -> TypedExpression:
     row, name = _translate(node.this, context), node.expression.name
     if row.type is None or row.type.name != "ROW":
-        raise UntranslatableError(f"'.{name}' needs a ROW and not {describe(row.type)}")
+        raise UntranslatableError(f"'.{name}' requires a ROW, but got {describe_type(row.type)}")
     fields = {f.name: f.type for f in row.type.fields}
     if name not in fields:
         raise SchemaError(
@@ -87,74 +99,76 @@ def _field(node: exp.Dot, context: Context) -> TypedExpression:
     return TypedExpression(f"{row.sql}.{quote(name)}", fields[name])
 
 
-def _literal(node: exp.Expr, _: Context) -> TypedExpression:
+def _translate_literal(node: exp.Expr, _: Context) -> TypedExpression:
     return _LITERALS[type(node)](node)
 
 
-def _parentheses(node: exp.Paren, context: Context) -> TypedExpression:
-    return _translate(node.this, context)  # operators bring their own
+def _translate_parentheses(node: exp.Paren, context: Context) -> TypedExpression:
+    return _translate(node.this, context)  # translated operators have their own parentheses
 
 
-def _negative(node: exp.Neg, context: Context) -> TypedExpression:
-    return smallest(node.this) or negative(_translate(node.this, context))
+def _translate_negative(node: exp.Neg, context: Context) -> TypedExpression:
+    return smallest_integer(node.this) or negate(_translate(node.this, context))
 
 
-def _arithmetic(node: exp.Binary, context: Context) -> TypedExpression:
+def _translate_arithmetic(node: exp.Binary, context: Context) -> TypedExpression:
     operator = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}[type(node)]
     if isinstance(node.right, exp.Interval) and operator in "+-":
-        return _shift(_translate(node.left, context), operator, node.right, context)
+        return _shift_timestamp(_translate(node.left, context), operator, node.right, context)
     if isinstance(node.left, exp.Interval) and operator == "+":
-        return _shift(_translate(node.right, context), operator, node.left, context)
-    return arithmetic(operator, _translate(node.left, context), _translate(node.right, context))
+        return _shift_timestamp(_translate(node.right, context), operator, node.left, context)
+    return translate_arithmetic(operator, _translate(node.left, context), _translate(node.right, context))
 
 
-def _shift(value: TypedExpression, operator: str, length: exp.Interval, context: Context) -> TypedExpression:
-    by = span(length, f"Computed column '{context.column}'")
+def _shift_timestamp(value: TypedExpression, operator: str, literal: exp.Interval, context: Context) -> TypedExpression:
+    interval = parse_interval(literal, f"Computed column '{context.column}'")
     name = value.type.name if value.type is not None else "NULL"
     if name == "DATE":
-        return _shift_date(value, operator, by)
+        return _shift_date(value, operator, interval)
     if value.type is None or name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise UntranslatableError(
-            f"operator {operator} with an INTERVAL takes a timestamp and not {name}; CAST it to TIMESTAMP(3)"
+            f"operator {operator} with an INTERVAL requires a timestamp, but got {name}; CAST it to TIMESTAMP(3)"
         )
-    if name == "TIMESTAMP_LTZ" and by.months:
+    if name == "TIMESTAMP_LTZ" and interval.months:
         raise UntranslatableError(
             "TIMESTAMP_LTZ with months counts them in UTC in Flink; CAST it to TIMESTAMP(3) first"
         )
-    if name == "TIMESTAMP_LTZ" and abs(by.microseconds) >= DAY:
-        # Spark counts days by the calendar of the session's zone, Flink counts 24 hours.
-        return TypedExpression(f"timestamp_micros(unix_micros({value.sql}) {operator} {by.microseconds})", value.type)
-    return TypedExpression(f"({value.sql} {operator} INTERVAL {by.sql})", value.type)
-
-
-def _shift_date(value: TypedExpression, operator: str, by: Interval) -> TypedExpression:
-    sign = -1 if operator == "-" else 1
-    if by.months:
-        return TypedExpression(f"add_months({value.sql}, {sign * by.months})", value.type)
-    if by.microseconds % DAY:
-        raise UntranslatableError(
-            f"operator {operator} with a DATE takes an INTERVAL of whole days; CAST it to TIMESTAMP(3)"
+    if name == "TIMESTAMP_LTZ" and abs(interval.microseconds) >= DAY:
+        # A day is a calendar day of the session time zone in Spark, but 24 hours in Flink.
+        return TypedExpression(
+            f"timestamp_micros(unix_micros({value.sql}) {operator} {interval.microseconds})", value.type
         )
-    return TypedExpression(f"date_add({value.sql}, {sign * by.microseconds // DAY})", value.type)
+    return TypedExpression(f"({value.sql} {operator} INTERVAL {interval.sql})", value.type)
 
 
-def _comparison(node: exp.Binary, context: Context) -> TypedExpression:
+def _shift_date(value: TypedExpression, operator: str, interval: Interval) -> TypedExpression:
+    sign = -1 if operator == "-" else 1
+    if interval.months:
+        return TypedExpression(f"add_months({value.sql}, {sign * interval.months})", value.type)
+    if interval.microseconds % DAY:
+        raise UntranslatableError(
+            f"operator {operator} with a DATE requires an INTERVAL of full days; CAST it to TIMESTAMP(3)"
+        )
+    return TypedExpression(f"date_add({value.sql}, {sign * interval.microseconds // DAY})", value.type)
+
+
+def _translate_comparison(node: exp.Binary, context: Context) -> TypedExpression:
     return compare(_COMPARISONS[type(node)], _translate(node.left, context), _translate(node.right, context))
 
 
-def _distinct(node: exp.Binary, context: Context) -> TypedExpression:
-    result = distinct(_translate(node.left, context), _translate(node.right, context))
+def _translate_distinct(node: exp.Binary, context: Context) -> TypedExpression:
+    result = translate_distinct(_translate(node.left, context), _translate(node.right, context))
     return TypedExpression(f"(NOT {result.sql})", BOOLEAN) if isinstance(node, exp.NullSafeEQ) else result
 
 
-def _connective(node: exp.Binary, context: Context) -> TypedExpression:
+def _translate_and_or(node: exp.Binary, context: Context) -> TypedExpression:
     word = "AND" if isinstance(node, exp.And) else "OR"
-    left, right = (truth(word, _translate(side, context)) for side in (node.left, node.right))
+    left, right = (boolean_operand(word, _translate(side, context)) for side in (node.left, node.right))
     return TypedExpression(f"({left.sql} {word} {right.sql})", BOOLEAN)
 
 
-def _negation(node: exp.Not, context: Context) -> TypedExpression:
-    value = truth("NOT", _translate(node.this, context))
+def _translate_not(node: exp.Not, context: Context) -> TypedExpression:
+    value = boolean_operand("NOT", _translate(node.this, context))
     if "isnan(" in value.sql:
         raise UntranslatableError(
             "NOT of a comparison of FLOAT or DOUBLE is the opposite one in Flink, which NaN fails, too; write that"
@@ -162,73 +176,77 @@ def _negation(node: exp.Not, context: Context) -> TypedExpression:
     return TypedExpression(f"(NOT {value.sql})", BOOLEAN)
 
 
-def _is(node: exp.Is, context: Context) -> TypedExpression:
+def _translate_is(node: exp.Is, context: Context) -> TypedExpression:
     word, value = node.expression.name, _translate(node.this, context)
     if word != "NULL":
-        truth(f"IS {word}", value)
+        boolean_operand(f"IS {word}", value)
     return TypedExpression(f"({value.sql} IS {'NULL' if word == 'UNKNOWN' else word})", BOOLEAN)
 
 
-def _in(node: exp.In, context: Context) -> TypedExpression:
+def _translate_in(node: exp.In, context: Context) -> TypedExpression:
     value, *items = (_translate(item, context) for item in (node.this, *node.expressions))
     if not items:
         raise UntranslatableError("IN needs at least one value")
-    return among(value, items)
+    return translate_in(value, items)
 
 
-def _between(node: exp.Between, context: Context) -> TypedExpression:
+def _translate_between(node: exp.Between, context: Context) -> TypedExpression:
     value, low, high = (_translate(node.args[key], context) for key in ("this", "low", "high"))
-    return between(value, low, high, bool(node.args.get("symmetric")))
+    return translate_between(value, low, high, bool(node.args.get("symmetric")))
 
 
-def _like(node: exp.Like, context: Context) -> TypedExpression:
-    return like(_translate(node.this, context), _translate(node.expression, context), None)
+def _translate_like(node: exp.Like, context: Context) -> TypedExpression:
+    return translate_like(_translate(node.this, context), _translate(node.expression, context), None)
 
 
-def _like_escape(node: exp.Escape, context: Context) -> TypedExpression:
+def _translate_like_escape(node: exp.Escape, context: Context) -> TypedExpression:
     value, pattern = _translate(node.this.this, context), _translate(node.this.expression, context)
-    return like(value, pattern, _translate(node.expression, context))
+    return translate_like(value, pattern, _translate(node.expression, context))
 
 
-def _concatenation(node: exp.DPipe, context: Context) -> TypedExpression:
-    return call("CONCAT", [_translate(node.left, context), _translate(node.right, context)])
+def _translate_concatenation(node: exp.DPipe, context: Context) -> TypedExpression:
+    return translate_call("CONCAT", [_translate(node.left, context), _translate(node.right, context)])
 
 
-def _access(node: exp.Bracket, context: Context) -> TypedExpression:
-    return element(_translate(node.this, context), _translate(node.expressions[0], context))
+def _translate_access(node: exp.Bracket, context: Context) -> TypedExpression:
+    return translate_element_access(_translate(node.this, context), _translate(node.expressions[0], context))
 
 
-def _case(node: exp.Case, context: Context) -> TypedExpression:
+def _translate_case(node: exp.Case, context: Context) -> TypedExpression:
     subject = _translate(node.this, context) if node.this is not None else None
-    tests, results = [], []
+    conditions, results = [], []
     for branch in node.args["ifs"]:
-        test = _translate(branch.this, context)
-        tests.append(truth("WHEN", test).sql if subject is None else compare("=", subject, test).sql)
+        condition = _translate(branch.this, context)
+        conditions.append(
+            boolean_operand("WHEN", condition).sql if subject is None else compare("=", subject, condition).sql
+        )
         results.append(_translate(branch.args["true"], context))
     if (default := node.args.get("default")) is not None:
         results.append(_translate(default, context))
-    return branches(tests, results)
+    return case_expression(conditions, results)
 
 
-def _cast(node: exp.Cast, context: Context) -> TypedExpression:
-    return cast(_translate(node.this, context), node.args["to"], context.column, isinstance(node, exp.TryCast))
+def _translate_cast(node: exp.Cast, context: Context) -> TypedExpression:
+    return translate_cast(
+        _translate(node.this, context), node.args["to"], context.column, isinstance(node, exp.TryCast)
+    )
 
 
-def _function(node: exp.Anonymous, context: Context) -> TypedExpression:
+def _translate_function(node: exp.Anonymous, context: Context) -> TypedExpression:
     arguments = [
         TypedExpression(argument.name, None) if isinstance(argument, exp.Var) else _translate(argument, context)
         for argument in node.expressions
     ]
     if node.name in ("FLOOR TO", "CEIL TO"):
-        return (floor_to if node.name == "FLOOR TO" else ceil_to)(arguments[0], arguments[1].sql)
-    return call(node.name, arguments)
+        return (translate_floor if node.name == "FLOOR TO" else translate_ceil)(arguments[0], arguments[1].sql)
+    return translate_call(node.name, arguments)
 
 
 _LITERALS: Final[dict[type[exp.Expr], Callable[[Any], TypedExpression]]] = {
-    exp.Literal: literal,
-    exp.Introducer: time,
-    exp.Null: constant,
-    exp.Boolean: constant,
+    exp.Literal: translate_literal,
+    exp.Introducer: translate_datetime_literal,
+    exp.Null: translate_constant,
+    exp.Boolean: translate_constant,
 }
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "=",
@@ -238,27 +256,27 @@ _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_HANDLERS: Final[dict[type[exp.Expr], Callable[[Any, Context], TypedExpression]]] = {
-    exp.Column: _column,
-    exp.Dot: _field,
-    **dict.fromkeys(_LITERALS, _literal),
-    exp.Paren: _parentheses,
-    exp.Neg: _negative,
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), _arithmetic),
-    **dict.fromkeys(_COMPARISONS, _comparison),
-    **dict.fromkeys((exp.And, exp.Or), _connective),
-    exp.Not: _negation,
-    exp.Is: _is,
-    exp.In: _in,
-    exp.Between: _between,
-    exp.Like: _like,
-    exp.Escape: _like_escape,
-    exp.NullSafeEQ: _distinct,
-    exp.NullSafeNEQ: _distinct,
-    exp.Bracket: _access,
-    exp.DPipe: _concatenation,
-    exp.Case: _case,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
-    exp.Anonymous: _function,
+_TRANSLATORS: Final[dict[type[exp.Expr], Callable[[Any, Context], TypedExpression]]] = {
+    exp.Column: _translate_column,
+    exp.Dot: _translate_field,
+    **dict.fromkeys(_LITERALS, _translate_literal),
+    exp.Paren: _translate_parentheses,
+    exp.Neg: _translate_negative,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), _translate_arithmetic),
+    **dict.fromkeys(_COMPARISONS, _translate_comparison),
+    **dict.fromkeys((exp.And, exp.Or), _translate_and_or),
+    exp.Not: _translate_not,
+    exp.Is: _translate_is,
+    exp.In: _translate_in,
+    exp.Between: _translate_between,
+    exp.Like: _translate_like,
+    exp.Escape: _translate_like_escape,
+    exp.NullSafeEQ: _translate_distinct,
+    exp.NullSafeNEQ: _translate_distinct,
+    exp.Bracket: _translate_access,
+    exp.DPipe: _translate_concatenation,
+    exp.Case: _translate_case,
+    exp.Cast: _translate_cast,
+    exp.TryCast: _translate_cast,
+    exp.Anonymous: _translate_function,
 }

@@ -1,4 +1,4 @@
-"""Literals: numbers with the types that Flink gives them, texts, times."""
+"""Translate literals: numbers with Flink's types, strings, dates and timestamps."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.typed import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TypedExpression, UntranslatableError
 from kafka_sql.sql.grammar.types import FlinkType
 
-_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)(?:[.]([0-9]{1,6}))?")
+_DATETIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2})?)(?:[.]([0-9]{1,6}))?")
 
 
-def literal(node: exp.Literal) -> TypedExpression:
-    """A number without sign, or a text.
+def translate_literal(node: exp.Literal) -> TypedExpression:
+    """Translate an unsigned number or a string.
 
     Raises:
-        UntranslatableError: a number that no type of Flink's holds.
+        UntranslatableError: the number fits no Flink type.
     """
     text = node.name
     if node.is_string:
         return TypedExpression(string_literal(text), STRING, text)
     if "e" in text.lower():
         if math.isinf(float(text)):
-            raise UntranslatableError(f"{_shortened(text)} does not fit a DOUBLE")
+            raise UntranslatableError(f"{_shorten(text)} does not fit a DOUBLE")
         return TypedExpression(text, DOUBLE)
     whole, _dot, fraction = text.partition(".")
     if not fraction:
-        number = _integer(whole)
+        number = _parse_integer(whole)
         if number is None or number >= 2**63:
-            raise UntranslatableError(f"{_shortened(text)} does not fit a BIGINT")
+            raise UntranslatableError(f"{_shorten(text)} does not fit a BIGINT")
         return TypedExpression(str(number), INT if number < 2**31 else BIGINT, number)
-    digits = len(whole) + len(fraction)  # Flink counts the zero before the point, Spark does not
+    digits = len(whole) + len(fraction)  # Flink counts the zero before the decimal point, Spark does not
     if digits > 38:
-        raise UntranslatableError(f"{_shortened(text)} has more than the 38 digits of DECIMAL")
+        raise UntranslatableError(f"{_shorten(text)} has more digits than the 38 of DECIMAL")
     sql = f"CAST({text} AS DECIMAL({digits},{len(fraction)}))" if whole[:1] == "0" else text
     return TypedExpression(sql, FlinkType("DECIMAL", (digits, len(fraction))))
 
 
-def smallest(node: exp.Expr) -> TypedExpression | None:
-    """What stands behind a minus, negated, if it is the smallest INT or BIGINT; without its sign it does not fit."""
-    number = _integer(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
+def smallest_integer(node: exp.Expr) -> TypedExpression | None:
+    """Return the smallest INT or BIGINT if the operand of a minus is its absolute value (which does not fit)."""
+    number = _parse_integer(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
     if number not in (2**31, 2**63):
         return None
     return TypedExpression(f"(-{number})", INT if number == 2**31 else BIGINT, -number)
 
 
-def time(node: exp.Introducer) -> TypedExpression:
-    """``DATE '...'`` and ``TIMESTAMP '...'``.
+def translate_datetime_literal(node: exp.Introducer) -> TypedExpression:
+    """Translate ``DATE '...'`` or ``TIMESTAMP '...'``.
 
     Raises:
-        UntranslatableError: a text that is no such time, and any TIME.
+        UntranslatableError: an invalid literal, or a TIME literal.
     """
     name = node.name
     if name == "TIME":
-        raise UntranslatableError("the TIME literal has no translation")
+        raise UntranslatableError("TIME literals are not supported")
     text = node.expression.name
-    match = _TIME.fullmatch(text)
+    match = _DATETIME.fullmatch(text)
     try:
         value = datetime.fromisoformat(match[1]) if match else None
     except ValueError:
         value = None
     if match is None or value is None or (name == "DATE" and len(text) > 10):
-        form = "yyyy-MM-dd" if name == "DATE" else "yyyy-MM-dd HH:mm:ss, with up to 6 digits behind a point"
-        raise UntranslatableError(f"{name} '{text}' is no {name.lower()} of the form {form}")
+        form = "yyyy-MM-dd" if name == "DATE" else "yyyy-MM-dd HH:mm:ss, with up to 6 fractional digits"
+        raise UntranslatableError(f"{name} '{text}' is invalid; expected the form {form}")
     if name == "DATE":
         return TypedExpression(f"DATE '{text}'", FlinkType("DATE"))
     fraction = match[2] or ""
@@ -75,18 +75,18 @@ def time(node: exp.Introducer) -> TypedExpression:
     )
 
 
-def constant(node: exp.Expr) -> TypedExpression:
-    """NULL, TRUE and FALSE."""
+def translate_constant(node: exp.Expr) -> TypedExpression:
+    """Translate NULL, TRUE or FALSE."""
     if isinstance(node, exp.Null):
         return TypedExpression("NULL", None)
     return TypedExpression("TRUE" if node.this else "FALSE", BOOLEAN)
 
 
-def _integer(text: str) -> int | None:
-    """The value of digits alone; None for what else there is, and for more digits than any integer has."""
+def _parse_integer(text: str) -> int | None:
+    """Return the value of a string of digits, or None if it has other characters or too many digits for an integer."""
     digits = text.lstrip("0") or "0"
     return int(digits) if text.isdecimal() and len(digits) <= 19 else None
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:20]}... ({len(text)} characters)"

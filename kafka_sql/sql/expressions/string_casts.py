@@ -1,70 +1,73 @@
-"""CAST of texts: what Flink takes for a number, a truth or a time; all else is an error, or NULL for TRY_CAST."""
+"""Translate CAST of strings, with Flink's rules for valid text; other text is an error, or NULL for TRY_CAST."""
 
 from __future__ import annotations
 
 from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions import timestamp_format
-from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.typed import UntranslatableError, describe, family
+from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.typed import UntranslatableError, describe_type, type_family
 from kafka_sql.sql.grammar.types import FlinkType
 
-_WHOLE = r"^ *(?=[-+]?[0-9.])([-+]?)([0-9]*)(?:[.][0-9]*)? *$"
+_INTEGER = r"^ *(?=[-+]?[0-9.])([-+]?)([0-9]*)(?:[.][0-9]*)? *$"
 _NUMBER = r"(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]+)?"
-_REAL = rf"^[\x00-\x20]*([-+]?(?:NaN|Infinity|{_NUMBER}))[fFdD]?[\x00-\x20]*$"
+_FLOAT = rf"^[\x00-\x20]*([-+]?(?:NaN|Infinity|{_NUMBER}))[fFdD]?[\x00-\x20]*$"
 _DECIMAL = rf"^[\x00-\x20]*([-+]?{_NUMBER})[\x00-\x20]*$"
-_ODD_DECIMAL = r"^\s*[-+]?[0-9.]*[^0-9\s]\s*$|[^\x00-~]"  # Flink passes over the letter at the end
-_ODD_REAL = r"^\s*[-+]?(0[xX]|NaN[fFdD]|Infinity[fFdD])"
-_DAY = r"^ *(?=[0-9]{4}-[0-9]{1,2}-[0-9]{1,2} *(?: .*)?$)([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}).*$"
-_WORDS = {"TRUE": ("true", "t", "yes", "y", "1"), "FALSE": ("false", "f", "no", "n", "0")}
+_UNSUPPORTED_DECIMAL = r"^\s*[-+]?[0-9.]*[^0-9\s]\s*$|[^\x00-~]"  # Flink ignores the trailing letter
+_UNSUPPORTED_FLOAT = r"^\s*[-+]?(0[xX]|NaN[fFdD]|Infinity[fFdD])"
+_DATE = r"^ *(?=[0-9]{4}-[0-9]{1,2}-[0-9]{1,2} *(?: .*)?$)([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}).*$"
+_BOOLEAN_WORDS = {"TRUE": ("true", "t", "yes", "y", "1"), "FALSE": ("false", "f", "no", "n", "0")}
 
 
-def from_text(sql: str, to: FlinkType, target: str, attempt: bool) -> str | None:
-    """A text as another type; None where there is no such cast."""
-    kind = family(to)
-    if kind == "string":
+def cast_string(sql: str, to: FlinkType, target: str, is_try: bool) -> str | None:
+    """Translate a CAST of a string; return None if there is no such cast."""
+    family = type_family(to)
+    if family == "string":
         return sql
-    if kind == "binary":
+    if family == "binary":
         return f"CAST({sql} AS BINARY)"
-    if kind == "boolean":
-        return bind(sql, lambda x: _boolean(x, attempt))
-    if kind == "integer":
-        return _checked(sql, target, _WHOLE, "$1" + "0$2", attempt)
-    if kind == "approximate":
-        return _checked(sql, target, _REAL, "$1", attempt, _ODD_REAL)
-    if kind == "decimal":
-        return _decimal(sql, target, attempt)
-    if attempt and kind in ("date", "timestamp", "timestamp_ltz"):
+    if family == "boolean":
+        return bind(sql, lambda x: _cast_to_boolean(x, is_try))
+    if family == "integer":
+        return _cast_if_matching(sql, target, _INTEGER, "$1" + "0$2", is_try)
+    if family == "approximate":
+        return _cast_if_matching(sql, target, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
+    if family == "decimal":
+        return _cast_to_decimal(sql, target, is_try)
+    if is_try and family in ("date", "timestamp", "timestamp_ltz"):
         raise UntranslatableError(
-            f"TRY_CAST of a text to {describe(to)} has no translation; use TO_TIMESTAMP, which gives NULL, or CAST"
+            f"TRY_CAST of a string to {describe_type(to)} is not supported; use TO_TIMESTAMP or CAST"
         )
-    if kind == "date":
-        return _checked(sql, target, _DAY, "$1", attempt)
-    if kind in ("timestamp", "timestamp_ltz"):
-        return timestamp_format.parsed(sql, target, to.precision, "DateTimeException: the text is no timestamp")
+    if family == "date":
+        return _cast_if_matching(sql, target, _DATE, "$1", is_try)
+    if family in ("timestamp", "timestamp_ltz"):
+        return timestamp_format.parse_timestamp(sql, target, to.precision, "DateTimeException: invalid timestamp")
     return None
 
 
-def _boolean(x: str, attempt: bool) -> str:
-    tests = " ".join(
-        f"WHEN lower({x}) IN ({', '.join(map(string_literal, words))}) THEN {value}" for value, words in _WORDS.items()
+def _cast_to_boolean(x: str, is_try: bool) -> str:
+    conditions = " ".join(
+        f"WHEN lower({x}) IN ({', '.join(map(string_literal, words))}) THEN {value}"
+        for value, words in _BOOLEAN_WORDS.items()
     )
-    other = "" if attempt else f" WHEN {x} IS NOT NULL THEN {failure('Cannot parse as BOOLEAN', x)}"
-    return f"CASE {tests}{other} END"
+    invalid = "" if is_try else f" WHEN {x} IS NOT NULL THEN {raise_error_sql('Cannot parse as BOOLEAN', x)}"
+    return f"CASE {conditions}{invalid} END"
 
 
-def _checked(sql: str, target: str, pattern: str, group: str, attempt: bool, odd: str | None = None) -> str:
+def _cast_if_matching(
+    sql: str, target: str, pattern: str, replacement: str, is_try: bool, unsupported: str | None = None
+) -> str:
     def body(x: str) -> str:
         regex = string_literal(pattern)
-        text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(group)}), NULL)"
+        text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
         value = f"try_cast({text} AS {target})"
-        error = failure(f"NumberFormatException: For input string, which is no {target}", x)
-        if not attempt:
+        error = raise_error_sql(f"NumberFormatException: For input string, which is not a valid {target}", x)
+        if not is_try:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
-        return value if odd is None else f"if({x} RLIKE {string_literal(odd)}, {error}, {value})"
+        return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"
 
     return bind(sql, body)
 
 
-def _decimal(sql: str, target: str, attempt: bool) -> str:
-    """What overflows is an error, too."""
-    return _checked(sql, target, _DECIMAL, "$1", attempt, _ODD_DECIMAL)
+def _cast_to_decimal(sql: str, target: str, is_try: bool) -> str:
+    """Translate a CAST to DECIMAL; overflow is an error, too."""
+    return _cast_if_matching(sql, target, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)

@@ -1,4 +1,4 @@
-"""Translated expressions with their types, and what the types of two operands have in common."""
+"""Represent translated expressions with their types, and compute the common type of operands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_sql.sql.grammar.types import BINARIES, INTEGERS, STRINGS, FlinkType
 
 STRING, BOOLEAN, INT, BIGINT = FlinkType("STRING"), FlinkType("BOOLEAN"), FlinkType("INT"), FlinkType("BIGINT")
 DOUBLE, DATE = FlinkType("DOUBLE"), FlinkType("DATE")
-DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # of the decimal that Flink makes of each
+DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # precision of Flink's decimal for each
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,11 @@ class TypedExpression:
     """A translated expression.
 
     Attributes:
-        sql: Spark SQL text, in parentheses where it needs them.
-        type: its type in Flink; None is the type of NULL.
-        literal: the value of a number or text that was typed as such.
-        modular: of arithmetic on BIGINT, the same twice: NULL on overflow, and as a decimal that wrapped around.
+        sql: Spark SQL text, with parentheses where needed.
+        type: the type in Flink; None for NULL.
+        literal: the value of an integer or string literal.
+        modular: for BIGINT arithmetic, the expression twice: as a BIGINT that is NULL on overflow, and as a decimal
+            that wraps around.
     """
 
     sql: str
@@ -31,11 +32,11 @@ class TypedExpression:
 
 
 class UntranslatableError(Exception):
-    """Operands that Flink and Spark treat differently; the message is the reason."""
+    """An expression that has no exact equivalent in Spark; the message is the reason."""
 
 
-def family(type: FlinkType) -> str:
-    """The types that are compared and combined with each other."""
+def type_family(type: FlinkType) -> str:
+    """Return the family of a type. Types of one family can be compared and combined."""
     name = type.name
     if name in INTEGERS:
         return "integer"
@@ -46,74 +47,74 @@ def family(type: FlinkType) -> str:
     return "binary" if name in BINARIES else name.lower()
 
 
-def kind(value: TypedExpression) -> str:
-    """The family of a value's type; ``null`` for NULL."""
-    return "null" if value.type is None else family(value.type)
+def value_family(value: TypedExpression) -> str:
+    """Return the family of an expression's type; ``null`` for NULL."""
+    return "null" if value.type is None else type_family(value.type)
 
 
 NUMERIC = ("integer", "decimal", "approximate")
 TIMESTAMPS = ("timestamp", "timestamp_ltz")
 
 
-def describe(type: FlinkType | None) -> str:
-    """A type for an error message."""
+def describe_type(type: FlinkType | None) -> str:
+    """Return a type's text for an error message."""
     if type is None:
         return "NULL"
     return type.name + (f"({', '.join(map(str, type.sizes))})" if type.sizes else "")
 
 
-def common(types: Iterable[FlinkType | None]) -> FlinkType | None:
-    """The one type that all of ``types`` become where they meet: in a comparison, CASE, COALESCE.
+def common_type(types: Iterable[FlinkType | None]) -> FlinkType | None:
+    """Return the common type of operands, as in a comparison, CASE or COALESCE.
 
     Raises:
-        UntranslatableError: there is none, or Flink and Spark choose different ones.
+        UntranslatableError: there is no common type, or Flink and Spark choose different ones.
     """
     known = [type for type in types if type is not None]
-    return functools.reduce(_meet, known) if known else None
+    return functools.reduce(_common_type_of_two, known) if known else None
 
 
-def _meet(a: FlinkType, b: FlinkType) -> FlinkType:
-    kinds = {family(a), family(b)}
-    if kinds <= set(NUMERIC):
-        return numeric(a, b)
-    if len(kinds) > 1:
-        raise UntranslatableError(f"{describe(a)} and {describe(b)} do not go together; CAST one of them")
-    if kinds & {"row", "array", "map", "multiset", "interval"}:
+def _common_type_of_two(a: FlinkType, b: FlinkType) -> FlinkType:
+    families = {type_family(a), type_family(b)}
+    if families <= set(NUMERIC):
+        return common_numeric_type(a, b)
+    if len(families) > 1:
+        raise UntranslatableError(f"{describe_type(a)} and {describe_type(b)} are not compatible; CAST one of them")
+    if families & {"row", "array", "map", "multiset", "interval"}:
         if a == b:
             return a
-        raise UntranslatableError(f"{a.name} is not combined with a {b.name} of another type; CAST one of them")
-    if kinds & {"timestamp", "timestamp_ltz", "time"}:
+        raise UntranslatableError(f"{a.name} cannot be combined with a {b.name} of a different type; CAST one of them")
+    if families & {"timestamp", "timestamp_ltz", "time"}:
         return a if a.precision >= b.precision else b
-    return a if a == b or "string" not in kinds else STRING
+    return a if a == b or "string" not in families else STRING
 
 
-def numeric(a: FlinkType, b: FlinkType) -> FlinkType:
-    """The type of two numbers together.
+def common_numeric_type(a: FlinkType, b: FlinkType) -> FlinkType:
+    """Return the common type of two numeric types.
 
     Raises:
-        UntranslatableError: a decimal of more than 38 digits, of which Flink and Spark drop different ones.
+        UntranslatableError: a decimal of more than 38 digits. Flink and Spark drop different digits.
     """
-    kinds = {family(a), family(b)}
-    if "approximate" in kinds:
+    families = {type_family(a), type_family(b)}
+    if "approximate" in families:
         single = {a.name, b.name} <= {"FLOAT", *INTEGERS}
         return FlinkType("FLOAT") if single else DOUBLE
-    if kinds == {"integer"}:
+    if families == {"integer"}:
         return a if INTEGERS[a.name] >= INTEGERS[b.name] else b
-    (p, s), (q, t) = decimal(a), decimal(b)
+    (p, s), (q, t) = precision_and_scale(a), precision_and_scale(b)
     scale = max(s, t)
-    return checked(max(p - s, q - t) + scale, scale, a, b)
+    return decimal_type(max(p - s, q - t) + scale, scale, a, b)
 
 
-def checked(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
-    """The decimal type of ``a`` and ``b`` together, if it exists."""
+def decimal_type(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
+    """Return ``DECIMAL(precision, scale)`` for a combination of ``a`` and ``b``, or raise if it has too many digits."""
     if precision > 38:
         raise UntranslatableError(
-            f"{describe(a)} and {describe(b)} together need {precision} digits, more than the 38 of DECIMAL, and "
-            "digits would be dropped; CAST the operands to smaller decimals"
+            f"{describe_type(a)} and {describe_type(b)} together need {precision} digits, but DECIMAL has at most 38; "
+            "CAST the operands to smaller decimals"
         )
     return FlinkType("DECIMAL", (precision, scale))
 
 
-def decimal(type: FlinkType) -> tuple[int, int]:
-    """Precision and scale of an exact number as a decimal."""
+def precision_and_scale(type: FlinkType) -> tuple[int, int]:
+    """Return the precision and scale of an exact numeric type as a decimal."""
     return type.decimal if type.name == "DECIMAL" else (DIGITS[type.name], 0)

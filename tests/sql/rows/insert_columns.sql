@@ -10,8 +10,8 @@ SELECT a, b, c FROM t ORDER BY o;
 --> 3 | named | 4
 --> 4 | four | 5
 INSERT INTO t (c) VALUES (1);
---! has no column 'c' that INSERT can write
+--! has no writable column 'c'
 INSERT INTO t (a, x) VALUES (1, 2);
---! has no column 'x' that INSERT can write
+--! has no writable column 'x'
 INSERT OVERWRITE t VALUES (1, 'x');
---! has no meaning for a Kafka topic
+--! is not supported for a Kafka topic

@@ -8,5 +8,5 @@ DROP TEMPORARY TABLE t;
 SELECT * FROM t;
 --> (no rows)
 DROP TEMPORARY TABLE t;
---! There is no temporary table 't'
+--! Temporary table 't' not found
 DROP TEMPORARY TABLE IF EXISTS t;

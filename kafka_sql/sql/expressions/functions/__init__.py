@@ -1,1 +1,1 @@
-"""Flink's functions in Spark's words: one file a subject, each with a table from the name to its translation."""
+"""Translate Flink's functions; each module has a table from function names to translations."""

@@ -1,4 +1,4 @@
-"""Arrays, maps and rows: access to them, and what makes them."""
+"""Translate array, map and row constructors, element access and functions."""
 
 from __future__ import annotations
 
@@ -6,102 +6,115 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_literal
-from kafka_sql.sql.expressions.arithmetic import coerced
-from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.conditions import unified
-from kafka_sql.sql.expressions.functions.signature import Function, count, takes
-from kafka_sql.sql.expressions.typed import INT, STRING, TypedExpression, UntranslatableError, describe, kind
+from kafka_sql.sql.expressions.arithmetic import coerce
+from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.conditions import unify
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count, check_argument_type
+from kafka_sql.sql.expressions.typed import (
+    INT,
+    STRING,
+    TypedExpression,
+    UntranslatableError,
+    describe_type,
+    value_family,
+)
 from kafka_sql.sql.grammar.types import Field, FlinkType
 
 
-def element(collection: TypedExpression, index: TypedExpression) -> TypedExpression:
-    """``array[n]`` from 1 on, NULL beyond the end, and ``map[key]``."""
-    if collection.type is None or kind(collection) not in ("array", "map"):
-        raise UntranslatableError(f"access by [...] needs an ARRAY or a MAP and not {describe(collection.type)}")
-    if kind(collection) == "map":
+def translate_element_access(collection: TypedExpression, index: TypedExpression) -> TypedExpression:
+    """Translate ``array[n]`` (1-based, NULL beyond the end) or ``map[key]``."""
+    if collection.type is None or value_family(collection) not in ("array", "map"):
+        raise UntranslatableError(
+            f"access by [...] requires an ARRAY or a MAP, but got {describe_type(collection.type)}"
+        )
+    if value_family(collection) == "map":
         key, value = collection.type.elements
-        if index.type is not None and kind(index) != kind(TypedExpression("", key)):
-            raise UntranslatableError(f"the key of this MAP is {describe(key)} and not {describe(index.type)}; CAST it")
-        return TypedExpression(f"try_element_at({collection.sql}, {coerced(index, key)})", value)
-    takes("[...]", index, "integer")
+        if index.type is not None and value_family(index) != value_family(TypedExpression("", key)):
+            raise UntranslatableError(
+                f"the key of this MAP is {describe_type(key)}, but got {describe_type(index.type)}; CAST it"
+            )
+        return TypedExpression(f"try_element_at({collection.sql}, {coerce(index, key)})", value)
+    check_argument_type("[...]", index, "integer")
     if not collection.type.elements[0].nullable:
         raise UntranslatableError(
-            "access by [...] to elements that are NOT NULL gives a made-up value beyond the end in Flink; declare the "
+            "access by [...] to NOT NULL elements returns an arbitrary value beyond the end in Flink; declare the "
             "elements without NOT NULL"
         )
     if isinstance(index.literal, int):
         if index.literal < 1:
-            raise UntranslatableError(f"Array element access needs an index starting at 1 but was {index.literal}")
+            raise UntranslatableError(f"Array element access needs an index starting index 1 but was {index.literal}")
         return TypedExpression(f"get({collection.sql}, {index.literal - 1})", collection.type.elements[0])
     if index.type is not None and index.type.name == "BIGINT":
-        raise UntranslatableError("access by [...] takes an INT and not BIGINT; CAST the index")
+        raise UntranslatableError("access by [...] requires an INT, but got BIGINT; CAST the index")
     return TypedExpression(f"get({collection.sql}, try_subtract({index.sql}, 1))", collection.type.elements[0])
 
 
 def _array(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ARRAY[...]", arguments, 1, 9999)
-    type, texts = unified(arguments)
-    return TypedExpression(f"array({', '.join(texts)})", FlinkType("ARRAY", elements=(_known(type, "ARRAY[...]"),)))
+    check_argument_count("ARRAY[...]", arguments, 1, 9999)
+    type, operands = unify(arguments)
+    return TypedExpression(
+        f"array({', '.join(operands)})", FlinkType("ARRAY", elements=(_require_type(type, "ARRAY[...]"),))
+    )
 
 
 def _map(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("MAP[...]", arguments, 2, 9999)
+    check_argument_count("MAP[...]", arguments, 2, 9999)
     if len(arguments) % 2:
-        raise UntranslatableError("MAP[...] takes pairs of a key and a value")
-    (key, keys), (value, values) = unified(arguments[::2]), unified(arguments[1::2])
+        raise UntranslatableError("MAP[...] requires pairs of a key and a value")
+    (key, keys), (value, values) = unify(arguments[::2]), unify(arguments[1::2])
     pairs = ", ".join(f"{k}, {v}" for k, v in zip(keys, values, strict=True))
-    elements = (_known(key, "the keys of MAP[...]"), _known(value, "the values of MAP[...]"))
+    elements = (_require_type(key, "the keys of MAP[...]"), _require_type(value, "the values of MAP[...]"))
     return TypedExpression(f"map({pairs})", FlinkType("MAP", elements=elements))
 
 
-def _known(type: FlinkType | None, what: str) -> FlinkType:
+def _require_type(type: FlinkType | None, what: str) -> FlinkType:
     if type is None:
-        raise UntranslatableError(f"{what} of NULL alone has no type; CAST one of them")
+        raise UntranslatableError(f"{what} with only NULL values has no type; CAST one of them")
     return type
 
 
 def _row(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ROW", arguments, 1, 9999)
-    names = [f"EXPR${at}" for at in range(len(arguments))]  # Flink's
-    fields = [Field(n, _known(a.type, "a field of ROW")) for n, a in zip(names, arguments, strict=True)]
+    check_argument_count("ROW", arguments, 1, 9999)
+    names = [f"EXPR${index}" for index in range(len(arguments))]  # Flink's
+    fields = [Field(n, _require_type(a.type, "a field of ROW")) for n, a in zip(names, arguments, strict=True)]
     pairs = ", ".join(f"{string_literal(n)}, {a.sql}" for n, a in zip(names, arguments, strict=True))
     return TypedExpression(f"named_struct({pairs})", FlinkType("ROW", fields=tuple(fields)))
 
 
 def _cardinality(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("CARDINALITY", arguments, 1)
-    takes("CARDINALITY", arguments[0], "array", "map", "multiset")
-    # What the size of NULL is, a setting of Spark decides.
+    check_argument_count("CARDINALITY", arguments, 1)
+    check_argument_type("CARDINALITY", arguments[0], "array", "map", "multiset")
+    # Spark's size(NULL) depends on a setting.
     return TypedExpression(bind(arguments[0].sql, lambda x: f"if({x} IS NULL, NULL, size({x}))"), INT)
 
 
 def _element(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ELEMENT", arguments, 1)
+    check_argument_count("ELEMENT", arguments, 1)
     value = arguments[0]
-    takes("ELEMENT", value, "array")
+    check_argument_type("ELEMENT", value, "array")
     if value.type is None or not value.type.elements[0].nullable:
-        raise UntranslatableError("ELEMENT is translated for arrays whose elements are not NOT NULL")
-    error = failure("Array has more than one element.")
+        raise UntranslatableError("ELEMENT is not supported for arrays with NOT NULL elements")
+    error = raise_error_sql("Array has more than one element.")
     return TypedExpression(
         bind(value.sql, lambda x: f"if(size({x}) > 1, {error}, get({x}, 0))"), value.type.elements[0]
     )
 
 
-def _joined(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ARRAY_JOIN", arguments, 2, 3)
+def _array_join(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ARRAY_JOIN", arguments, 2, 3)
     value = arguments[0]
     if (
         value.type is None
         or value.type.name != "ARRAY"
-        or kind(TypedExpression("", value.type.elements[0])) != "string"
+        or value_family(TypedExpression("", value.type.elements[0])) != "string"
     ):
-        raise UntranslatableError(f"ARRAY_JOIN takes an array of texts and not {describe(value.type)}")
+        raise UntranslatableError(f"ARRAY_JOIN requires an array of strings, but got {describe_type(value.type)}")
     return TypedExpression(f"array_join({', '.join(a.sql for a in arguments)})", STRING)
 
 
-def _reversed(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ARRAY_REVERSE", arguments, 1)
-    takes("ARRAY_REVERSE", arguments[0], "array")
+def _array_reverse(arguments: Sequence[TypedExpression]) -> TypedExpression:
+    check_argument_count("ARRAY_REVERSE", arguments, 1)
+    check_argument_type("ARRAY_REVERSE", arguments[0], "array")
     return TypedExpression(f"reverse({arguments[0].sql})", arguments[0].type)
 
 
@@ -111,6 +124,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "ROW": _row,
     "CARDINALITY": _cardinality,
     "ELEMENT": _element,
-    "ARRAY_JOIN": _joined,
-    "ARRAY_REVERSE": _reversed,
+    "ARRAY_JOIN": _array_join,
+    "ARRAY_REVERSE": _array_reverse,
 }

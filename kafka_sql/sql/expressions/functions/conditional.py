@@ -1,42 +1,42 @@
-"""Functions that choose between values."""
+"""Translate functions that choose between values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.sql.expressions.arithmetic import coerced
-from kafka_sql.sql.expressions.conditions import branches, compare, extreme, truth, unified
-from kafka_sql.sql.expressions.functions.signature import Function, count
+from kafka_sql.sql.expressions.arithmetic import coerce
+from kafka_sql.sql.expressions.conditions import boolean_operand, case_expression, compare, greatest_or_least, unify
+from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count
 from kafka_sql.sql.expressions.typed import TypedExpression
 
 
-def _coalesce(name: str, least: int, most: int) -> Function:
+def _coalesce(name: str, min_count: int, max_count: int) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, least, most)
-        type, texts = unified(arguments)
-        return TypedExpression(f"coalesce({', '.join(texts)})", type)
+        check_argument_count(name, arguments, min_count, max_count)
+        type, operands = unify(arguments)
+        return TypedExpression(f"coalesce({', '.join(operands)})", type)
 
     return function
 
 
 def _nullif(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("NULLIF", arguments, 2)
+    check_argument_count("NULLIF", arguments, 2)
     value, other = arguments
     if value.type is None:
         return value
-    return TypedExpression(f"if({compare('=', value, other).sql}, NULL, {coerced(value, value.type)})", value.type)
+    return TypedExpression(f"if({compare('=', value, other).sql}, NULL, {coerce(value, value.type)})", value.type)
 
 
 def _if(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("IF", arguments, 3)
-    return branches([truth("IF", arguments[0]).sql], arguments[1:])
+    check_argument_count("IF", arguments, 3)
+    return case_expression([boolean_operand("IF", arguments[0]).sql], arguments[1:])
 
 
 def _extreme(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, 1, 999)
-        return extreme(name, arguments)
+        check_argument_count(name, arguments, 1, 999)
+        return greatest_or_least(name, arguments)
 
     return function
 

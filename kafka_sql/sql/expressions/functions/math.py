@@ -1,13 +1,18 @@
-"""Functions of numbers whose every digit is defined: no logarithms, powers and angles."""
+"""Translate numeric functions with exactly defined results: no logarithms, powers or trigonometry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_sql.sql.expressions.arithmetic import arithmetic, coerced, wrapped
-from kafka_sql.sql.expressions.binding import bind, failure
-from kafka_sql.sql.expressions.functions.signature import Function, count, number, of
+from kafka_sql.sql.expressions.arithmetic import coerce, translate_arithmetic, wrap_integer
+from kafka_sql.sql.expressions.binding import bind, raise_error_sql
+from kafka_sql.sql.expressions.functions.signature import (
+    Function,
+    check_argument_count,
+    require_integer_literal,
+    simple_function,
+)
 from kafka_sql.sql.expressions.typed import (
     BIGINT,
     DOUBLE,
@@ -15,59 +20,59 @@ from kafka_sql.sql.expressions.typed import (
     STRING,
     TypedExpression,
     UntranslatableError,
-    describe,
-    kind,
+    describe_type,
+    value_family,
 )
 from kafka_sql.sql.grammar.types import FlinkType, to_spark_type
 
 
-def _numeric(name: str, value: TypedExpression) -> FlinkType:
-    if value.type is None or kind(value) not in NUMERIC:
-        raise UntranslatableError(f"{name} takes a number and not {describe(value.type)}")
+def _require_numeric(name: str, value: TypedExpression) -> FlinkType:
+    if value.type is None or value_family(value) not in NUMERIC:
+        raise UntranslatableError(f"{name} requires a number, but got {describe_type(value.type)}")
     return value.type
 
 
 def _mod(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("MOD", arguments, 2)
-    return arithmetic("%", *arguments)
+    check_argument_count("MOD", arguments, 2)
+    return translate_arithmetic("%", *arguments)
 
 
 def _abs(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("ABS", arguments, 1)
-    value, type = arguments[0], _numeric("ABS", arguments[0])
-    if kind(value) != "integer":
+    check_argument_count("ABS", arguments, 1)
+    value, type = arguments[0], _require_numeric("ABS", arguments[0])
+    if value_family(value) != "integer":
         return TypedExpression(f"abs({value.sql})", type)
-    if type.name == "BIGINT":  # the smallest one has no counterpart and stays what it is
+    if type.name == "BIGINT":  # the smallest BIGINT has no positive counterpart and is unchanged
         return TypedExpression(
             bind(value.sql, lambda x: f"if({x} < 0, coalesce(try_subtract(0, {x}), {x}), {x})"), type
         )
-    return TypedExpression(wrapped(f"abs(CAST({value.sql} AS BIGINT))", type), type)
+    return TypedExpression(wrap_integer(f"abs(CAST({value.sql} AS BIGINT))", type), type)
 
 
 def _sign(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("SIGN", arguments, 1)
-    value, type = arguments[0], _numeric("SIGN", arguments[0])
+    check_argument_count("SIGN", arguments, 1)
+    value, type = arguments[0], _require_numeric("SIGN", arguments[0])
     if type.name in ("TINYINT", "SMALLINT"):
         raise UntranslatableError(f"SIGN of {type.name} fails in Flink; CAST the argument to INT")
     if type.name == "DECIMAL" and type.decimal[0] == type.decimal[1]:
-        raise UntranslatableError(f"SIGN of {describe(type)} has no room for 1; CAST the argument")
+        raise UntranslatableError(f"SIGN of {describe_type(type)} cannot represent 1; CAST the argument")
     return TypedExpression(f"CAST(sign({value.sql}) AS {to_spark_type(type, '')})", type)
 
 
-def _rounded(name: str) -> Function:
-    """FLOOR and CEIL of numbers, which stay what they are in Flink."""
+def _floor_or_ceil(name: str) -> Function:
+    """Return the translation of FLOOR or CEIL of numbers, which keep their type in Flink."""
     low, high = ("0", "1") if name == "FLOOR" else ("-1", "0")
 
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, 1)
-        value, type = arguments[0], _numeric(name, arguments[0])
-        if kind(value) == "integer":
+        check_argument_count(name, arguments, 1)
+        value, type = arguments[0], _require_numeric(name, arguments[0])
+        if value_family(value) == "integer":
             return value
         if type.name == "DECIMAL":
             result = FlinkType("DECIMAL", (type.decimal[0], 0))
             return TypedExpression(f"CAST({name.lower()}({value.sql}) AS {to_spark_type(result, '')})", result)
         inner = f"{{0}} {'>=' if name == 'FLOOR' else '>'} {low} AND {{0}} {'<' if name == 'FLOOR' else '<='} {high}"
-        # Spark's are BIGINT, so the big ones, which are whole anyway, and the zero's sign are kept here.
+        # Spark returns BIGINT, so large values (which are integral anyway) and negative zero need special treatment.
         sql = bind(
             f"CAST({value.sql} AS DOUBLE)",
             lambda x: (
@@ -82,16 +87,16 @@ def _rounded(name: str) -> Function:
 
 def _round(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, 1, 2)
-        value, type = arguments[0], _numeric(name, arguments[0])
-        digits = number(name, arguments[1], 0, "a number of digits") if len(arguments) > 1 else 0
-        if kind(value) == "integer":
+        check_argument_count(name, arguments, 1, 2)
+        value, type = arguments[0], _require_numeric(name, arguments[0])
+        digits = require_integer_literal(name, arguments[1], 0, "a number of digits") if len(arguments) > 1 else 0
+        if value_family(value) == "integer":
             return value
         if type.name == "DECIMAL":
             return _round_decimal(name, value, type, digits)
         if name == "TRUNCATE":
-            raise UntranslatableError(f"TRUNCATE of {type.name} has no translation; CAST to DECIMAL")
-        error = failure("NumberFormatException", "{0}")
+            raise UntranslatableError(f"TRUNCATE of {type.name} is not supported; CAST to DECIMAL")
+        error = raise_error_sql("NumberFormatException", "{0}")
         sql = bind(
             value.sql,
             lambda x: f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {error.format(x)}, round({x}, {digits}))",
@@ -114,26 +119,26 @@ def _round_decimal(name: str, value: TypedExpression, type: FlinkType, digits: i
     )
 
 
-def _double(name: str) -> Function:
+def _double_function(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, 1)
-        _numeric(name, arguments[0])
-        return TypedExpression(f"{name.lower()}({coerced(arguments[0], DOUBLE)})", DOUBLE)
+        check_argument_count(name, arguments, 1)
+        _require_numeric(name, arguments[0])
+        return TypedExpression(f"{name.lower()}({coerce(arguments[0], DOUBLE)})", DOUBLE)
 
     return function
 
 
-def _digits(name: str) -> Function:
+def _to_digits(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, 1)
+        check_argument_count(name, arguments, 1)
         value = arguments[0]
-        if name == "HEX" and kind(value) == "string":
+        if name == "HEX" and value_family(value) == "string":
             return TypedExpression(f"hex({value.sql})", STRING)
-        if kind(value) not in ("integer", "null"):
+        if value_family(value) not in ("integer", "null"):
             raise UntranslatableError(
-                f"{name} takes an INT or BIGINT and not {describe(value.type)}; CAST the argument"
+                f"{name} requires an INT or BIGINT, but got {describe_type(value.type)}; CAST the argument"
             )
-        return TypedExpression(f"{name.lower()}({coerced(value, BIGINT)})", STRING)
+        return TypedExpression(f"{name.lower()}({coerce(value, BIGINT)})", STRING)
 
     return function
 
@@ -142,15 +147,15 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "MOD": _mod,
     "ABS": _abs,
     "SIGN": _sign,
-    "FLOOR": _rounded("FLOOR"),
-    "CEIL": _rounded("CEIL"),
-    "CEILING": _rounded("CEIL"),
+    "FLOOR": _floor_or_ceil("FLOOR"),
+    "CEIL": _floor_or_ceil("CEIL"),
+    "CEILING": _floor_or_ceil("CEIL"),
     "ROUND": _round("ROUND"),
     "TRUNCATE": _round("TRUNCATE"),
-    "DEGREES": _double("DEGREES"),
-    "RADIANS": _double("RADIANS"),
-    "PI": of("PI", "pi", DOUBLE),
-    "E": of("E", "e", DOUBLE),
-    "BIN": _digits("BIN"),
-    "HEX": _digits("HEX"),
+    "DEGREES": _double_function("DEGREES"),
+    "RADIANS": _double_function("RADIANS"),
+    "PI": simple_function("PI", "pi", DOUBLE),
+    "E": simple_function("E", "e", DOUBLE),
+    "BIN": _to_digits("BIN"),
+    "HEX": _to_digits("HEX"),
 }

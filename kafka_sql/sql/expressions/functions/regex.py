@@ -1,4 +1,4 @@
-"""LIKE and regular expressions."""
+"""Translate LIKE and regular expression functions."""
 
 from __future__ import annotations
 
@@ -8,30 +8,40 @@ from typing import Final
 
 from kafka_sql.catalog.sql_literals import string_literal
 from kafka_sql.sql.expressions.binding import bind
-from kafka_sql.sql.expressions.functions.signature import Function, count, number, takes, text
+from kafka_sql.sql.expressions.functions.signature import (
+    Function,
+    check_argument_count,
+    check_argument_type,
+    require_integer_literal,
+    require_string_literal,
+)
 from kafka_sql.sql.expressions.typed import BOOLEAN, INT, STRING, TypedExpression, UntranslatableError
 
 
-def like(value: TypedExpression, pattern: TypedExpression, escape: TypedExpression | None) -> TypedExpression:
-    """``value LIKE pattern [ESCAPE escape]``; without ESCAPE a backslash is a character to Flink."""
-    takes("LIKE", value, "string")
-    takes("LIKE", pattern, "string")
+def translate_like(value: TypedExpression, pattern: TypedExpression, escape: TypedExpression | None) -> TypedExpression:
+    """Translate ``value LIKE pattern [ESCAPE escape]``. Without ESCAPE, Flink has no escape character."""
+    check_argument_type("LIKE", value, "string")
+    check_argument_type("LIKE", pattern, "string")
     if escape is None and not isinstance(pattern.literal, str):
         doubled = f"replace({pattern.sql}, {string_literal(chr(92))}, {string_literal(chr(92) * 2)})"
         return TypedExpression(f"({value.sql} LIKE {doubled})", BOOLEAN)
     if not isinstance(pattern.literal, str) or (escape is not None and len(str(escape.literal or "")) != 1):
-        raise UntranslatableError("LIKE ... ESCAPE is translated for a pattern and one character that are literals")
-    mark = "" if escape is None else str(escape.literal)
-    return TypedExpression(f"({value.sql} LIKE {string_literal(_spark_pattern(pattern.literal, mark))})", BOOLEAN)
+        raise UntranslatableError("LIKE ... ESCAPE requires a pattern and a single character that are literals")
+    escape_character = "" if escape is None else str(escape.literal)
+    return TypedExpression(
+        f"({value.sql} LIKE {string_literal(_spark_pattern(pattern.literal, escape_character))})", BOOLEAN
+    )
 
 
-def _spark_pattern(pattern: str, mark: str) -> str:
-    result, rest = [], iter(pattern)
-    for character in rest:
-        if character == mark:
-            following = next(rest, "")
-            if following not in ("%", "_", mark) or not following:
-                raise UntranslatableError(f"LIKE '{pattern}' ESCAPE '{mark}': Invalid escape sequence, as in Flink")
+def _spark_pattern(pattern: str, escape_character: str) -> str:
+    result, characters = [], iter(pattern)
+    for character in characters:
+        if character == escape_character:
+            following = next(characters, "")
+            if following not in ("%", "_", escape_character) or not following:
+                raise UntranslatableError(
+                    f"LIKE '{pattern}' ESCAPE '{escape_character}': Invalid escape sequence, as in Flink"
+                )
             result.append("\\" + following if following in "%_\\" else following)
         else:
             result.append("\\\\" if character == "\\" else character)
@@ -39,50 +49,50 @@ def _spark_pattern(pattern: str, mark: str) -> str:
 
 
 def _regexp(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("REGEXP", arguments, 2)
-    takes("REGEXP", arguments[0], "string")
+    check_argument_count("REGEXP", arguments, 2)
+    check_argument_type("REGEXP", arguments[0], "string")
     return TypedExpression(
-        f"({arguments[0].sql} RLIKE {string_literal(text('REGEXP', arguments[1], 'pattern'))})", BOOLEAN
+        f"({arguments[0].sql} RLIKE {string_literal(require_string_literal('REGEXP', arguments[1], 'pattern'))})",
+        BOOLEAN,
     )
 
 
 def _replace(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("REGEXP_REPLACE", arguments, 3)
-    takes("REGEXP_REPLACE", arguments[0], "string")
-    pattern = text("REGEXP_REPLACE", arguments[1], "pattern")
+    check_argument_count("REGEXP_REPLACE", arguments, 3)
+    check_argument_type("REGEXP_REPLACE", arguments[0], "string")
+    pattern = require_string_literal("REGEXP_REPLACE", arguments[1], "pattern")
     if not isinstance(arguments[2].literal, str):
-        raise UntranslatableError("REGEXP_REPLACE is translated for a replacement that is a literal")
-    new = re.sub(r"([\\$])", r"\\\1", arguments[2].literal)  # Flink knows no groups in it
+        raise UntranslatableError("REGEXP_REPLACE requires a replacement that is a literal")
+    new = re.sub(r"([\\$])", r"\\\1", arguments[2].literal)  # Flink has no group references in replacements
     return TypedExpression(
         f"regexp_replace({arguments[0].sql}, {string_literal(pattern)}, {string_literal(new)})", STRING
     )
 
 
 def _extract(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("REGEXP_EXTRACT", arguments, 2, 3)
-    takes("REGEXP_EXTRACT", arguments[0], "string")
-    pattern = text("REGEXP_EXTRACT", arguments[1], "pattern")
-    group = number("REGEXP_EXTRACT", arguments[2], 0, "a group") if len(arguments) > 2 else 0
+    check_argument_count("REGEXP_EXTRACT", arguments, 2, 3)
+    check_argument_type("REGEXP_EXTRACT", arguments[0], "string")
+    pattern = require_string_literal("REGEXP_EXTRACT", arguments[1], "pattern")
+    group = require_integer_literal("REGEXP_EXTRACT", arguments[2], 0, "a group") if len(arguments) > 2 else 0
     if group and re.search(r"\||\)[?*{]|\(\?[^:]", pattern):
         raise UntranslatableError(
-            f"REGEXP_EXTRACT of group {group} of '{pattern}': a group that takes no part is NULL in Flink and empty in "
-            "Spark; write the pattern without alternatives and optional groups"
+            f"REGEXP_EXTRACT of group {group} of '{pattern}': a group that does not match is NULL in Flink and empty "
+            "in Spark; use a pattern without alternatives and optional groups"
         )
-    found = bind(
+    extract = bind(
         arguments[0].sql,
         lambda x: (
             f"if({x} RLIKE {string_literal(pattern)}, regexp_extract({x}, {string_literal(pattern)}, {group}), NULL)"
         ),
     )
-    return TypedExpression(found, STRING)
+    return TypedExpression(extract, STRING)
 
 
 def _count(arguments: Sequence[TypedExpression]) -> TypedExpression:
-    count("REGEXP_COUNT", arguments, 2)
-    takes("REGEXP_COUNT", arguments[0], "string")
-    return TypedExpression(
-        f"regexp_count({arguments[0].sql}, {string_literal(text('REGEXP_COUNT', arguments[1], 'pattern'))})", INT
-    )
+    check_argument_count("REGEXP_COUNT", arguments, 2)
+    check_argument_type("REGEXP_COUNT", arguments[0], "string")
+    pattern = require_string_literal("REGEXP_COUNT", arguments[1], "pattern")
+    return TypedExpression(f"regexp_count({arguments[0].sql}, {string_literal(pattern)})", INT)
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -1,14 +1,14 @@
-"""What translations of functions have in common: checks of their arguments."""
+"""Check function arguments, and build translations of simple functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError, describe, kind
+from kafka_sql.sql.expressions.typed import TypedExpression, UntranslatableError, describe_type, value_family
 from kafka_sql.sql.grammar.types import FlinkType
 
 Function = Callable[[Sequence[TypedExpression]], TypedExpression]
-_ARTICLES = {
+_FAMILY_NAMES = {
     "string": "strings",
     "integer": "an INT or BIGINT",
     "boolean": "BOOLEAN",
@@ -17,50 +17,61 @@ _ARTICLES = {
 }
 
 
-def count(name: str, arguments: Sequence[TypedExpression], least: int, most: int | None = None) -> None:
-    """Check the number of arguments; ``most`` None is as many as ``least``."""
-    most = least if most is None else most
-    if not least <= len(arguments) <= most:
-        wanted = str(least) if least == most else f"at least {least}" if most > 99 else f"{least} to {most}"
-        raise UntranslatableError(f"{name} takes {wanted} arguments and not {len(arguments)}")
+def check_argument_count(
+    name: str, arguments: Sequence[TypedExpression], min_count: int, max_count: int | None = None
+) -> None:
+    """Check the number of arguments. If ``max_count`` is None, exactly ``min_count`` are expected."""
+    max_count = min_count if max_count is None else max_count
+    if not min_count <= len(arguments) <= max_count:
+        expected = (
+            str(min_count)
+            if min_count == max_count
+            else f"at least {min_count}"
+            if max_count > 99
+            else f"{min_count} to {max_count}"
+        )
+        raise UntranslatableError(f"{name} requires {expected} arguments, but got {len(arguments)}")
 
 
-def takes(name: str, value: TypedExpression, *kinds: str) -> None:
-    """Check the family of an argument's type; NULL is of any."""
-    if kind(value) not in (*kinds, "null"):
-        wanted = " or ".join(_ARTICLES.get(k, k.upper()) for k in kinds)
-        raise UntranslatableError(f"{name} takes {wanted} and not {describe(value.type)}; CAST the argument")
+def check_argument_type(name: str, value: TypedExpression, *families: str) -> None:
+    """Check the type family of an argument; NULL matches any family."""
+    if value_family(value) not in (*families, "null"):
+        expected = " or ".join(_FAMILY_NAMES.get(family, family.upper()) for family in families)
+        raise UntranslatableError(f"{name} requires {expected}, but got {describe_type(value.type)}; CAST the argument")
 
 
-def of(name: str, template: str, result: FlinkType, *kinds: str, least: int | None = None) -> Function:
-    """A function of the same meaning in both, or a template with ``{0}``; each argument once.
+def simple_function(
+    name: str, template: str, result: FlinkType, *families: str, min_count: int | None = None
+) -> Function:
+    """Return the translation of a function that exists in Spark, or that is a template such as ``f({0})``.
 
     Args:
-        kinds: the family of each argument.
-        least: how many of them are needed, by default all.
+        template: a Spark function name, or a template that uses each argument once.
+        families: the type family of each argument.
+        min_count: the number of required arguments; default: all.
     """
 
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
-        count(name, arguments, len(kinds) if least is None else least, len(kinds))
-        for value, wanted in zip(arguments, kinds, strict=False):
-            takes(name, value, wanted)
-        texts = [value.sql for value in arguments]
+        check_argument_count(name, arguments, len(families) if min_count is None else min_count, len(families))
+        for value, expected in zip(arguments, families, strict=False):
+            check_argument_type(name, value, expected)
+        operands = [value.sql for value in arguments]
         return TypedExpression(
-            template.format(*texts) if "{" in template else f"{template}({', '.join(texts)})", result
+            template.format(*operands) if "{" in template else f"{template}({', '.join(operands)})", result
         )
 
     return function
 
 
-def number(name: str, value: TypedExpression, least: int, why: str) -> int:
-    """A whole number that is typed as such, from ``least`` on."""
-    if not isinstance(value.literal, int) or value.literal < least:
-        raise UntranslatableError(f"{name} is translated for {why} that is a literal from {least} on")
+def require_integer_literal(name: str, value: TypedExpression, minimum: int, what: str) -> int:
+    """Return the value of an integer literal that is at least ``minimum``, or raise."""
+    if not isinstance(value.literal, int) or value.literal < minimum:
+        raise UntranslatableError(f"{name} requires {what} that is an integer literal of at least {minimum}")
     return value.literal
 
 
-def text(name: str, value: TypedExpression, what: str) -> str:
-    """A text that is typed as such and not empty."""
+def require_string_literal(name: str, value: TypedExpression, what: str) -> str:
+    """Return the value of a non-empty string literal, or raise."""
     if not isinstance(value.literal, str) or not value.literal:
-        raise UntranslatableError(f"{name} is translated for a {what} that is a literal and not empty")
+        raise UntranslatableError(f"{name} requires a {what} that is a non-empty string literal")
     return value.literal

@@ -14,10 +14,10 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 WITH = "WITH ('connector' = 'kafka')"
 
 
-def test_everything_at_once() -> None:
+def test_all_clauses() -> None:
     table = parse_create(
         r"""
-        -- comments of dbt and editors come first
+        -- leading comments, as written by dbt and editors
         CREATE TEMPORARY TABLE IF NOT EXISTS shop.`or``ders` (
           id BIGINT COMMENT 'it''s', -- a comment
           price DECIMAL(10, 2) NOT NULL, /* another */
@@ -56,7 +56,7 @@ def test_everything_at_once() -> None:
     )
 
 
-def test_words_that_are_keywords_elsewhere_name_columns() -> None:
+def test_keywords_can_name_columns() -> None:
     table = parse_create(
         "create table t (value STRING, timestamp TIMESTAMP(3), watermark INT, primary INT, `constraint` INT,"
         f" `from` INT) {WITH}"
@@ -99,14 +99,14 @@ def test_watermark(column: str, expression: str, delay: str) -> None:
         assert ts.expression.endswith(" AS TIMESTAMP)")
 
 
-def test_watermark_may_stand_before_its_column() -> None:
+def test_watermark_can_precede_its_column() -> None:
     table = parse_create(f"CREATE TABLE t (WATERMARK FOR ts AS ts, ts TIMESTAMP(3), other TIMESTAMP(3)) {WITH}")
     assert [c.type for c in table.columns] == ["TIMESTAMP", "TIMESTAMP_NTZ"]
     assert table.columns[0].declared == "TIMESTAMP(3)"
 
 
 @pytest.mark.parametrize(
-    ("elements", "error", "words"),
+    ("elements", "error", "message"),
     [
         ("a INT, a STRING", SchemaError, "Column 'a' is declared more than once."),
         ("a INT, A STRING", SchemaError, "Columns 'a' and 'A' differ only in case"),
@@ -167,14 +167,14 @@ def test_watermark_may_stand_before_its_column() -> None:
         ("a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL -'1' DAY", UnsupportedSqlError, "'-1' DAY is negative"),
     ],
 )
-def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], words: str) -> None:
+def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], message: str) -> None:
     with pytest.raises(error) as e:
         parse_create(f"CREATE TABLE t ({elements}) {WITH}")
-    assert words in str(e.value)
+    assert message in str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("sql", "error", "words"),
+    ("sql", "error", "message"),
     [
         (
             "CREATE TABLE t (a INT)",
@@ -203,7 +203,7 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
         (
             f"CREATE OR REPLACE TABLE t (a INT) {WITH}",
             UnsupportedSqlError,
-            "CREATE OR REPLACE TABLE t is supported with AS",
+            "CREATE OR REPLACE TABLE t is supported only with AS",
         ),
         (
             "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'hunter1', 'topic' = 'hunter2')",
@@ -213,30 +213,30 @@ def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], wor
         (f"DROP TABLE t {WITH}", SqlSyntaxError, "line 1, column 1: expected CREATE TABLE."),
         ("", SqlSyntaxError, "line 1, column 1: expected CREATE TABLE."),
         (f"CREATE VIEW t {WITH}", SqlSyntaxError, "line 1, column 8: expected TABLE."),
-        (f"CREATE TABLE (a INT) {WITH}", SqlSyntaxError, "line 1, column 14: expected the table's name."),
+        (f"CREATE TABLE (a INT) {WITH}", SqlSyntaxError, "line 1, column 14: expected a table name."),
         (
             f"CREATE TABLE t (a INT b INT) {WITH}",
             SqlSyntaxError,
             "line 1, column 23: expected ',' or ')' in the column list.",
         ),
-        (f"CREATE TABLE t (a INT,) {WITH}", SqlSyntaxError, "line 1, column 23: expected a column."),
+        (f"CREATE TABLE t (a INT,) {WITH}", SqlSyntaxError, "line 1, column 23: expected a column name."),
         (
             f"CREATE TABLE t (a INT METADATA FROM topic) {WITH}",
             SqlSyntaxError,
             "expected the metadata key in single quotes.",
         ),
-        (f"CREATE TABLE t (a INT COMMENT x) {WITH}", SqlSyntaxError, "expected the column's comment in single quotes."),
-        (f"CREATE TABLE t (WATERMARK FOR a) {WITH}", SqlSyntaxError, "expected AS and the watermark's expression."),
+        (f"CREATE TABLE t (a INT COMMENT x) {WITH}", SqlSyntaxError, "expected the column comment in single quotes."),
+        (f"CREATE TABLE t (WATERMARK FOR a) {WITH}", SqlSyntaxError, "expected AS and the watermark expression."),
         (f"CREATE TABLE t (a INT, PRIMARY KEY a NOT ENFORCED) {WITH}", SqlSyntaxError, "expected '(' and the columns"),
         (f"CREATE TABLE t (a INT, CONSTRAINT c CHECK (a > 1)) {WITH}", SqlSyntaxError, "expected PRIMARY KEY."),
         (f"CREATE TABLE t (a INT) {WITH} EXTRA", SqlSyntaxError, "expected the end of the statement."),
         (f"CREATE TABLE t (a INT) {WITH}; SELECT 1", SqlSyntaxError, "expected the end of the statement."),
     ],
 )
-def test_statements_that_are_refused(sql: str, error: type[KafkaSqlError], words: str) -> None:
+def test_invalid_statements(sql: str, error: type[KafkaSqlError], message: str) -> None:
     with pytest.raises(error) as e:
         parse_create(sql)
-    assert words in str(e.value)
+    assert message in str(e.value)
     assert "hunter" not in str(e.value)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.declarations.create import parse_create
-from kafka_sql.sql.expressions.functions.table import _TRANSLATIONS, _UNSUPPORTED
+from kafka_sql.sql.expressions.functions.function_table import _TRANSLATIONS, _UNSUPPORTED
 from tests.hypothesis_examples import examples
 
 COLUMNS = {

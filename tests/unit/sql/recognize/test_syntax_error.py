@@ -49,7 +49,7 @@ def test_survives_pickling() -> None:
     assert (str(copy), copy.line, copy.column, copy.marked) == (str(e), e.line, e.column, e.marked)
 
 
-@pytest.marker.parametrize(
+@pytest.mark.parametrize(
     ("options", "message", "shown"),
     [
         ("'topic' 'orders'", "line 2, column 9: expected '=' after the option key.", "******"),
@@ -95,7 +95,7 @@ def test_literals_on_other_lines_stay_visible() -> None:
     assert e.marked.splitlines()[0] == "    2 |   s STRING COMMENT 'it' s,"
 
 
-@pytest.marker.parametrize(
+@pytest.mark.parametrize(
     "sql",
     [
         "CREATE TABLE t (id INT) WIHT ('a.password' = 'hunter2')",
