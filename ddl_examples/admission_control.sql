@@ -1,4 +1,4 @@
--- How much a micro-batch of a stream reads, how many tasks read it, and what memory they take.
+-- Limit how much a micro-batch reads, how many tasks read it, and how much memory they use.
 -- topic readings: 2 partitions
 CREATE TABLE readings (
   sensor STRING,
@@ -36,7 +36,7 @@ SET 'execution.runtime-mode' = 'streaming';
 
 SET 'execution.checkpointing.dir' = '/checkpoints/readings';
 
--- Three batches of two records at most.
+-- Three batches with at most two records each.
 INSERT INTO warm SELECT * FROM readings WHERE value > 30;
 
 SET 'execution.runtime-mode' = 'batch';
@@ -46,6 +46,6 @@ SELECT * FROM warm ORDER BY sensor;
 --> c | 30.5
 --> e | 40.0
 
--- A minimum above the maximum is a mistake.
+-- A minimum above the maximum is an error.
 SELECT * FROM readings /*+ OPTIONS('scan.min-offsets-per-trigger' = '3') */;
---! 'scan.min-offsets-per-trigger' (3) must not be more than 'scan.max-offsets-per-trigger' (2)
+--! 'scan.min-offsets-per-trigger' (3) must not be greater than 'scan.max-offsets-per-trigger' (2)

@@ -1,4 +1,4 @@
--- Event time in a column of the value. The topic's second partition stays empty: on Spark it holds no watermark back.
+-- Event time in a column of the value. The second partition stays empty; on Spark, it does not delay the watermark.
 -- topic trips: 2 partitions
 CREATE TABLE trips (
   city STRING,
@@ -46,11 +46,11 @@ GROUP BY window(started, '1 minute'), city;
 
 SET 'execution.runtime-mode' = 'batch';
 
--- The last window is open: no event has passed its end by five seconds.
+-- The last window is still open: no event is five seconds past its end.
 SELECT * FROM trips_per_minute ORDER BY minute, city;
 --> 2026-01-02 03:04:00 | Oslo | 2
 --> 2026-01-02 03:04:00 | Rome | 1
 
--- One watermark for each record, Spark cannot make.
+-- Spark does not support a watermark per record.
 SELECT * FROM trips /*+ OPTIONS('scan.watermark.emit.strategy' = 'on-event') */;
---! is not supported on Spark: Spark makes one watermark a micro-batch
+--! is not supported on Spark: Spark computes one watermark per micro-batch

@@ -1,4 +1,4 @@
--- TLS and a password that stands nowhere: the table holds its name, and each process looks it up when it makes a client.
+-- TLS with a secret reference: the table only has the name of the password, which each process looks up when needed.
 CREATE TABLE payments (
   id BIGINT,
   amount DECIMAL(10, 2)
@@ -14,11 +14,11 @@ CREATE TABLE payments (
   'format' = 'json'
 );
 
--- Declaring and describing it needs no password.
+-- CREATE and DESCRIBE do not need the password.
 DESCRIBE payments;
 --> id | BIGINT | true | NULL | NULL | NULL | NULL
 --> amount | DECIMAL(10, 2) | true | NULL | NULL | NULL | NULL
 
--- Reading it does; on a machine without the variable the error says what is missing.
+-- SELECT does. If the variable is not set, the error names it.
 SELECT * FROM payments;
---! Option 'properties.sasl.password': reference '${env:KAFKA_PASSWORD}': this process has no such variable
+--! Option 'properties.sasl.password': reference '${env:KAFKA_PASSWORD}': the environment variable is not set

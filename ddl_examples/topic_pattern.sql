@@ -1,4 +1,4 @@
--- Topics by a regular expression, chosen partitions, and a start of its own for each topic.
+-- Subscribe to topics by a regular expression, read selected partitions, and start each topic at a different offset.
 CREATE TABLE sales_eu (
   id BIGINT
 ) WITH (
@@ -13,7 +13,7 @@ CREATE TABLE sales_us WITH ('topic' = 'sales-us') LIKE sales_eu;
 
 CREATE TABLE sales_test WITH ('topic' = 'sales-test') LIKE sales_eu;
 
--- The whole name must match. A stream finds new topics every five minutes, or as often as you say.
+-- The pattern must match the whole name. Streams discover new topics every five minutes by default.
 CREATE TABLE sales (
   id BIGINT,
   topic STRING METADATA VIRTUAL
@@ -36,7 +36,7 @@ SELECT substr(topic, 1, 8), count(*) FROM sales GROUP BY 1 ORDER BY 1;
 --> sales-eu | 3
 --> sales-us | 2
 
--- Each topic at an offset of its own.
+-- A start offset per topic.
 SELECT substr(topic, 1, 8), count(*) FROM sales
 /*+ OPTIONS('scan.startup.mode' = 'specific-offsets',
   'scan.startup.specific-offsets' = 'topic:sales-eu,partition:0,offset:2;topic:sales-us,partition:0,offset:0') */
@@ -44,7 +44,7 @@ GROUP BY 1 ORDER BY 1;
 --> sales-eu | 1
 --> sales-us | 2
 
--- These partitions and no others.
+-- Only these partitions.
 CREATE TABLE some_sales (
   id BIGINT
 ) WITH (
@@ -61,6 +61,6 @@ SELECT id FROM some_sales ORDER BY id;
 --> 3
 --> 6
 
--- What Java and Python read differently is refused by name.
+-- Patterns with different meanings in Java and Python are rejected.
 CREATE TABLE refused WITH ('topic-pattern' = 'sales-[a-z&&[^t]]+') LIKE sales;
---! a class inside a class
+--! a nested character class

@@ -1,6 +1,6 @@
-"""WITH options: what an option is, the connector's own, and how a statement's map is checked against them.
+"""Define and validate WITH options: option types, the connector's options, and the constraints between them.
 
-A format's options stand in the format's own file; every page of documentation and every check is made from these.
+A format's options are defined in the format's package. The documentation is generated from the definitions.
 """
 
 from kafka_sql.options.option import Option, Options, boolean, duration, enum, integer, string, string_list

@@ -1,7 +1,7 @@
-"""The folders of which options may name files, where the environment of the process says so.
+"""Restrict the files that options may name to the folders of an environment variable, if it is set.
 
-The variable is the operator's, and not the statement's author's: as Kafka's ``allowed.paths`` of its file and directory
-config providers (KIP-993) it keeps a statement from sending the content of other files elsewhere.
+The operator of the process sets the variable, not the author of the statement. Like ``allowed.paths`` of Kafka's file
+and directory config providers (KIP-993), it keeps statements from sending the content of other files elsewhere.
 """
 
 from __future__ import annotations
@@ -15,56 +15,57 @@ VARIABLE: Final = "KAFKA_SQL_ALLOWED_PATHS"
 
 
 class PathNotAllowedError(OSError):
-    """A file that lies outside of the allowed folders."""
+    """A file that is not in an allowed folder."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.strerror = f"it is not in the folders that {VARIABLE} allows"
+        self.strerror = f"not in the folders that {VARIABLE} allows"
 
 
 def resolve_allowed(path: str | os.PathLike[str]) -> Path:
-    """The file of an option, with links and ``..`` resolved where only some folders are allowed.
+    """Return the path of an option's file. If folders are restricted, links and ``..`` are resolved.
 
     Args:
-        path: may begin with ``~``.
+        path: may start with ``~``.
 
     Raises:
-        OutsideError: it lies outside of them. Whether it is there is not told.
-        FileNotFoundError: no file can have the name.
+        PathNotAllowedError: the path is not in an allowed folder, whether or not the file exists.
+        FileNotFoundError: the name is not a valid file name.
     """
     name = os.fspath(path)
-    if "\0" in name or any("\ud800" <= character <= "\udc7f" for character in name):  # others stand for odd bytes
-        raise FileNotFoundError(2, "its name has a character that no file's name has")
-    named = Path(os.path.expanduser(name))
+    if "\0" in name or any("\ud800" <= character <= "\udc7f" for character in name):  # other surrogates escape bytes
+        raise FileNotFoundError(2, "the name has an invalid character")
+    expanded = Path(os.path.expanduser(name))
     folders = os.environ.get(VARIABLE)
     if folders is None:
-        return named
-    real = Path(os.path.realpath(named))
+        return expanded
+    real = Path(os.path.realpath(expanded))
     if not any(real.is_relative_to(os.path.realpath(folder)) for folder in folders.split(os.pathsep) if folder):
         raise PathNotAllowedError
     return real
 
 
 def read_allowed(path: str | os.PathLike[str]) -> bytes:
-    """The content of an option's file.
+    """Return the content of an option's file.
 
     Raises:
-        OSError: it cannot be read, is none that ends (a device, a pipe), or lies outside of the allowed folders.
+        OSError: the file cannot be read, is not a regular file (a device, a pipe), or is not in an allowed folder.
     """
     file = resolve_allowed(path)
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise OSError(22, "it is no regular file")
+        raise OSError(22, "not a regular file")
     return file.read_bytes()
 
 
 def file_state(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
-    """Which content an option's file has, without reading it: another state is another content.
+    """Return a fingerprint of an option's file (inode, size, modification time) that changes with the content.
 
-    None where it cannot be told, which who reads the file will say.
+    Returns:
+        None if the file is inaccessible. Reading it raises the error.
     """
     try:
-        found = os.stat(os.path.expanduser(path))
+        status = os.stat(os.path.expanduser(path))
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Functions of the user's own, which options name as ``module:callable``."""
+"""Import user-defined functions that options name as ``module:callable``."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from kafka_sql.errors import InvalidOptionError
 
 
 def import_callable(option: str, text: str, where: str) -> Any:
-    """The callable that an option names.
+    """Import the callable that an option names.
 
     Args:
-        option: its key, for errors.
-        where: which process looks for it, for errors: ``on the driver``.
+        option: the option's key, for errors.
+        where: the importing process, for errors, such as ``on the driver``.
 
     Raises:
-        InvalidOptionError: there is no such module or callable.
+        InvalidOptionError: the module or the callable was not found.
     """
     module, _, name = text.partition(":")
-    told = f"Option '{option}' = '{text}'"
+    prefix = f"Option '{option}' = '{text}'"
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
     except ImportError as e:
-        raise InvalidOptionError(f"{told}: module '{module}' cannot be imported {where} ({e}).") from e
+        raise InvalidOptionError(f"{prefix}: module '{module}' cannot be imported {where} ({e}).") from e
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise InvalidOptionError(f"{told}: module '{module}' has no callable '{name}'.")
-    return found
+        target = getattr(target, part, None)
+    if not callable(target):
+        raise InvalidOptionError(f"{prefix}: module '{module}' has no callable '{name}'.")
+    return target

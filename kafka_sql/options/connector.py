@@ -1,6 +1,6 @@
-"""The options of the connectors ``kafka`` and ``upsert-kafka``, each of them once.
+"""Define the options of the connectors ``kafka`` and ``upsert-kafka``.
 
-Keys, types, defaults and meanings: KafkaConnectorOptions of Flink's connector, and its factories' lists.
+Keys, types, defaults and semantics are those of KafkaConnectorOptions and the table factories of Flink's connector.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_sql.options.option import (
     string,
     string_list,
 )
-from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every option
+from kafka_sql.options.sink import (  # noqa: F401  # all options in one module
     AT_LEAST_ONCE,
     DEFAULT,
     DELIVERY_GUARANTEE,
@@ -46,65 +46,71 @@ from kafka_sql.options.sink import (  # noqa: F401  # one place to ask for every
 from kafka_sql.options.timestamps import timestamp
 
 PROPERTIES_PREFIX: Final = "properties."
-PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of keys that are Kafka's
+PREFIXES: Final = (PROPERTIES_PREFIX, TOPIC_CONFIG_PREFIX)  # of options that are passed to Kafka
 
 KAFKA: Final = "kafka"
 UPSERT_KAFKA: Final = "upsert-kafka"
 CONNECTOR: Final = enum(
     "connector",
-    "Which connector the table uses: 'kafka' for a log of rows, 'upsert-kafka' for the latest row of each key.",
+    "The connector to use: 'kafka' reads and writes a log of rows, 'upsert-kafka' the latest row of each key.",
     allowed=(KAFKA, UPSERT_KAFKA),
     required=True,
 )
 TOPIC: Final = string_list(
     "topic",
-    "Topic to read from and to write to, or a list separated by ';': 'orders-eu;orders-us'. A table with several "
-    "topics is written to by a column `topic STRING METADATA`, whose value must be one of them. Either 'topic' or "
+    "Topic to read from and write to. Several topics are separated by ';': 'orders-eu;orders-us'. To write to a table "
+    "with several topics, declare a column `topic STRING METADATA`, whose value must be one of them. Either 'topic' or "
     "'topic-pattern' must be set.",
 )
 TOPIC_PATTERN: Final = string(
     "topic-pattern",
-    "Regular expression in Java's spelling: the table has all topics whose whole name it matches, but not Kafka's "
-    "internal ones. Not with 'topic'.",
+    "Regular expression, in Java's syntax. The table reads all topics whose full name matches, except Kafka's internal "
+    "topics. Cannot be combined with 'topic'.",
 )
 SCAN_PARTITIONS: Final = Option(
     "scan.partitions",
     parse_partitions,
     "List<String>",
-    "Partitions to read instead of all that the topics have: 'orders:0,1;returns:3'. Without 'topic' the table has "
-    "these topics. New partitions are not looked for.",
+    "Partitions to read, such as 'orders:0,1;returns:3'. By default, all partitions of the topics are read. Without "
+    "'topic', the table reads the topics that are listed here. Disables partition discovery.",
 )
 BOOTSTRAP_SERVERS: Final = string(
-    "properties.bootstrap.servers", "Brokers to start from: 'host:port,host:port'.", required=True
+    "properties.bootstrap.servers",
+    "Comma-separated list of Kafka brokers: 'host:port,host:port'.",
+    required=True,
 )
 GROUP_ID: Final = string(
     "properties.group.id",
-    "Consumer group, which names the reader to the brokers and whose committed offsets 'group-offsets' starts from.",
+    "Id of the consumer group. Offsets are committed to this group, and the startup and bounded mode 'group-offsets' "
+    "read its committed offsets.",
 )
 
 FORMAT: Final = string(
     "format",
-    "Format of the record's value, by its identifier: 'json', 'csv', 'raw' and so on. The same as 'value.format'.",
+    "Format of the record value, such as 'json', 'csv' or 'raw'. Equivalent to 'value.format'.",
 )
 VALUE_FORMAT: Final = string(
-    "value.format", "Format of the record's value. The same as 'format'; its options then begin with 'value.'."
+    "value.format",
+    "Format of the record value. Equivalent to 'format', but the format's options need the prefix 'value.'.",
 )
 KEY_FORMAT: Final = string(
-    "key.format", "Format of the record's key; its options begin with 'key.'. Needs 'key.fields'."
+    "key.format",
+    "Format of the record key. The format's options need the prefix 'key.'. Requires 'key.fields'.",
 )
 KEY_FIELDS: Final = string_list(
-    "key.fields", "Physical columns that make the record's key, in this order, separated by ';'. Needs 'key.format'."
+    "key.fields",
+    "Physical columns that form the record key, in this order, separated by ';'. Requires 'key.format'.",
 )
 KEY_FIELDS_PREFIX: Final = string(
     "key.fields-prefix",
-    "Prefix of the names of the key's columns, so that they do not clash with the value's. Inside the key the names "
-    "have no prefix. Needs 'value.fields-include' = 'EXCEPT_KEY'.",
+    "Prefix of the key columns' names in the table, to avoid clashes with value columns. The prefix is not part of the "
+    "field names inside the key. Requires 'value.fields-include' = 'EXCEPT_KEY'.",
 )
 ALL: Final = "ALL"
 EXCEPT_KEY: Final = "EXCEPT_KEY"
 VALUE_FIELDS_INCLUDE: Final = enum(
     "value.fields-include",
-    "Which physical columns the record's value has: 'ALL' of them, or all 'EXCEPT_KEY', which leaves the key's out.",
+    "Which physical columns the record value contains: 'ALL' columns, or 'EXCEPT_KEY', all but the key columns.",
     allowed=(ALL, EXCEPT_KEY),
     default=ALL,
 )
@@ -117,64 +123,67 @@ SPECIFIC: Final = "specific-offsets"
 UNBOUNDED: Final = "unbounded"
 STARTUP_MODE: Final = enum(
     "scan.startup.mode",
-    "Where a query without a checkpoint starts: at the earliest or the latest offset, at the offsets that the group "
-    "has committed, at a time, or at given offsets. A batch query reads from there to the end as of its planning.",
+    "Startup position of a query that has no checkpoint: the earliest or latest offsets, the committed offsets of the "
+    "consumer group, a timestamp, or specific offsets. A batch query reads from there to the end of the partitions at "
+    "planning time.",
     allowed=(EARLIEST, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=GROUP,
 )
-_OFFSETS: Final = (
-    "as 'partition:0,offset:42;partition:1,offset:300', or of several topics "
+_OFFSETS_FORMAT: Final = (
+    "'partition:0,offset:42;partition:1,offset:300', or for several topics "
     "'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'"
 )
 STARTUP_OFFSETS: Final = string(
     "scan.startup.specific-offsets",
-    f"Offsets to start from in the startup mode 'specific-offsets', {_OFFSETS}. A partition that is not named starts "
-    "where the group has committed, or else where 'properties.auto.offset.reset' says ('earliest' unless set).",
+    f"Offsets to start from with the startup mode 'specific-offsets': {_OFFSETS_FORMAT}. Partitions that are not "
+    "listed start at the group's committed offset if there is one, else at 'properties.auto.offset.reset' (default: "
+    "'earliest').",
 )
-_MOMENT: Final = (
-    "milliseconds since 1970-01-01 UTC, a time such as '2026-03-01T12:00:00Z' (UTC where it says no zone), or one "
-    "relative to the start of the query such as '-1 hour'"
+_TIMESTAMP_FORMATS: Final = (
+    "milliseconds since 1970-01-01 UTC, an ISO 8601 timestamp such as '2026-03-01T12:00:00Z' (UTC if it has no time "
+    "zone), or an interval before the start of the query such as '-1 hour'"
 )
 STARTUP_TIMESTAMP: Final = timestamp(
     "scan.startup.timestamp-millis",
-    f"Time to start from in the startup mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time "
-    "or later is the first that is read; where there is none, reading starts at the end.",
+    f"Timestamp to start from with the startup mode 'timestamp': {_TIMESTAMP_FORMATS}. Each partition starts at its "
+    "first record with this timestamp or a later one, or at its end if there is no such record.",
 )
 STARTUP_INITIALIZER: Final = string(
     "scan.startup.offsets-initializer",
-    "Where to start as a Python function of your own says, written 'module:callable'. Not with 'scan.startup.mode'.",
+    "Python function that returns the start offsets, as 'module:callable'. Cannot be combined with "
+    "'scan.startup.mode'.",
 )
 BOUNDED_MODE: Final = enum(
     "scan.bounded.mode",
-    "Where a query ends: never, at the latest offset, at the group's offsets, at a time, or at given offsets; in the "
-    "streaming mode, too, a query over bounded tables ends by itself. A batch query over an unbounded one ends at the "
-    "latest offset.",
+    "Where a query ends: never, at the latest offsets, at the committed offsets of the consumer group, at a timestamp, "
+    "or at specific offsets. A streaming query over bounded tables terminates when it reaches the end. A batch query "
+    "over an unbounded table ends at the latest offsets.",
     allowed=(UNBOUNDED, LATEST, GROUP, TIMESTAMP, SPECIFIC),
     default=UNBOUNDED,
 )
 BOUNDED_OFFSETS: Final = string(
     "scan.bounded.specific-offsets",
-    f"Offsets to end at (they are not read) in the bounded mode 'specific-offsets', {_OFFSETS}. A partition that is "
-    "not named is not read. An end that does not exist yet is waited for.",
+    f"Offsets to end at (exclusive) with the bounded mode 'specific-offsets': {_OFFSETS_FORMAT}. Partitions that are "
+    "not listed are not read. If an offset does not exist yet, the query waits for it.",
 )
 BOUNDED_TIMESTAMP: Final = timestamp(
     "scan.bounded.timestamp-millis",
-    f"Time to end at in the bounded mode 'timestamp': {_MOMENT}. Of each partition, the first record of that time or "
-    "later is the first that is not read; where there is none, reading ends at the end.",
+    f"Timestamp to end at with the bounded mode 'timestamp': {_TIMESTAMP_FORMATS}. Each partition ends before its "
+    "first record with this timestamp or a later one, or at its end if there is no such record.",
 )
 
 
-def _interval(text: str) -> int:
-    # the DataStream connector turns discovery off by a negative number
+def _parse_interval(text: str) -> int:
+    # Flink's DataStream connector disables discovery with a negative number
     return 0 if re.fullmatch(r"\s*-\d+\s*", text) else parse_duration(text)
 
 
 DISCOVERY_INTERVAL: Final = Option(
     "scan.topic-partition-discovery.interval",
-    _interval,
+    _parse_interval,
     "Duration",
-    "How often a stream looks for new partitions and topics, which it reads from their earliest offset; '0' is never. "
-    "A bounded stream does not look.",
+    "Interval at which a stream discovers new topics and partitions, which it reads from their earliest offset. '0' "
+    "disables discovery. Bounded streams do not discover partitions.",
     default="5 min",
     aliases=("partition.discovery.interval.ms", "properties.partition.discovery.interval.ms"),
 )
@@ -182,130 +191,134 @@ FAIL: Final = "fail"
 IGNORE: Final = "ignore"
 MISSING_TOPICS: Final = enum(
     "scan.missing-topics",
-    "What to do where a topic of 'topic' does not exist, or a topic that a stream reads is gone: 'fail', or 'ignore' "
-    "it until it is there (again).",
+    "What to do if a topic of 'topic' does not exist, or if a topic is deleted while a stream reads it: 'fail', or "
+    "'ignore' it until it is created.",
     allowed=(FAIL, IGNORE),
     default=FAIL,
 )
 LOG: Final = "log"
 ERROR_HANDLING: Final = enum(
     "error-handling.mode",
-    "What to do with a record that cannot be read: 'fail' the query, 'ignore' the record, or 'log' it, which is to "
-    "write it into the topic of 'error-handling.log.target', or without one into the log of the task.",
+    "What to do with a record that cannot be decoded: 'fail' the query, 'ignore' the record, or 'log' it. 'log' writes "
+    "the record to the topic 'error-handling.log.target' if that option is set, else the error to the task's log.",
     allowed=(FAIL, IGNORE, LOG),
     default=FAIL,
 )
 ERROR_TARGET: Final = string(
     "error-handling.log.target",
-    "Topic for the records that cannot be read: key, value, headers and timestamp as they are, and headers that say "
-    "where each was and why it could not be read. Needs 'error-handling.mode' = 'log'.",
+    "Dead letter topic for records that cannot be decoded. Key, value, headers and timestamp are written unchanged, "
+    "and additional headers describe the record's origin and the error. Requires 'error-handling.mode' = 'log'.",
 )
 FAIL_ON_DATA_LOSS: Final = boolean(
     "scan.fail-on-data-loss",
-    "Whether a query fails where records were removed before it read them, or logs what is lost and continues with "
-    "what there is.",
+    "Whether to fail the query if records were deleted before they could be read. If 'false', the loss is logged and "
+    "the query continues at the earliest available offset.",
     default="true",
 )
 SCAN_PARALLELISM: Final = integer(
     "scan.parallelism",
-    "How many tasks read; without it one a partition. More tasks than partitions: ranges of offsets are cut, so that "
-    "rows of one partition are read side by side (not of an 'upsert-kafka' table). Fewer: a task reads several "
-    "partitions, shared out by their numbers of offsets.",
+    "Number of tasks that read the table. Default: one per partition. With more tasks than partitions, partitions are "
+    "cut into offset ranges, so that rows of one partition are read concurrently (not for 'upsert-kafka' tables). With "
+    "fewer tasks, a task reads several partitions, balanced by their number of offsets.",
     minimum=1,
 )
 MAX_OFFSETS: Final = integer(
     "scan.max-offsets-per-trigger",
-    "At most so many offsets in a micro-batch of a stream, over all partitions, in proportion to what each has to "
-    "read. Needs PySpark 4.2.",
+    "Maximum number of offsets per micro-batch of a stream, for all partitions together. Each partition gets a share "
+    "in proportion to its backlog. Requires PySpark 4.2.",
     minimum=1,
     bits=64,
 )
 MIN_OFFSETS: Final = integer(
     "scan.min-offsets-per-trigger",
-    "A stream waits until so many offsets can be read, or 'scan.max-trigger-delay' has passed since its last batch. "
-    "The first batch and Trigger.AvailableNow do not wait. Needs PySpark 4.2.",
+    "Minimum number of offsets per micro-batch of a stream. The stream waits for them, at most "
+    "'scan.max-trigger-delay' after its last batch. The first batch and Trigger.AvailableNow do not wait. Requires "
+    "PySpark 4.2.",
     minimum=1,
     bits=64,
 )
 MAX_TRIGGER_DELAY: Final = duration(
     "scan.max-trigger-delay",
-    "How long 'scan.min-offsets-per-trigger' may hold records back.",
+    "Maximum time that 'scan.min-offsets-per-trigger' delays a micro-batch. Requires PySpark 4.2.",
     default="15 min",
 )
 MAX_BYTES: Final = memory_size(
     "scan.max-bytes-per-trigger",
-    "About so many bytes of keys and values in a micro-batch of a stream, such as '64 mb'. How large records are is "
-    "estimated from the next ones of each partition. Needs PySpark 4.2.",
+    "Approximate maximum size of a micro-batch of a stream, such as '64 mb', as the total size of keys and values. "
+    "Record sizes are estimated from the next records of each partition. Requires PySpark 4.2.",
 )
 BATCH_ROWS: Final = integer(
     "scan.batch.max-rows",
-    "At most so many records are decoded at once and handed to Spark.",
+    "Maximum number of records that are decoded at once and passed to Spark as one Arrow batch.",
     minimum=1,
     default="20000",
 )
 BATCH_BYTES: Final = memory_size(
     "scan.batch.max-bytes",
-    "At most so many bytes of keys and values are decoded at once; a single record is always taken. With "
-    "'properties.queued.max.messages.kbytes' it bounds the memory of a reading task.",
+    "Maximum total size of keys and values that are decoded at once. A larger single record is still read. Together "
+    "with 'properties.queued.max.messages.kbytes', it limits the memory of a reading task.",
     default="32 mb",
 )
 
 
-def _rack(text: str) -> str:
-    kind, colon, name = text.partition(":")
-    if not (kind and colon and name):
+def _parse_rack(text: str) -> str:
+    source, colon, name = text.partition(":")
+    if not (source and colon and name):
         raise ValueError("expected 'env:NAME', 'file:/path' or 'module:callable'")
     return text
 
 
 RACK_ID: Final = Option(
     "scan.rack-id",
-    _rack,
+    _parse_rack,
     "String",
-    "Where the process that reads finds its rack, so that it reads from a replica in that rack: 'env:NODE_AZ', a "
-    "variable of its environment; 'file:/path', a file's text; or 'module:callable', a Python function. Each task asks "
-    "anew on its own machine. Where it names nothing, 'properties.client.rack' counts, or else the leader answers.",
+    "Source of the rack id, with which a task reads from a replica in its own rack: 'env:NODE_AZ' (an environment "
+    "variable), 'file:/path' (the content of a file) or 'module:callable' (a Python function). It is resolved by each "
+    "task on its machine. If the source is empty, 'properties.client.rack' applies; without that, tasks read from the "
+    "partition leaders.",
 )
 COMMIT_OFFSETS: Final = boolean(
     "commit.offsets.on.checkpoint",
-    "Whether a stream commits its offsets to Kafka after each batch, for monitoring: a restarted query goes on by "
-    "Spark's checkpoint in any case. Default: true where 'properties.group.id' is set.",
+    "Whether a stream commits its offsets to Kafka after each batch, for monitoring. A restarted query always resumes "
+    "from Spark's checkpoint. Default: true if 'properties.group.id' is set.",
     aliases=("properties.commit.offsets.on.checkpoint",),
 )
 CLIENT_ID_PREFIX: Final = string(
     "client.id.prefix",
-    "Beginning of the client ids under which readers appear at the brokers: '<prefix>-<task>' and "
-    "'<prefix>-enumerator-admin-client'. Default: the group's id.",
+    "Prefix of the client ids of the source: '<prefix>-<task>' and '<prefix>-enumerator-admin-client'. Default: the "
+    "value of 'properties.group.id'.",
     aliases=("properties.client.id.prefix",),
 )
 REGISTER_METRICS: Final = boolean(
     "register.consumer.metrics",
-    "Whether a stream's progress tells commits and committed offsets beside the latest offsets. The figures of Flink's "
-    "group KafkaConsumer have no equal (see metrics.md).",
+    "Whether the progress of a stream includes commit counts and committed offsets in addition to the latest offsets. "
+    "The metrics of Flink's group KafkaConsumer are not available (see metrics.md).",
     default="true",
     aliases=("properties.register.consumer.metrics",),
 )
 WATERMARK_EMIT: Final = enum(
     "scan.watermark.emit.strategy",
-    "When watermarks are made: 'on-periodic', which is once a micro-batch. 'on-event' is refused: Spark cannot.",
+    "When watermarks are emitted. Only 'on-periodic' is supported: once per micro-batch.",
     allowed=("on-periodic", "on-event"),
     default="on-periodic",
 )
 WATERMARK_GROUP: Final = string(
-    "scan.watermark.alignment.group", "Group of sources whose watermarks stay together. Refused: Spark cannot."
+    "scan.watermark.alignment.group",
+    "Group of sources whose watermarks are aligned. Not supported on Spark.",
 )
 WATERMARK_DRIFT: Final = duration(
-    "scan.watermark.alignment.max-drift", "How far watermarks of a group may be apart. Refused: Spark cannot."
+    "scan.watermark.alignment.max-drift",
+    "Maximum drift between the watermarks of a group. Not supported on Spark.",
 )
 WATERMARK_UPDATE: Final = duration(
     "scan.watermark.alignment.update-interval",
-    "How often watermarks of a group are compared. Refused: Spark cannot.",
+    "Interval at which the watermarks of a group are compared. Not supported on Spark.",
     default="1 s",
 )
 WATERMARK_IDLE: Final = duration(
     "scan.watermark.idle-timeout",
-    "After how long without records a partition no longer holds the watermark back. On Spark none ever does: the "
-    "watermark follows the latest event time of all partitions.",
+    "Time without records after which a partition no longer delays the watermark. Has no effect: Spark's watermark "
+    "follows the latest event time of all partitions, so that an idle partition never delays it.",
 )
 
 _COMMON: Final[tuple[Option[Any], ...]] = (
@@ -358,7 +371,7 @@ KAFKA_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *_SINK,
     PARTITIONER,
 )
-# No 'key.fields' (the PRIMARY KEY says it), no 'format', no startup mode (always the earliest), no partitioner.
+# Without 'key.fields' (the PRIMARY KEY), 'format', the startup mode (always the earliest offset) and the partitioner.
 UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *_COMMON,
     replace(VALUE_FORMAT, required=True),
@@ -375,7 +388,7 @@ UPSERT_OPTIONS: Final[tuple[Option[Any], ...]] = (
 
 
 def topics(options: Options) -> tuple[str, ...] | None:
-    """The topics that a table names; None where a pattern says which it has."""
+    """Return the topics that the options name; None if they are selected by 'topic-pattern'."""
     if options.is_set(TOPIC):
         return options[TOPIC]
     partitions = options.get(SCAN_PARTITIONS)

@@ -1,7 +1,7 @@
-"""Java's regular expressions by Python's ``re``, for what both read alike; what they read differently is refused.
+"""Compile Java regular expressions with Python's ``re``; reject constructs that differ between the two.
 
-Source: java.util.regex.Pattern's page and the ``re`` module's. Only whole topic names are matched, which Kafka allows
-``[a-zA-Z0-9._-]`` to be made of: what differs beyond ASCII or over several lines makes no difference here.
+Source: the documentation of java.util.regex.Pattern and of ``re``. Only full topic names are matched, which consist of
+``[a-zA-Z0-9._-]``. Differences in non-ASCII characters and multiple lines are therefore irrelevant.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import re
 import warnings
 from typing import Final
 
-_ESCAPE: Final = (re.compile(r"\\[pPQEGhHRXkNcez]"), "an escape that Python does not have")
-# what Python takes and Java refuses or means otherwise, outside of [...] ...
+_ESCAPE: Final = (re.compile(r"\\[pPQEGhHRXkNcez]"), "an escape that Python does not support")
+# constructs that Java rejects or interprets differently, outside of [...]
 _OUTSIDE: Final = (
     _ESCAPE,
     (re.compile(r"\(\?(?:P|<(?![=!]))"), "a named group"),
-    (re.compile(r"\(\?#"), "a comment in brackets"),
+    (re.compile(r"\(\?#"), "a comment group"),
     (re.compile(r"\(\?\("), "a condition on a group"),
-    (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[^ims\W-][a-zA-Z-]*[:)]"), "a flag that the other does not have"),
-    (re.compile(r"\{(?!\d+(?:,\d*)?\})"), "a '{' that begins no count such as {2}, {2,} or {2,3}"),
-    (re.compile(r"\\(?:0|[1-9]\d)"), "a number behind a backslash that is not one digit"),
+    (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[^ims\W-][a-zA-Z-]*[:)]"), "an inline flag other than i, m and s"),
+    (re.compile(r"\{(?!\d+(?:,\d*)?\})"), "a '{' that is not a quantifier such as {2}, {2,} or {2,3}"),
+    (re.compile(r"\\(?:0|[1-9]\d)"), "a backslash followed by 0 or by several digits"),
 )
-# ... and inside
+# and inside of [...]
 _INSIDE: Final = (
     _ESCAPE,
-    (re.compile(r"\["), "a class inside a class"),
-    (re.compile(r"&&"), "an intersection of classes"),
-    (re.compile(r"\\[b\d]"), "an escape that has another meaning inside a class"),
+    (re.compile(r"\["), "a nested character class"),
+    (re.compile(r"&&"), "an intersection of character classes"),
+    (re.compile(r"\\[b\d]"), "an escape with another meaning inside a character class"),
 )
 
 
 def compile_java_pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern that Java and Python understand alike.
+    """Compile a pattern that has the same meaning in Java and Python.
 
     Raises:
-        ValueError: it is none, or has a construct that one of them does not have or reads otherwise; says which.
+        ValueError: the pattern is invalid, or has a construct that differs between Java and Python.
     """
     for part, inside in _parts(text):
         for construct, name in _INSIDE if inside else _OUTSIDE:
@@ -42,23 +42,23 @@ def compile_java_pattern(text: str) -> re.Pattern[str]:
             if found is not None:
                 raise ValueError(f"{name} ('{found[0]}') is not supported")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # Python warns of what it may read otherwise one day, which Java does today
+        warnings.simplefilter("error")  # Python warns about syntax that Java interprets differently
         try:
             return re.compile(text, re.ASCII)
         except re.error as e:
-            raise ValueError(f"no regular expression that is understood here ({e})") from e
+            raise ValueError(f"invalid regular expression ({e})") from e
         except (RecursionError, OverflowError, MemoryError):
-            raise ValueError("no regular expression that can be carried out: it is too deep or too large") from None
+            raise ValueError("the regular expression is too large or too deeply nested") from None
         except Warning as e:
-            raise ValueError(f"Java and Python may read it differently ({e})") from e
+            raise ValueError(f"Java and Python may interpret it differently ({e})") from e
 
 
 def _parts(text: str) -> list[tuple[str, bool]]:
-    """The text in parts, and whether each is the inside of a class ``[...]``; escaped punctuation is left out."""
+    """Split a pattern into parts, each with whether it is inside a class ``[...]``. Escaped punctuation is removed."""
     parts: list[tuple[str, bool]] = []
     inside, part = False, ""
     for token in re.findall(r"\\\d+|\\.|\[\^?\]?|.|\\$", text, re.DOTALL):
-        if token[0] == "[" and not inside:  # a bracket that closes nothing is itself
+        if token[0] == "[" and not inside:  # an unmatched "]" is a literal
             parts.append((part, inside))
             inside, part = True, ""
         elif token == "]" and inside:

@@ -1,5 +1,6 @@
-"""Which columns are in a record's key and which in its value: Flink's createKeyFormatProjection and
-createValueFormatProjection, in their words.
+"""Select the columns of a record's key and of its value.
+
+Follows Flink's createKeyFormatProjection and createValueFormatProjection, including their error messages.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from kafka_sql.options.option import Options
 
 
 def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
-    """The key's columns in the order of 'key.fields'; empty where the table has no key.
+    """Return the key's columns in the order of 'key.fields'; empty for a table without a key.
 
     Raises:
-        OptionError: 'key.format' and 'key.fields' are not given together, or a field is no physical column or lacks
-            the prefix.
+        OptionError: only one of 'key.format' and 'key.fields' is set, or a field is not a physical column or does not
+            have the prefix.
     """
     fields = options.get(opt.KEY_FIELDS)
     if not options.is_set(opt.KEY_FORMAT):
@@ -35,10 +36,10 @@ def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence[str]) -> tuple[str, ...]:
-    """``fields``, each of them a physical column whose name begins with 'key.fields-prefix'.
+    """Check that each field is a physical column whose name starts with 'key.fields-prefix', and return the fields.
 
     Raises:
-        InvalidOptionError: one is not.
+        InvalidOptionError: a field is not.
     """
     prefix = options.get(opt.KEY_FIELDS_PREFIX) or ""
     for field in fields:
@@ -57,10 +58,10 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
 
 
 def project_value(options: Options, physical: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
-    """The value's columns, in the table's order.
+    """Return the value's columns, in the table's order.
 
     Raises:
-        ConflictingOptionsError: a prefix for the key's columns, which the value would have, too.
+        ConflictingOptionsError: 'key.fields-prefix' is set, but the value includes the key's columns.
     """
     if options[opt.VALUE_FIELDS_INCLUDE] == opt.EXCEPT_KEY:
         return tuple(name for name in physical if name not in key)

@@ -1,4 +1,4 @@
-"""An option: its key, type, default, allowed values and documentation; and a checked set of them."""
+"""Define options (key, type, default, allowed values, documentation), and parse a table's options with them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Option(Generic[T]):
     """One option.
 
     Attributes:
-        key: as it is typed in WITH.
-        parse: text to value; raises ValueError with what was expected.
-        type: the type's name, for documentation and errors.
-        doc: one paragraph for the person who uses it.
-        default: the value when absent, as text; None where there is none.
-        required: absent is an error.
+        key: the key in WITH.
+        parse: converts text to a value; raises ValueError with what was expected.
+        type: the type's name, for documentation.
+        doc: one paragraph of documentation for users.
+        default: the default value as text; None if the option has no default.
+        required: whether the option must be set.
         allowed: the values of an enumeration.
-        deprecated: keys that it had before; they work, with a warning.
-        also: other keys that mean the same.
+        deprecated_keys: former keys, which are accepted with a warning.
+        aliases: other accepted keys.
     """
 
     key: str
@@ -43,37 +43,40 @@ class Option(Generic[T]):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that the option is found under."""
+        """All accepted keys."""
         return (self.key, *self.aliases, *self.deprecated_keys)
 
     def read(self, text: str, key: str | None = None) -> T:
-        """The typed value of ``text``.
+        """Parse a value.
+
+        Args:
+            key: the key for errors if it differs from the option's.
 
         Raises:
-            InvalidOptionError: ``text`` is ill-typed or not allowed; named under ``key`` where that differs.
+            InvalidOptionError: the value has the wrong type or is not allowed.
         """
         try:
             return self.parse(text)
         except ValueError as e:
             name, near = key or self.key, did_you_mean(text, self.allowed)
-            if is_secret(name):  # neither the message nor a cause repeats it
+            if is_secret(name):  # neither the message nor a cause may contain the value
                 raise InvalidOptionError(f"Invalid value for option '{name}'.") from None
             raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}") from e
 
 
 def string(key: str, doc: str, **more: Any) -> Option[str]:
-    """An option that is any non-empty text."""
+    """Define an option with any non-empty string."""
 
     def parse(text: str) -> str:
         if not text:
-            raise ValueError("expected a non-empty text")
+            raise ValueError("expected a non-empty string")
         return text
 
     return Option(key, parse, "String", doc, **more)
 
 
 def string_list(key: str, doc: str, **more: Any) -> Option[tuple[str, ...]]:
-    """An option that is one or more texts separated by ``;``."""
+    """Define an option with one or more strings separated by ``;``."""
 
     def parse(text: str) -> tuple[str, ...]:
         values = tuple(part.strip() for part in text.split(";"))
@@ -85,7 +88,7 @@ def string_list(key: str, doc: str, **more: Any) -> Option[tuple[str, ...]]:
 
 
 def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
-    """An option that is ``true`` or ``false``, in any case."""
+    """Define an option that is ``true`` or ``false``, case-insensitive."""
 
     def parse(text: str) -> bool:
         if text.lower() not in ("true", "false"):
@@ -96,7 +99,7 @@ def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
 
 
 def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[str]:
-    """An option that is one of ``allowed``; read in any case, given back as spelled there."""
+    """Define an option with one of the ``allowed`` values, case-insensitive; the value is returned as listed there."""
 
     def parse(text: str) -> str:
         for value in allowed:
@@ -108,100 +111,101 @@ def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[st
 
 
 def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Option[int]:
-    """An option that is a whole number of at least ``minimum``, in Java's range of so many bits."""
+    """Define an option with an integer of at least ``minimum`` that fits a signed integer of ``bits`` bits."""
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"\s*[+-]?\d{1,19}\s*", text, re.ASCII) or not minimum <= int(text) < 1 << (bits - 1):
-            raise ValueError(f"expected a whole number, at least {minimum}")
+            raise ValueError(f"expected an integer of at least {minimum}")
         return int(text)
 
     return Option(key, parse, "Integer" if bits == 32 else "Long", doc, **more)
 
 
 def duration(key: str, doc: str, **more: Any) -> Option[int]:
-    """An option that is a length of time as Flink writes it (``10 s``, ``5min``, ``500``); milliseconds."""
+    """Define an option with a duration in Flink's syntax (``10 s``, ``5min``, ``500``), in milliseconds."""
     return Option(key, parse_duration, "Duration", doc, **more)
 
 
 def memory_size(key: str, doc: str, **more: Any) -> Option[int]:
-    """An option that is a number of bytes as Flink writes it (``64 mb``, ``500kb``, ``1024``)."""
+    """Define an option with a size in Flink's syntax (``64 mb``, ``500kb``, ``1024``), in bytes."""
     return Option(key, parse_memory_size, "MemorySize", doc, **more)
 
 
-# Labels of Flink's MemorySize; a number without a label is bytes.
-_SIZES = {
+# Units of Flink's MemorySize. A number without a unit is bytes.
+_SIZE_UNITS = {
     1: ("b", "bytes", ""),
     1 << 10: ("k", "kb", "kibibytes"),
     1 << 20: ("m", "mb", "mebibytes"),
     1 << 30: ("g", "gb", "gibibytes"),
     1 << 40: ("t", "tb", "tebibytes"),
 }
-_SIZE_LABELS = {label: size for size, labels in _SIZES.items() for label in labels}
+_SIZE_FACTORS = {unit: factor for factor, units in _SIZE_UNITS.items() for unit in units}
 
 
 def parse_memory_size(text: str) -> int:
-    """Bytes of a size such as ``64 mb``; one at least.
+    """Parse a size such as ``64 mb`` to bytes.
 
     Raises:
-        ValueError: the text is no size.
+        ValueError: the text is not a size, or is 0.
     """
-    size = _amount(text, _SIZE_LABELS)
+    size = _parse_amount(text, _SIZE_FACTORS)
     if not size:
         raise ValueError("expected a size such as '500 kb', '64 mb' or '1 gb'")
     return size
 
 
-# Labels of Flink's TimeUtils; a number without a label is milliseconds.
-_UNITS = {
+# Units of Flink's TimeUtils. A number without a unit is milliseconds.
+_DURATION_UNITS = {
     1: ("ms", "milli", "millis", "millisecond", "milliseconds", ""),
     1_000: ("s", "sec", "secs", "second", "seconds"),
     60_000: ("m", "min", "minute", "minutes"),
     3_600_000: ("h", "hour", "hours"),
     86_400_000: ("d", "day", "days"),
 }
-_LABELS = {label: ms for ms, labels in _UNITS.items() for label in labels}
+_DURATION_FACTORS = {unit: factor for factor, units in _DURATION_UNITS.items() for unit in units}
 
 
 def parse_duration(text: str) -> int:
-    """Milliseconds of a duration such as ``10 s``.
+    """Parse a duration such as ``10 s`` to milliseconds.
 
     Raises:
-        ValueError: the text is no duration.
+        ValueError: the text is not a duration.
     """
-    amount = _amount(text, _LABELS)
+    amount = _parse_amount(text, _DURATION_FACTORS)
     if amount is None:
         raise ValueError("expected a duration such as '500 ms', '10 s' or '5 min'")
     return amount
 
 
-def _amount(text: str, labels: Mapping[str, int]) -> int | None:
-    """A number with a label behind it; None where it is none, or beyond what Java's long holds."""
+def _parse_amount(text: str, factors: Mapping[str, int]) -> int | None:
+    """Parse a number with a unit. Return None if it is invalid or exceeds Java's long."""
     match = re.fullmatch(r"\s*0*(\d{1,19})\s*([a-z]*)\s*", text.lower(), re.ASCII)
-    if match is None or match[2] not in labels:
+    if match is None or match[2] not in factors:
         return None
-    amount = int(match[1]) * labels[match[2]]
+    amount = int(match[1]) * factors[match[2]]
     return amount if amount < 1 << 63 else None
 
 
 class Options:
-    """The checked options of one table: ``options[STARTUP_MODE]`` is the typed value or the default.
+    """The parsed options of one table: ``options[STARTUP_MODE]`` is the typed value or the default.
 
-    Printing it shows keys only, as values may be secrets.
+    The representation shows keys only, because values may be secrets.
     """
 
-    def __init__(self, known: Iterable[Option[Any]], given: Mapping[str, str], prefix: str = "") -> None:
-        """Read every known option once, so that an ill-typed one fails here and not on an executor.
+    def __init__(self, known: Iterable[Option[Any]], raw: Mapping[str, str], prefix: str = "") -> None:
+        """Parse all known options, so that an invalid value fails here and not on an executor.
 
         Args:
-            prefix: what stands before the keys in WITH (``value.``), for errors.
+            raw: the options as text.
+            prefix: the prefix of the keys in WITH (``value.``), for errors.
 
         Raises:
-            MissingOptionError: names every required option that is absent.
-            ConflictingOptionsError: an option is given under its key and under a deprecated one, differently.
-            InvalidOptionError: a value is ill-typed.
+            MissingOptionError: names all required options that are missing.
+            ConflictingOptionsError: an option is set under several of its keys with different values.
+            InvalidOptionError: a value has the wrong type.
         """
         known = tuple(known)
-        missing = [o for o in known if o.required and not any(k in given for k in o.keys)]
+        missing = [o for o in known if o.required and not any(k in raw for k in o.keys)]
         if missing:
             raise MissingOptionError(
                 "One or more required options are missing. Missing required options are: "
@@ -209,42 +213,44 @@ class Options:
                 + f". {missing[0].doc}"
             )
         self._values: dict[str, Any] = {}
-        self._given: set[str] = set()
+        self._set_keys: set[str] = set()
         for option in known:
-            key = _key(option, given, prefix)
-            if key in given:
-                self._given.add(option.key)
-                self._values[option.key] = option.read(given[key], prefix + key)
+            key = _find_key(option, raw, prefix)
+            if key in raw:
+                self._set_keys.add(option.key)
+                self._values[option.key] = option.read(raw[key], prefix + key)
             elif option.default is not None:
                 self._values[option.key] = option.read(option.default)
 
     def __getitem__(self, option: Option[T]) -> T:
-        """The value of an option that has a default or is required."""
+        """Return the value of an option that has a default or is required."""
         value: T = self._values[option.key]
         return value
 
     def get(self, option: Option[T]) -> T | None:
-        """The value, or None where the option is absent and has no default."""
+        """Return the value, or None if the option is not set and has no default."""
         return self._values.get(option.key)
 
     def is_set(self, option: Option[Any]) -> bool:
-        """Whether the statement says it, be it the default."""
-        return option.key in self._given
+        """Whether the option is set explicitly, even to its default."""
+        return option.key in self._set_keys
 
     def __repr__(self) -> str:
         return f"Options({', '.join(self._values)})"
 
 
-def _key(option: Option[Any], given: Mapping[str, str], prefix: str) -> str:
-    """The key that the option is given under."""
-    found = [k for k in option.keys if k in given]
-    for old in found:
-        if old in option.deprecated_keys:
-            _LOG.warning("option '%s' is deprecated: use '%s'", prefix + old, prefix + option.key)
-    if len({given[k] for k in found}) > 1:
-        names = " and ".join(f"'{prefix}{k}'" for k in found)
-        raise ConflictingOptionsError(f"Options {names} are one option and differ; keep '{prefix}{option.key}'.")
-    return found[0] if found else option.key
+def _find_key(option: Option[Any], raw: Mapping[str, str], prefix: str) -> str:
+    """Return the key under which the option is set."""
+    keys = [k for k in option.keys if k in raw]
+    for key in keys:
+        if key in option.deprecated_keys:
+            _LOG.warning("option '%s' is deprecated: use '%s'", prefix + key, prefix + option.key)
+    if len({raw[k] for k in keys}) > 1:
+        names = " and ".join(f"'{prefix}{k}'" for k in keys)
+        raise ConflictingOptionsError(
+            f"Options {names} are keys of the same option, but have different values. Keep '{prefix}{option.key}'."
+        )
+    return keys[0] if keys else option.key
 
 
 def extract_format_options(raw: Mapping[str, str], prefix: str, identifier: str) -> dict[str, str]:

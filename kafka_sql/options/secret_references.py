@@ -1,8 +1,8 @@
-"""References to secrets in options' values, resolved where a client is made and nowhere else.
+"""Resolve references to secrets in option values. References are resolved only when a client is created.
 
-The syntax and the three providers are those of Kafka's own clients (ConfigTransformer, EnvVarConfigProvider,
-FileConfigProvider, DirectoryConfigProvider): ``${env:NAME}``, ``${file:/path:key}``, ``${directory:/path:name}``; a
-value may have several. Where the environment names the folders that are allowed, files of others are refused.
+Syntax and providers are those of Kafka's clients (ConfigTransformer, EnvVarConfigProvider, FileConfigProvider,
+DirectoryConfigProvider): ``${env:NAME}``, ``${file:/path:key}``, ``${directory:/path:name}``. A value may contain
+several references. Files must be in an allowed folder (``allowed_paths``).
 """
 
 from __future__ import annotations
@@ -17,47 +17,48 @@ from kafka_sql.options.allowed_paths import read_allowed
 from kafka_sql.options.secrets import is_secret
 
 MASK: Final = "******"
-_SECRET_LENGTH: Final = 4  # shorter ones are in many words, and no secrets
+_SECRET_LENGTH: Final = 4  # shorter values occur in ordinary words, and are not secrets
 
 
 def has_reference(value: str) -> bool:
-    """Whether a value has a reference, so that it says nothing before it is resolved."""
+    """Whether a value contains a reference, so that it cannot be interpreted before it is resolved."""
     return next(_references(value), None) is not None
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value is one reference and nothing else."""
+    """Whether a value consists of exactly one reference."""
     text = value.strip()
-    return any((one.start, one.end) == (0, len(text)) for one in _references(text))
+    return any((r.start, r.end) == (0, len(text)) for r in _references(text))
 
 
 def resolve_all(values: Mapping[str, str], prefix: str = "") -> dict[str, str]:
-    """``values`` with every reference replaced by what it names, on this machine and now.
+    """Return the values with every reference resolved on this machine.
 
     Args:
-        prefix: what stands before the keys in WITH (``properties.``), for errors.
+        prefix: the prefix of the keys in WITH (``properties.``), for errors.
 
     Raises:
-        SecretReferenceError: names the option and the reference, never what was found.
+        SecretReferenceError: names the option and the reference, never the resolved value.
     """
     return {key: resolve(value, prefix + key) for key, value in values.items()}
 
 
 def resolve(value: str, option: str) -> str:
-    """One value with every reference replaced; what was put in is not looked at again.
+    """Return a value with every reference resolved. Resolved values are not scanned for references.
 
     Raises:
-        SecretReferenceError: names the option and the reference, never what was found.
+        SecretReferenceError: names the option and the reference, never the resolved value.
     """
     parts, end = [], 0
-    for one in _references(value):
-        parts += [value[end : one.start], _found(one, value[one.start : one.end], option)]
-        end = one.end
+    for reference in _references(value):
+        text = value[reference.start : reference.end]
+        parts += [value[end : reference.start], _resolve_reference(reference, text, option)]
+        end = reference.end
     return "".join((*parts, value[end:]))
 
 
 def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, str]) -> str:
-    """A library's words with the references in place of what they were resolved to, and no secret."""
+    """Replace resolved values in a library's message by their references, and mask other secrets."""
     for key, value in resolved.items():
         if value and value != values.get(key, value):
             text = text.replace(value, values[key])
@@ -67,7 +68,7 @@ def mask_secrets(text: str, values: Mapping[str, str], resolved: Mapping[str, st
 
 
 class _Reference(NamedTuple):
-    """A reference, which is ``value[start:end]``."""
+    """The reference ``value[start:end]``."""
 
     start: int
     end: int
@@ -77,20 +78,20 @@ class _Reference(NamedTuple):
 
 
 def _references(value: str) -> Iterator[_Reference]:
-    """What stands between ``${`` and the next brace and has a colon; of three parts or two."""
-    at = 0
-    while (start := value.find("${", at)) >= 0 and (brace := value.find("}", start)) >= 0:
-        at = brace + 1
+    """Yield the references ``${provider:path:key}`` and ``${provider:key}``. Other ``${...}`` are left unchanged."""
+    position = 0
+    while (start := value.find("${", position)) >= 0 and (brace := value.find("}", start)) >= 0:
+        position = brace + 1
         provider, *rest = value[start + 2 : brace].split(":", 2)
         if rest:
-            yield _Reference(start, at, provider, "" if len(rest) == 1 else rest[0], rest[-1])
+            yield _Reference(start, position, provider, "" if len(rest) == 1 else rest[0], rest[-1])
 
 
-def _found(reference: _Reference, text: str, option: str) -> str:
+def _resolve_reference(reference: _Reference, text: str, option: str) -> str:
     if reference.provider not in _PROVIDERS:
         known = ", ".join(f"'{p}'" for p in _PROVIDERS)
         raise SecretReferenceError(
-            f"Option '{option}': reference '{text}' names no provider. There are: {known}."
+            f"Option '{option}': reference '{text}' has an unknown provider. Supported: {known}."
             + did_you_mean(reference.provider, _PROVIDERS)
         )
     try:
@@ -100,26 +101,28 @@ def _found(reference: _Reference, text: str, option: str) -> str:
 
 
 class _Missing(Exception):
-    """What a reference names is not there; says why, without content."""
+    """A reference could not be resolved. The message gives the reason without any content."""
 
 
 def _environment(path: str, key: str) -> str:
     if path:
-        raise _Missing("a variable of the environment has no path; write ${env:NAME}")
+        raise _Missing("environment variables have no path; write ${env:NAME}")
     try:
         return os.environ[key]
     except (KeyError, UnicodeEncodeError):
-        raise _Missing("this process has no such variable of the environment (executors have their own)") from None
+        raise _Missing(
+            "the environment variable is not set in this process (executors have their own environment)"
+        ) from None
 
 
 def _file(path: str, key: str) -> str:
-    import javaproperties  # 50 ms, which few need
+    import javaproperties  # lazy: takes 50 ms, and is rarely needed
 
     text = _read(Path(path), f"file '{path}'")
     try:
         entries = javaproperties.loads(text)
-    except ValueError:  # its message quotes the text
-        raise _Missing(f"file '{path}' is no Java properties file") from None
+    except ValueError:  # its message contains the text
+        raise _Missing(f"file '{path}' is not a Java properties file") from None
     if key not in entries:
         raise _Missing(f"file '{path}' has no key '{key}'")
     return str(entries[key])
@@ -127,7 +130,7 @@ def _file(path: str, key: str) -> str:
 
 def _directory(path: str, key: str) -> str:
     if Path(key).name != key:
-        raise _Missing("a name in a directory has no path of its own")
+        raise _Missing("the file name must not contain a path")
     return _read(Path(path) / key, f"file '{key}' in directory '{path}'")
 
 
@@ -137,7 +140,7 @@ def _read(path: Path, name: str) -> str:
     except OSError as e:
         raise _Missing(f"{name} cannot be read ({e.strerror})") from None
     except UnicodeDecodeError:
-        raise _Missing(f"{name} is no UTF-8 text") from None
+        raise _Missing(f"{name} is not UTF-8") from None
 
 
 _PROVIDERS: Final[Mapping[str, Callable[[str, str], str]]] = {

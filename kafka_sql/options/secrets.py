@@ -1,10 +1,10 @@
-"""Which options hold secrets, judged by the last words of their keys."""
+"""Recognize options that hold secrets, by the end of their keys."""
 
 from __future__ import annotations
 
 import re
 
-# Endings and not whole keys: a key may stand under 'properties.', 'key.' or 'value.', or under a format's own name.
+# Suffixes instead of full keys: a key may have the prefix 'properties.', 'key.', 'value.' or a format's name.
 _ENDINGS = (
     "passphrase",
     "secret",
@@ -21,7 +21,7 @@ _ENDINGS = (
     "access-key",
     "api.key",
     "api-key",
-    # Key material in the option itself; the certificates beside it are public, but nobody reads them in a listing.
+    # Key material in the option itself. Certificates are public, but too long for a listing.
     "keystore.key",
     "keystore.certificate.chain",
     "key.pem",
@@ -31,19 +31,19 @@ _ENDINGS = (
 def is_secret(key: str) -> bool:
     """Whether the value of the option ``key`` must never be shown.
 
-    A reference such as ``${env:NAME}`` is not the secret itself, but is treated alike: the rule looks at keys only.
+    References such as ``${env:NAME}`` are not secrets, but are treated as such: only the key counts.
     """
     words = key.lower().replace("_", "-")
     return "password" in words or words.endswith(_ENDINGS)
 
 
-# Blanks and comments between a key, its equals sign and its value. Java recurses once for each turn of a group, and an
-# unclosed comment is looked for at every key, so both are bounded.
+# Whitespace and comments between a key, the equals sign and the value. Repetitions are bounded because Java recurses
+# for each repetition of a group, and searches for the end of an unclosed comment at every key.
 GAP_PATTERN = r"\s*(?:(?:--[^\n]{0,1000}\n|/\*[^*]{0,1000}\*{1,1000}(?:[^/*][^*]{0,1000}\*{1,1000}){0,50}/)\s*){0,20}"
 
 
 def secrets_pattern() -> str:
-    """A regular expression of Java's and Python's that finds ``'key' = 'value'`` of secret keys in a statement."""
+    """Return a regular expression, valid in Java and Python, that finds ``'key' = 'value'`` of secret keys in SQL."""
     endings = "|".join(re.escape(ending).replace(r"\-", "[_-]") for ending in _ENDINGS)
     key = rf"""(?<![\w.-])['"`]?[\w.-]*(?:password[\w.-]*|{endings})['"`]?"""
     quoted = "|".join(f"{q}[^{q}]*(?:{q}{q}[^{q}]*){{0,1000}}{q}" for q in "'\"")

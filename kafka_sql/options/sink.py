@@ -1,4 +1,4 @@
-"""The options of writing."""
+"""Define the options of the sink."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ AT_LEAST_ONCE: Final = "at-least-once"
 EXACTLY_ONCE: Final = "exactly-once"
 DELIVERY_GUARANTEE: Final = enum(
     "sink.delivery-guarantee",
-    "What a write promises: 'at-least-once' reports rows as written when all in-sync replicas have acknowledged them; "
-    "a retried task may write rows again. 'exactly-once' writes each batch of a query, and each INSERT, once and as a "
-    "whole, for readers with 'isolation.level' = 'read_committed'. 'none' promises nothing, and is carried out as "
+    "Delivery guarantee of writes. 'at-least-once': a write succeeds when all in-sync replicas have acknowledged the "
+    "records; retried tasks may write duplicates. 'exactly-once': each INSERT and each micro-batch of a stream is one "
+    "atomic set of Kafka transactions, for consumers with 'isolation.level' = 'read_committed'. 'none' is treated as "
     "'at-least-once'.",
     allowed=(EXACTLY_ONCE, AT_LEAST_ONCE, "none"),
     default=AT_LEAST_ONCE,
@@ -20,16 +20,16 @@ DELIVERY_GUARANTEE: Final = enum(
 )
 TRANSACTIONAL_ID_PREFIX: Final = string(
     "sink.transactional-id-prefix",
-    "Beginning of the names of all transactions of the table's writers; required by 'exactly-once'. Each query needs "
-    "one of its own: of two that have the same, the newer one ends the older one.",
+    "Prefix of the transactional ids of all writers. Required for 'exactly-once'. It must be unique for each query: a "
+    "query that starts with the prefix of a running query fences that query.",
 )
 INCREMENTING: Final = "INCREMENTING"
 POOLING: Final = "POOLING"
 TRANSACTION_NAMING: Final = enum(
     "sink.transaction-naming-strategy",
-    "How transactions are named under 'exactly-once': 'INCREMENTING' gives each a name of its own, which the brokers "
-    "remember for a week; 'POOLING' lets a Python worker use its names again in the batches that follow, which is "
-    "easier on brokers where batches are many.",
+    "How transactional ids are assigned with 'exactly-once'. 'INCREMENTING' uses a new id for each transaction; "
+    "brokers keep each id for a week by default. 'POOLING' reuses the ids of a Python worker in later batches, which "
+    "reduces the load on the brokers if there are many batches.",
     allowed=(INCREMENTING, POOLING),
     default=INCREMENTING,
 )
@@ -39,51 +39,53 @@ ROUND_ROBIN: Final = "round-robin"
 PARTITIONERS: Final = (DEFAULT, FIXED, ROUND_ROBIN)
 PARTITIONER: Final = string(
     "sink.partitioner",
-    "Which partition a row goes to: 'default' as Java's client does it (by the key's hash; without a key one partition "
-    "after another, each for some milliseconds), 'fixed' (all rows of a task to one), 'round-robin' (the same as "
-    "'default' without a key), or a Python class, 'module:Class', which is asked once a batch.",
+    "How rows are assigned to partitions. 'default' is the partitioning of Kafka's Java client: by the hash of the "
+    "key; without a key, sticky, switching partitions after a few milliseconds. 'fixed': each task writes to one "
+    "partition. 'round-robin': the same as 'default' without a key. 'module:Class': a Python class, which is called "
+    "once per batch.",
     default=DEFAULT,
 )
 SINK_PARALLELISM: Final = integer(
     "sink.parallelism",
-    "How many tasks an INSERT writes with; by default as many as the query ends with. A table with a key has all rows "
-    "of a key in one of them.",
+    "Number of tasks that write. Default: the parallelism of the query. If the table has a key, all rows of a key are "
+    "written by one task.",
     minimum=1,
 )
 TOPIC_CONFIG_PREFIX: Final = "sink.topic.config."
 TOPIC_CREATE: Final = boolean(
     "sink.topic.create",
-    "Whether the first INSERT makes topics that do not exist, and compares those that do with the options below. "
-    "`sink.topic.config.*` are the topic's own settings in Kafka's names, such as "
+    "Whether the first INSERT creates missing topics, and compares existing ones with the options below. "
+    "`sink.topic.config.*` sets topic configurations under Kafka's names, such as "
     "`'sink.topic.config.retention.ms' = '86400000'`.",
     default="false",
 )
 TOPIC_PARTITIONS: Final = integer(
     "sink.topic.partitions",
-    "Partitions of the topic. By default as the broker makes them. Needs 'sink.topic.create'.",
+    "Number of partitions of created topics. Default: the broker's default. Requires 'sink.topic.create'.",
     minimum=1,
 )
 TOPIC_REPLICATION: Final = integer(
     "sink.topic.replication-factor",
-    "Replicas of each partition. By default as the broker makes them. Needs 'sink.topic.create'.",
+    "Replication factor of created topics. Default: the broker's default. Requires 'sink.topic.create'.",
     minimum=1,
     bits=16,
 )
 REGISTER_PRODUCER_METRICS: Final = boolean(
     "register.producer.metrics",
-    "Whether a stream's metrics tell what its sink has written.",
+    "Whether the metrics of a stream include those of its sink.",
     default="true",
     aliases=("properties.register.producer.metrics",),
 )
 FLUSH_ROWS: Final = integer(
     "sink.buffer-flush.max-rows",
-    "How many keys a task holds back so that only the last row of each is written; '0' is none. "
-    "Only with 'sink.buffer-flush.interval'.",
+    "Maximum number of keys that a task buffers, to write only the last row of each. '0' disables buffering. Must be "
+    "set together with 'sink.buffer-flush.interval'.",
     minimum=-(2**31),
     default="0",
 )
 FLUSH_INTERVAL: Final = duration(
     "sink.buffer-flush.interval",
-    "How long rows are held back at most; '0' is not at all. Only with 'sink.buffer-flush.max-rows'.",
+    "Maximum time that rows are buffered. '0' disables buffering. Must be set together with "
+    "'sink.buffer-flush.max-rows'.",
     default="0 s",
 )

@@ -1,4 +1,4 @@
-"""Points in time as options write them: milliseconds, ISO 8601 text, or relative to when a query starts."""
+"""Parse options with timestamps: milliseconds, ISO 8601, or relative to the start of the query."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ _ISO = re.compile(
 
 @dataclass(frozen=True)
 class TimestampSpec:
-    """A point in time.
+    """A timestamp as an option specifies it.
 
     Attributes:
-        millis: since 1970-01-01 UTC; where relative, after the start of the query (negative: before it).
+        millis: milliseconds since 1970-01-01 UTC; if relative, since the start of the query (negative: before it).
+        relative: whether ``millis`` is relative to the start of the query.
     """
 
     millis: int
     relative: bool = False
 
     def resolve(self, now: int) -> int:
-        """Milliseconds since 1970-01-01 UTC, for a query that starts at ``now``."""
+        """Return milliseconds since 1970-01-01 UTC, for a query that starts at ``now``."""
         return now + self.millis if self.relative else self.millis
 
 
 def timestamp(key: str, doc: str, **more: Any) -> Option[TimestampSpec]:
-    """An option that is a point in time."""
+    """Define an option with a timestamp."""
     return Option(key, parse_timestamp, "Long", doc, **more)
 
 
 def parse_timestamp(text: str) -> TimestampSpec:
-    """A point in time; ISO text without a zone is UTC, a date without a time its first moment.
+    """Parse a timestamp. The default time zone is UTC, the default time 00:00.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not a timestamp.
     """
     if _MILLIS.fullmatch(text) and -(1 << 63) <= int(text) < 1 << 63:
         return TimestampSpec(int(text))
@@ -52,10 +53,12 @@ def parse_timestamp(text: str) -> TimestampSpec:
     iso = _ISO.fullmatch(text)
     if iso is None:
         raise ValueError(
-            "expected milliseconds since 1970-01-01 UTC, a time such as '2026-03-01T12:00:00Z', or one relative to the "
-            "query's start such as '-1 hour'"
+            "expected milliseconds since 1970-01-01 UTC, a timestamp such as '2026-03-01T12:00:00Z', or an interval "
+            "before the start of the query such as '-1 hour'"
         )
     date, time, seconds, fraction, zone = iso.groups()
     zone = "+00:00" if zone in (None, "Z", "z") else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
-    whole = datetime.fromisoformat(f"{date}T{time or '00:00'}:{seconds or '00'}{zone}")
-    return TimestampSpec((whole - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3]))
+    without_fraction = datetime.fromisoformat(f"{date}T{time or '00:00'}:{seconds or '00'}{zone}")
+    return TimestampSpec(
+        (without_fraction - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3])
+    )

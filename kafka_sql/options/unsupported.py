@@ -1,4 +1,4 @@
-"""What Flink's options ask for and Spark cannot carry: refused by name with the reason, never ignored."""
+"""Reject Flink options that cannot be implemented on Spark, with the reason. They are never ignored silently."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.option import Option, Options
 
 _LOG = logging.getLogger("kafka_sql.options")
-_ALIGNED: Final = (
-    "Spark plans the batches of each source by itself and has no way to hold one source back until another one's "
-    "watermark has come. Limit how far a batch reads by 'scan.max-offsets-per-trigger' instead"
+_NO_ALIGNMENT: Final = (
+    "Spark plans the batches of each source independently and cannot pause a source until the watermark of another one "
+    "advances. Limit the size of batches with 'scan.max-offsets-per-trigger' instead"
 )
 
-# the option, those of its values that Spark can carry, and why it cannot carry the others
+# option, supported values, and why other values are not supported
 UNSUPPORTED: Final[tuple[tuple[Option[Any], tuple[str, ...], str], ...]] = (
     (
         opt.WATERMARK_EMIT,
         ("on-periodic",),
-        "Spark makes one watermark a micro-batch, from the latest event time of the batches before",
+        "Spark computes one watermark per micro-batch, from the latest event time of the previous batches",
     ),
-    (opt.WATERMARK_GROUP, (), _ALIGNED),
-    (opt.WATERMARK_DRIFT, (), _ALIGNED),
-    (opt.WATERMARK_UPDATE, (), _ALIGNED),
+    (opt.WATERMARK_GROUP, (), _NO_ALIGNMENT),
+    (opt.WATERMARK_DRIFT, (), _NO_ALIGNMENT),
+    (opt.WATERMARK_UPDATE, (), _NO_ALIGNMENT),
 )
 
 
 def reject_unsupported_options(options: Options) -> None:
-    """Refuse what Spark cannot carry.
+    """Raise if an option is set to a value that is not supported on Spark.
 
     Raises:
         UnsupportedOptionError: names the option, its value and the reason.
     """
-    for option, carried, why in UNSUPPORTED:
-        if options.is_set(option) and options[option] not in carried:
-            possible = "Allowed: " + ", ".join(f"'{v}'" for v in carried) if carried else "Leave it out"
+    for option, supported, reason in UNSUPPORTED:
+        if options.is_set(option) and options[option] not in supported:
+            fix = "Supported: " + ", ".join(f"'{v}'" for v in supported) if supported else "Remove the option"
             raise UnsupportedOptionError(
-                f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {why}. {possible}."
+                f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {reason}. {fix}."
             )
     if options.is_set(opt.WATERMARK_IDLE):
         _LOG.info(
-            "option '%s': Spark's watermark follows the latest event time of all partitions, so that an idle one never "
-            "holds it back, be it for less time than that",
+            "option '%s' has no effect: Spark's watermark follows the latest event time of all partitions, so that an "
+            "idle partition never delays it",
             opt.WATERMARK_IDLE.key,
         )

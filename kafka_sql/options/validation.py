@@ -1,7 +1,7 @@
-"""What options must be to each other: the checks of Flink's two table factories, in their order and words.
+"""Validate constraints between options: the checks of Flink's two table factories, with their order and messages.
 
 Source: KafkaConnectorOptionsUtil, KafkaDynamicTableFactory and UpsertKafkaDynamicTableFactory of Flink's connector.
-Flink checks a source when it is read and a sink when it is written; here both are checked with the statement.
+Flink checks source options when a table is read and sink options when it is written. Here, CREATE TABLE checks both.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _near(key: str, known: Collection[str]) -> str:
 
 
 def check_kafka_options(options: Options) -> None:
-    """The rules of 'kafka' as a source, then as a sink.
+    """Check the options of 'kafka': those of the source, then those of the sink.
 
     Raises:
-        OptionError: the first rule that is broken.
+        OptionError: the first violation.
     """
     _check_topic(options)
     _check_mode(options, opt.STARTUP_MODE, opt.STARTUP_TIMESTAMP, opt.STARTUP_OFFSETS, "startup")
@@ -69,10 +69,10 @@ def check_kafka_options(options: Options) -> None:
 
 
 def check_upsert_options(options: Options) -> None:
-    """The rules of 'upsert-kafka' as a source, then as a sink.
+    """Check the options of 'upsert-kafka': those of the source, then those of the sink.
 
     Raises:
-        OptionError: the first rule that is broken.
+        OptionError: the first violation.
     """
     _check_mode(options, opt.BOUNDED_MODE, opt.BOUNDED_TIMESTAMP, opt.BOUNDED_OFFSETS, "bounded")
     _check_topic(options)
@@ -103,10 +103,10 @@ def _check_topic(options: Options) -> None:
         except ValueError as e:
             raise InvalidOptionError(f"Invalid value '{pattern}' for option 'topic-pattern': {e}.") from e
     topics = options.get(opt.TOPIC)
-    foreign = sorted({t for t, _ in partitions or ()} - set(topics or ())) if topics else []
-    if foreign:
+    unlisted = sorted({t for t, _ in partitions or ()} - set(topics or ())) if topics else []
+    if unlisted:
         raise ConflictingOptionsError(
-            f"Option '{opt.SCAN_PARTITIONS.key}' names '{foreign[0]}', which option 'topic' does not name."
+            f"Topic '{unlisted[0]}' of option '{opt.SCAN_PARTITIONS.key}' is not listed in option 'topic'."
         )
 
 
@@ -115,14 +115,14 @@ def _check_error_handling(options: Options) -> None:
     if target is None:
         return
     if options[opt.ERROR_HANDLING] != opt.LOG:
-        raise MissingOptionError(f"Option '{opt.ERROR_TARGET.key}' needs '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.")
+        raise MissingOptionError(f"Option '{opt.ERROR_TARGET.key}' requires '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.")
     pattern = options.get(opt.TOPIC_PATTERN)
     if target in (opt.topics(options) or ()) or (
         pattern is not None and compile_java_pattern(pattern).fullmatch(target)
     ):
         raise ConflictingOptionsError(
-            f"Option '{opt.ERROR_TARGET.key}' names '{target}', which the table itself reads: its dead letters would "
-            "come back. Name another topic."
+            f"Topic '{target}' of option '{opt.ERROR_TARGET.key}' is read by the table itself, so that it would read "
+            "its own dead letters. Set another topic."
         )
 
 
@@ -136,42 +136,43 @@ def _check_initializer(options: Options) -> None:
         raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.")
 
 
-def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], kind: str) -> None:
-    companions: dict[str, Option[Any]] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
-    needed = companions.get(options[mode])
-    if needed is not None and not options.is_set(needed):
+def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], name: str) -> None:
+    required: dict[str, Option[Any]] = {opt.TIMESTAMP: timestamp, opt.SPECIFIC: offsets}
+    companion = required.get(options[mode])
+    if companion is not None and not options.is_set(companion):
         raise MissingOptionError(
-            f"'{needed.key}' is required in '{options[mode]}' {kind} mode but missing. {needed.doc}"
+            f"'{companion.key}' is required in '{options[mode]}' {name} mode but missing. {companion.doc}"
         )
-    if needed is offsets:
+    if companion is offsets:
         _check_offsets(options, mode, offsets)
 
 
 def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> None:
-    named = {topic for topic, _ in parse_specific_offsets(options[key], key.key)}
+    entry_topics = {topic for topic, _ in parse_specific_offsets(options[key], key.key)}
     topics = opt.topics(options)
-    if named == {None}:
+    if entry_topics == {None}:
         if topics is None or len(topics) != 1:
             raise ConflictingOptionsError(
                 "Currently Kafka source only supports specific offset for single topic: option "
-                f"'{mode.key}' is '{options[mode]}', so 'topic' must name one topic, or every entry of '{key.key}' its "
-                "own: 'topic:a,partition:0,offset:42'."
+                f"'{mode.key}' is '{options[mode]}', so 'topic' must be one topic, or every entry of '{key.key}' must "
+                "name its topic: 'topic:a,partition:0,offset:42'."
             )
         return
     pattern = options.get(opt.TOPIC_PATTERN)
-    for topic in sorted(t for t in named if t is not None):
+    for topic in sorted(t for t in entry_topics if t is not None):
         if topic not in topics if topics is not None else not compile_java_pattern(pattern or "").fullmatch(topic):
             raise ConflictingOptionsError(
-                f"Option '{key.key}' names topic '{topic}', which is none of the table's."
+                f"Topic '{topic}' of option '{key.key}' is not a topic of the table."
                 + did_you_mean(topic, topics or ())
             )
 
 
 def _check_limits(options: Options) -> None:
-    fewest, most = options.get(opt.MIN_OFFSETS), options.get(opt.MAX_OFFSETS)
-    if fewest is not None and most is not None and fewest > most:
+    min_offsets, max_offsets = options.get(opt.MIN_OFFSETS), options.get(opt.MAX_OFFSETS)
+    if min_offsets is not None and max_offsets is not None and min_offsets > max_offsets:
         raise ConflictingOptionsError(
-            f"Option '{opt.MIN_OFFSETS.key}' ({fewest}) must not be more than '{opt.MAX_OFFSETS.key}' ({most})."
+            f"Option '{opt.MIN_OFFSETS.key}' ({min_offsets}) must not be greater than '{opt.MAX_OFFSETS.key}' "
+            f"({max_offsets})."
         )
 
 
@@ -181,7 +182,7 @@ def _check_partitioner(options: Options) -> None:
         raise InvalidOptionError(
             f"Invalid value '{name}' for option '{opt.PARTITIONER.key}': expected "
             + ", ".join(f"'{p}'" for p in opt.PARTITIONERS)
-            + " or a Python class as 'package.module:Class' (a class of Java cannot be loaded here)."
+            + " or a Python class as 'package.module:Class' (Java classes are not supported)."
             + did_you_mean(name, opt.PARTITIONERS)
         )
     if options[opt.PARTITIONER] == opt.ROUND_ROBIN and options.is_set(opt.KEY_FIELDS):
@@ -192,34 +193,31 @@ def _check_partitioner(options: Options) -> None:
 
 def _check_creation(options: Options) -> None:
     if not options[opt.TOPIC_CREATE]:
-        for said in (opt.TOPIC_PARTITIONS, opt.TOPIC_REPLICATION):
-            if options.is_set(said):
-                raise _without_creation(said.key)
+        for option in (opt.TOPIC_PARTITIONS, opt.TOPIC_REPLICATION):
+            if options.is_set(option):
+                raise _requires_creation(option.key)
     elif options.get(opt.TOPIC_PATTERN) is not None:
         raise ConflictingOptionsError(
-            f"Option '{opt.TOPIC_CREATE.key}' = 'true' needs 'topic', which names the topics to make: 'topic-pattern' "
-            "does not."
+            f"Option '{opt.TOPIC_CREATE.key}' = 'true' requires 'topic', and cannot be combined with 'topic-pattern'."
         )
 
 
-def check_topic_config(options: Options, given: Mapping[str, str]) -> None:
-    """Refuse settings of a topic that nobody makes.
+def check_topic_config(options: Options, raw: Mapping[str, str]) -> None:
+    """Check that topic configurations are only set together with 'sink.topic.create'.
 
     Args:
-        given: the statement's options as text.
+        raw: the statement's options as text.
 
     Raises:
-        ConflictingOptionsError: there are some.
+        ConflictingOptionsError: the first such option without 'sink.topic.create'.
     """
-    config = [key for key in given if key.startswith(opt.TOPIC_CONFIG_PREFIX)]
+    config = [key for key in raw if key.startswith(opt.TOPIC_CONFIG_PREFIX)]
     if config and not options[opt.TOPIC_CREATE]:
-        raise _without_creation(config[0])
+        raise _requires_creation(config[0])
 
 
-def _without_creation(key: str) -> ConflictingOptionsError:
-    return ConflictingOptionsError(
-        f"Option '{key}' has no effect without '{opt.TOPIC_CREATE.key}' = 'true', which makes the topic."
-    )
+def _requires_creation(key: str) -> ConflictingOptionsError:
+    return ConflictingOptionsError(f"Option '{key}' requires '{opt.TOPIC_CREATE.key}' = 'true'.")
 
 
 def _check_guarantee(options: Options) -> None:

@@ -111,7 +111,7 @@ class MicroBatchStream:
                 self.stop()
             return unchanged
         self._last_batch = time.monotonic()
-        # a partition read to its current end includes its newest record; for others, only reading would tell
+        # a partition read to its current end includes its newest record; that of others is unknown
         read_to_end = (
             [p for p in ends if starts[p] < ends[p] == latest.get(p)] if self._available_now_ends is None else []
         )

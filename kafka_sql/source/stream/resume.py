@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from kafka_sql.definition import Definition
 from kafka_sql.errors import OffsetError
 from kafka_sql.kafka.admin.cluster import Cluster
-from kafka_sql.kafka.types import Offsets
+from kafka_sql.kafka.types import Offsets, TopicPartition
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
 from kafka_sql.source.enumerator.data_loss import clamp_to_log_start
@@ -93,19 +93,13 @@ def check_checkpoint(
             are meaningless, and continuing would lose or duplicate rows.
     """
     ignore = definition.options[opt.MISSING_TOPICS] == opt.IGNORE
-    other_topics = sorted({topic for topic, partition in starts if not _reads(definition, topic, partition)})
-    if other_topics and not (ignore and any(_reads(definition, *p) for p in starts)):
-        topics = opt.topics(definition.options)
-        expected = (
-            f"'{', '.join(topics)}'"
-            if topics is not None
-            else f"topics that match the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
-        )
+    others = sorted(p for p in starts if not _reads(definition, *p))
+    if others and not (ignore and len(others) < len(starts)):
         raise OffsetError(
-            f"Table '{definition.name}': the checkpoint has offsets of '{', '.join(other_topics)}', but the table "
-            f"reads {expected}. If the checkpoint belongs to another query, SET another 'pipeline.name' or "
-            "'execution.checkpointing.dir'. If the table's topics were changed, set "
-            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the offsets of the other topics."
+            f"Table '{definition.name}': the checkpoint has offsets of {_describe_partitions(definition, others)}, but "
+            f"the table reads {_describe_table(definition)}. If the checkpoint belongs to another query, SET another "
+            "'pipeline.name' or 'execution.checkpointing.dir'. If the table was changed, set "
+            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop these offsets."
         )
     if ignore:
         return
@@ -124,6 +118,21 @@ def check_checkpoint(
                 "deleted or recreated. To read the new topic, SET another 'pipeline.name' (or use an empty checkpoint "
                 f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the old offsets."
             )
+
+
+def _describe_partitions(definition: Definition, partitions: Collection[TopicPartition]) -> str:
+    if definition.options.get(opt.SCAN_PARTITIONS) is not None:
+        return ", ".join(f"{topic}[{partition}]" for topic, partition in partitions)
+    return f"'{', '.join(dict.fromkeys(topic for topic, _ in partitions))}'"
+
+
+def _describe_table(definition: Definition) -> str:
+    if definition.options.get(opt.SCAN_PARTITIONS) is not None:
+        return f"the partitions of option '{opt.SCAN_PARTITIONS.key}'"
+    topics = opt.topics(definition.options)
+    if topics is not None:
+        return f"'{', '.join(topics)}'"
+    return f"topics that match the pattern '{definition.options[opt.TOPIC_PATTERN]}'"
 
 
 def _reads(definition: Definition, topic: str, partition: int) -> bool:

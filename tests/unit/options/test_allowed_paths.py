@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_way_leads_out(folder: Path, reference: str) -> None:
-    with pytest.raises(SecretReferenceError, match=f"it is not in the folders that {VARIABLE} allows") as caught:
+    with pytest.raises(SecretReferenceError, match=f"not in the folders that {VARIABLE} allows") as caught:
         resolve(reference.replace("IN", str(folder)), "o")
     assert OUTSIDE not in str(caught.value)
 
@@ -85,13 +85,13 @@ def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSqlError]) -> None:
     config = to_librdkafka({**SERVERS, option: str(folder / "link")})
-    with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* it is not in the folders that {VARIABLE}"):
+    with pytest.raises(error, match=f"'properties.{option}': file '.*link'.* not in the folders that {VARIABLE}"):
         resolve_config(config)
 
 
 def test_the_racks_file(folder: Path) -> None:
     definition = declared(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
-    with pytest.raises(InvalidOptionError, match="it is not in the folders"):
+    with pytest.raises(InvalidOptionError, match="not in the folders"):
         task_client_config(definition, 3)
 
 
@@ -99,9 +99,9 @@ def test_what_never_ends_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv(VARIABLE, raising=False)
     os.mkfifo(tmp_path / "pipe")
     for path in ("/dev/zero", tmp_path / "pipe"):
-        with pytest.raises(OSError, match="it is no regular file"):
+        with pytest.raises(OSError, match="not a regular file"):
             read_allowed(path)
-    with pytest.raises(FileNotFoundError, match="no file's name has"):
+    with pytest.raises(FileNotFoundError, match="the name has an invalid character"):
         read_allowed("a\0b")
     with pytest.raises(IsADirectoryError):
         read_allowed(tmp_path)

@@ -128,7 +128,7 @@ def test_a_store_that_asks_for_hours_of_hashing(rounds: int, fits: bool) -> None
         check_iterations(asking)
         return
     for read in (check_iterations, lambda store: trusted_certificates(store, STORE)):
-        with pytest.raises(UnreadableStore, match="more than 5,000,000 rounds"):
+        with pytest.raises(UnreadableStore, match="more than 5,000,000 iterations"):
             read(asking)
 
 

@@ -154,7 +154,10 @@ def test_the_spellings_of_data_streams() -> None:
         ConflictingOptionsError,
         **{"partition.discovery.interval.ms": "1", "scan.topic-partition-discovery.interval": "2 s"},
     )
-    assert "'scan.topic-partition-discovery.interval' and 'partition.discovery.interval.ms' are one option" in message
+    assert (
+        "'scan.topic-partition-discovery.interval' and 'partition.discovery.interval.ms' are keys of the same option"
+        in message
+    )
 
 
 def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
@@ -172,7 +175,7 @@ def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptur
     for words in (
         "'properties.key.deserializer' has no effect: it is overridden, as in Flink",
         "'properties.enable.auto.commit' has no effect: it is overridden",
-        "'properties.auto.offset.reset' is overridden: a query starts at 'earliest-offset'",
+        "'properties.auto.offset.reset' is overridden: queries start at 'earliest-offset'",
     ):
         assert words in caplog.text
     caplog.clear()
@@ -203,7 +206,7 @@ def test_an_idle_partition_holds_no_watermark_back_in_any_case() -> None:
 def test_limits_of_a_batch() -> None:
     table = declared(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
     assert (table.options[opt.MAX_BYTES], table.options[opt.MAX_OFFSETS]) == (64 << 20, 10)
-    assert "must not be more than 'scan.max-offsets-per-trigger' (1)" in refused(
+    assert "must not be greater than 'scan.max-offsets-per-trigger' (1)" in refused(
         ConflictingOptionsError, **{"scan.min-offsets-per-trigger": "2", "scan.max-offsets-per-trigger": "1"}
     )
     assert "expected a size such as '500 kb'" in refused(InvalidOptionError, **{"scan.max-bytes-per-trigger": "-1"})

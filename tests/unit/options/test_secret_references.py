@@ -66,13 +66,16 @@ def test_what_was_put_in_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("${env:KAFKA_OTHER}", "this process has no such variable"),
-        ("${env:x:KAFKA_PASSWORD}", "has no path"),
+        ("${env:KAFKA_OTHER}", "the environment variable is not set"),
+        ("${env:x:KAFKA_PASSWORD}", "have no path"),
         ("${file:FOLDER/s.properties:other}", "has no key 'other'"),
         ("${file:FOLDER/none:key}", "cannot be read (No such file or directory)"),
         ("${directory:FOLDER:none}", "cannot be read (No such file or directory)"),
-        ("${directory:FOLDER/sub:../password}", "has no path of its own"),
-        ("${evn:KAFKA_PASSWORD}", "names no provider. There are: 'env', 'file', 'directory'. Did you mean 'env'?"),
+        ("${directory:FOLDER/sub:../password}", "must not contain a path"),
+        (
+            "${evn:KAFKA_PASSWORD}",
+            "has an unknown provider. Supported: 'env', 'file', 'directory'. Did you mean 'env'?",
+        ),
     ],
 )
 def test_a_missing_one_is_named(secrets: Path, value: str, why: str) -> None:
