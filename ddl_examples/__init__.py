@@ -1,1 +1,1 @@
-"""Runnable examples: the demo (`make demo`), and the SQL files that it and the tests run."""
+"""Runnable examples: the demo (`make demo`), and SQL files that the demo and the tests run."""

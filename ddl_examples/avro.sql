@@ -1,4 +1,4 @@
--- Records in Avro, whose schema is the table's own.
+-- Avro records with the schema derived from the table.
 CREATE TABLE measures (
   sensor STRING NOT NULL,
   reading DOUBLE,

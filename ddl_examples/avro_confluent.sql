@@ -1,4 +1,4 @@
--- Records in Avro, whose schemas are in a registry: a table writes, another reads with other columns.
+-- Avro records with schemas in a schema registry. Another table reads them with different columns.
 CREATE TABLE readings (
   sensor STRING,
   reading INT,
@@ -14,7 +14,7 @@ CREATE TABLE readings (
 
 INSERT INTO readings VALUES ('a', 1, TIMESTAMP '2020-01-01 00:00:00.000001'), ('b', NULL, NULL);
 
--- A table without columns takes those of the subject's latest schema.
+-- A table without columns gets them from the latest schema of the subject.
 CREATE TABLE readings_found WITH (
   'connector' = 'kafka',
   'topic' = 'readings',
@@ -33,7 +33,7 @@ SELECT sensor, reading + 1 AS more, taken FROM readings_found ORDER BY sensor;
 --> a | 2 | 2020-01-01 00:00:00.000001
 --> b | NULL | NULL
 
--- Wider numbers, another order, a column that the records do not have.
+-- Wider numeric types, a different column order, and a column that the records do not have.
 CREATE TABLE readings_wide (
   reading DOUBLE,
   unit STRING,

@@ -1,4 +1,4 @@
--- Where a query ends: at the latest offset, at a time, at given offsets. In the streaming mode it ends by itself.
+-- Where a query ends: at the latest offset, a timestamp or specific offsets. In streaming mode, the job then finishes.
 CREATE TABLE visits (
   page STRING,
   ms INT
@@ -15,12 +15,12 @@ CREATE TABLE slow_visits WITH ('topic' = 'slow-visits') LIKE visits;
 
 INSERT INTO visits VALUES ('/', 12), ('/cart', 40), ('/pay', 700);
 
--- The offset of the end is not read.
+-- The end offset is exclusive.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:2') */;
 --> 2
 
--- All that is older than an hour.
+-- All records older than one hour.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.bounded.mode' = 'timestamp', 'scan.bounded.timestamp-millis' = '-1 hour') */;
 --> 0
@@ -29,7 +29,7 @@ SET 'execution.runtime-mode' = 'streaming';
 
 SET 'execution.checkpointing.dir' = '/checkpoints';
 
--- A job that reads what there is and ends. Started again, it reads what has come since.
+-- A job that reads all available records and finishes. When started again, it reads the new records.
 INSERT INTO slow_visits SELECT page, ms FROM visits WHERE ms > 30;
 
 SET 'execution.runtime-mode' = 'batch';

@@ -1,4 +1,4 @@
--- The changes of a database's table as Canal, Maxwell and Oracle GoldenGate write them, here by hand.
+-- Changes of a database table as Canal, Maxwell and Oracle GoldenGate write them. Here they are written by INSERT.
 CREATE TABLE canal_documents (document STRING) WITH (
   'connector' = 'kafka',
   'topic' = 'canal',
@@ -39,7 +39,7 @@ CREATE TABLE maxwell_documents (document STRING) WITH (
 INSERT INTO maxwell_documents VALUES
 ('{"type": "update", "database": "shop", "table": "goods", "data": {"id": 1, "name": "screw"}, "old": {"name": "bolt"}}');
 
--- Every change, with what was there before it: what Maxwell leaves out of "old" is as in "data".
+-- All changes, with the rows before them. Fields that Maxwell omits in "old" are the same as in "data".
 CREATE TABLE changes_by_maxwell (
   kind STRING METADATA FROM 'row-kind' VIRTUAL,
   id INT,

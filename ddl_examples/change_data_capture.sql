@@ -1,5 +1,5 @@
--- The changes of a database's table, as Debezium writes them into a topic.
--- With a PRIMARY KEY, SELECT gives the rows that the database has now.
+-- Changes of a database table, as Debezium writes them to a topic.
+-- With a PRIMARY KEY, SELECT returns the current rows of the database table.
 CREATE TABLE products (
   id INT,
   name STRING,
@@ -14,7 +14,7 @@ CREATE TABLE products (
   'format' = 'debezium-json'
 );
 
--- What Debezium would write, here by hand.
+-- The records that Debezium would write, here written by INSERT.
 CREATE TABLE debezium (document STRING) WITH (
   'connector' = 'kafka',
   'topic' = 'inventory.products',
@@ -37,7 +37,7 @@ INSERT INTO debezium VALUES
 SELECT id, name, weight, changed FROM products;
 --> 1 | scooter | 5.170 | 1970-01-01 00:00:03
 
--- With a column of row-kind and without a key: every change, in a batch and in a stream.
+-- With a row-kind column and without a key: all changes, in batch and streaming mode.
 CREATE TABLE product_changes (
   kind STRING METADATA FROM 'row-kind' VIRTUAL,
   id INT,

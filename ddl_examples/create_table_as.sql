@@ -1,4 +1,4 @@
--- A table from a query: its columns are the query's, its records the query's rows.
+-- CREATE TABLE AS: the table has the columns of the query, and the topic its rows.
 CREATE TABLE numbers WITH (
   'connector' = 'kafka',
   'topic' = 'numbers',

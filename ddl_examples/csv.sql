@@ -1,4 +1,4 @@
--- Lines of CSV with a delimiter, a null and a comment of their own.
+-- CSV with a custom delimiter, null literal and comments.
 CREATE TABLE visits (
   visitor BIGINT,
   page STRING,
@@ -21,7 +21,7 @@ INSERT INTO visits VALUES
   (1, '/start', 1.50, array('new', 'mobile'), named_struct('city', 'Lyon', 'country', 'FR')),
   (2, '/a|b', NULL, array(), NULL);
 
--- The same topic as text: what stands in the records. A value beyond the delimiter in ASCII needs no quotes.
+-- The same topic as text, to see the records. Characters after the delimiter in ASCII order need no quotes.
 CREATE TABLE visits_raw (line STRING) WITH (
   'connector' = 'kafka',
   'topic' = 'visits',
@@ -34,7 +34,7 @@ SELECT line FROM visits_raw ORDER BY line;
 --> 1|'/start'|1.50|'new;mobile'|'Lyon;FR'
 --> 2|'/a|b'|NULL||NULL
 
--- A foreign record: a number in error is null, a record that is no CSV is left out.
+-- Malformed records: an invalid number becomes NULL, and a record that is not CSV is skipped.
 INSERT INTO visits_raw VALUES ('3|/x|cheap|a|Oslo;NO'), ('4|''/y'), ('5|/z|2|b;c|Rome;IT|');
 
 SELECT visitor, page, spent, size(tags) AS tags, place.city FROM visits ORDER BY visitor;

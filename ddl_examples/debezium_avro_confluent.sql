@@ -1,5 +1,5 @@
--- Changes of rows in Debezium's envelope, in Avro with a schema registry, as Debezium's connectors write them
--- with Confluent's converter.
+-- Changes in Debezium's envelope, in Avro with a schema registry, as Debezium's connectors write them with
+-- Confluent's converter.
 CREATE TABLE stock (
   kind STRING METADATA FROM 'row-kind',
   item STRING,
@@ -13,7 +13,7 @@ CREATE TABLE stock (
   'debezium-avro-confluent.url' = 'http://localhost:8081'
 );
 
--- Each row says what happened to it. Debezium itself would write an update as one change.
+-- Each row has its row kind. Debezium itself would write an update as one change.
 INSERT INTO stock (kind, item, pieces) VALUES ('+I', 'bolt', 10);
 
 INSERT INTO stock (kind, item, pieces) VALUES ('+I', 'nut', 7);
@@ -22,7 +22,7 @@ INSERT INTO stock (kind, item, pieces) VALUES ('-D', 'nut', 7);
 
 INSERT INTO stock (kind, item, pieces) VALUES ('+U', 'bolt', 9);
 
--- With a PRIMARY KEY, SELECT gives what is there now.
+-- With a PRIMARY KEY, SELECT returns the current rows.
 CREATE TABLE stock_now (
   item STRING,
   pieces INT,

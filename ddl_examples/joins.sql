@@ -1,4 +1,4 @@
--- Join a topic with another and with a table of Spark's own.
+-- Join a topic with another topic and with a Spark table.
 CREATE TABLE orders (
   order_id INT,
   customer INT,

@@ -1,4 +1,4 @@
--- Records in JSON, whose JSON Schemas are in a registry: a table writes, another takes its columns from there.
+-- JSON records with JSON Schemas in a schema registry. Another table gets its columns from there.
 CREATE TABLE visits (
   page STRING NOT NULL,
   seconds DOUBLE,

@@ -1,4 +1,4 @@
--- Key and value have a field of one name: a prefix tells the key's columns apart.
+-- Key and value have a field with the same name: a prefix distinguishes the key columns.
 CREATE TABLE prices (
   k_id BIGINT,
   id STRING,

@@ -1,4 +1,4 @@
--- A record's key is a column, in a format of its own.
+-- The record key as a column, with a separate key format.
 CREATE TABLE customers (
   customer_id BIGINT,
   name STRING,
@@ -20,7 +20,7 @@ SELECT * FROM customers ORDER BY customer_id;
 --> 1 | Ada | London
 --> 2 | Emmy | Erlangen
 
--- The same topic, byte for byte: what stands in keys and values.
+-- The same topic as text, to see keys and values.
 CREATE TABLE customers_raw (
   k STRING,
   v STRING

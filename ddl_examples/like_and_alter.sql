@@ -1,4 +1,4 @@
--- One declaration from another, and changes to it. The topic and its records stay as they are.
+-- Derive a table from another with LIKE, and change it with ALTER. The topic and its records do not change.
 CREATE TABLE orders (
   id BIGINT,
   price DECIMAL(10, 2)

@@ -1,4 +1,4 @@
--- Kafka's metadata as columns: where a record stands, when it was written, its headers.
+-- Kafka's metadata as columns: partition, offset, timestamp and headers of a record.
 CREATE TABLE events (
   id BIGINT,
   event_time TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
@@ -14,7 +14,7 @@ CREATE TABLE events (
   'format' = 'json'
 );
 
--- Metadata that is not VIRTUAL is written: the record's timestamp and its headers.
+-- Metadata columns that are not VIRTUAL are written: the record's timestamp and headers.
 INSERT INTO events VALUES (1, TIMESTAMP '2026-01-02 03:04:05.678Z', map('trace', X'0a0b'));
 
 INSERT INTO events VALUES (2, TIMESTAMP '2026-01-02 03:04:06Z', NULL);

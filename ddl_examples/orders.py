@@ -1,4 +1,4 @@
-"""Orders of a coffee shop with a few countries: the demo's input, and what it implies, computed without Spark."""
+"""Generate the demo's input, orders of a coffee shop, and compute the expected results without Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRODUCTS = {
 
 @dataclass(frozen=True)
 class Order:
-    """One record of the topic."""
+    """A record of the topic."""
 
     order_id: int
     customer_id: int
@@ -46,7 +46,7 @@ class Order:
         return self.price * self.quantity
 
     def payload(self) -> bytes:
-        """The record's value: JSON, the price as a number with two decimals."""
+        """Return the record's value: JSON, with the price as a number with two decimals."""
         fields = {
             "order_id": self.order_id,
             "customer_id": self.customer_id,
@@ -58,7 +58,7 @@ class Order:
 
 
 def orders(count: int, seed: int = 7) -> Iterator[Order]:
-    """``count`` orders in the order of their times, the same ones each time."""
+    """Yield ``count`` orders by ascending time. The orders are the same in each run."""
     rng = random.Random(seed)
     products = list(PRODUCTS)
     countries = rng.choices(list(COUNTRIES), list(COUNTRIES.values()), k=count)
@@ -71,8 +71,8 @@ def orders(count: int, seed: int = 7) -> Iterator[Order]:
 
 
 @dataclass
-class Implied:
-    """What the orders imply, added up one by one."""
+class ExpectedResults:
+    """The expected results of the demo's queries, summed up order by order."""
 
     orders: int = 0
     revenue: Decimal = Decimal(0)
@@ -84,7 +84,7 @@ class Implied:
     )
 
     def add(self, order: Order, partition: int) -> None:
-        """Take one order into account."""
+        """Add an order."""
         self.orders += 1
         self.revenue += order.total
         count, items, revenue = self.by_country[order.country]
@@ -98,13 +98,13 @@ class Implied:
         self.windows[key] = [count + 1, revenue + order.total]
 
 
-def fill(bootstrap: str, topic: str, count: int, progress: Callable[[int], None]) -> Implied:
-    """Send ``count`` orders to ``topic``, and return what they imply.
+def fill(bootstrap: str, topic: str, count: int, progress: Callable[[int], None]) -> ExpectedResults:
+    """Send ``count`` orders to ``topic``, and return the expected results.
 
     Raises:
         RuntimeError: a record was not acknowledged.
     """
-    implied, failed = Implied(), list[str]()
+    expected, failed = ExpectedResults(), list[str]()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "log_level": 0})
 
     def report(error: object, _: object) -> None:
@@ -113,7 +113,7 @@ def fill(bootstrap: str, topic: str, count: int, progress: Callable[[int], None]
 
     for order in orders(count):
         partition = order.order_id % PARTITIONS
-        implied.add(order, partition)
+        expected.add(order, partition)
         while True:
             try:
                 milliseconds = int(order.time.timestamp() * 1000)
@@ -129,4 +129,4 @@ def fill(bootstrap: str, topic: str, count: int, progress: Callable[[int], None]
     producer.flush()
     if failed:
         raise RuntimeError(f"{len(failed)} of {count} records were not acknowledged: {failed[0]}")
-    return implied
+    return expected

@@ -1,4 +1,4 @@
--- Each task writes into a partition of its own: the task's number modulo the partitions.
+-- Each task writes to one partition: the task's index modulo the number of partitions.
 -- topic orders: 3 partitions
 CREATE TABLE orders (
   order_id BIGINT,

@@ -1,4 +1,4 @@
--- Records in protobuf, by a compiled descriptor file: protobuf/orders.proto is what it was made from.
+-- Protobuf records with a descriptor file, which was compiled from protobuf/orders.proto.
 CREATE TABLE orders (
   order_id BIGINT,
   customer STRING,
@@ -25,7 +25,7 @@ SELECT order_id, customer, status, lines, discounts, placed FROM orders ORDER BY
 --> 1 | ann | PAID | [{sku: a, quantity: 2}, {sku: b, quantity: 1}] | {spring: 0.1} | 2020-01-01 00:00:00.500000
 --> 2 | NULL | SENT | NULL | NULL | NULL
 
--- The same records by a table that takes all columns from the message.
+-- The same records in a table that gets all columns from the message.
 CREATE TABLE orders_found WITH (
   'connector' = 'kafka',
   'topic' = 'orders',

@@ -1,4 +1,4 @@
--- Records in protobuf, whose schemas are in a registry: a table writes, another takes its columns from there.
+-- Protobuf records with schemas in a schema registry. Another table gets its columns from there.
 CREATE TABLE parcels (
   parcel_id BIGINT,
   sender STRING,

@@ -1,4 +1,4 @@
--- Reads from the replica in one's own rack, as far as there is one: less traffic between zones.
+-- Read from the replica in the same rack, if there is one, to reduce traffic between availability zones.
 CREATE TABLE near_orders (
   id BIGINT,
   country STRING
@@ -6,10 +6,10 @@ CREATE TABLE near_orders (
   'connector' = 'kafka',
   'topic' = 'near-orders',
   'properties.bootstrap.servers' = 'localhost:9092',
-  -- where this reader stands; the brokers say by broker.rack where they stand, and need
+  -- the rack of this reader; brokers set theirs with broker.rack, and need
   -- replica.selector.class = org.apache.kafka.common.replica.RackAwareReplicaSelector
   'properties.client.rack' = 'b',
-  -- ... or each reading process finds it for itself; without such a variable, the one above counts
+  -- ... or each process looks up its rack; if the variable is not set, the value above is used
   'scan.rack-id' = 'env:NODE_AZ',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'json'
@@ -17,7 +17,7 @@ CREATE TABLE near_orders (
 
 INSERT INTO near_orders VALUES (1, 'DE'), (2, 'FR');
 
--- Without such a replica the leader answers: the rows are the same.
+-- Without such a replica, the leader responds. The rows are the same.
 SELECT * FROM near_orders ORDER BY id;
 --> 1 | DE
 --> 2 | FR

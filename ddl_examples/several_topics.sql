@@ -1,4 +1,4 @@
--- Two topics are one table; each row says where it comes from.
+-- Two topics as one table. A metadata column has the topic of each row.
 CREATE TABLE orders_eu (
   id BIGINT
 ) WITH (

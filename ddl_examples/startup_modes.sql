@@ -1,4 +1,4 @@
--- Where a query starts: at the earliest or the latest offset, where a consumer group is, at a time, at given offsets.
+-- Where a query starts: at the earliest or latest offset, the offsets of a group, a timestamp or specific offsets.
 CREATE TABLE visits (
   page STRING,
   ms INT
@@ -18,20 +18,20 @@ SELECT page, ms FROM visits ORDER BY page;
 --> / | 12
 --> /cart | 40
 
--- A batch query from the latest offset reads nothing: it ends where it starts.
+-- A batch query from the latest offset reads nothing, because it also ends there.
 SELECT count(*) FROM visits /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */;
 --> 0
 
--- The group has committed nothing yet, so 'properties.auto.offset.reset' says where to start.
+-- The group has no committed offsets yet, so 'properties.auto.offset.reset' is used.
 SELECT count(*) FROM visits /*+ OPTIONS('scan.startup.mode' = 'group-offsets') */;
 --> 2
 
--- Without it, there is nowhere to start.
+-- With 'none', this is an error.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'group-offsets', 'properties.auto.offset.reset' = 'none') */;
---! has committed no offset
+--! has no valid committed offset
 
--- A time: milliseconds, ISO text, or relative to the start of the query.
+-- A timestamp: milliseconds, ISO 8601, or relative to the start of the query.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '-1 hour') */;
 --> 2
@@ -40,7 +40,7 @@ SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '2100-01-01T00:00:00Z') */;
 --> 0
 
--- Given offsets.
+-- Specific offsets.
 SELECT count(*) FROM visits
 /*+ OPTIONS('scan.startup.mode' = 'specific-offsets', 'scan.startup.specific-offsets' = 'partition:0,offset:1') */;
 --> 1

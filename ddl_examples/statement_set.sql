@@ -1,4 +1,4 @@
--- One text, several inserts: a topic is split into two.
+-- A statement set with several inserts: split a topic into two.
 CREATE TABLE readings (
   sensor STRING,
   celsius DOUBLE

@@ -1,4 +1,4 @@
--- The first INSERT makes the topic where there is none, and compares it with the table where there is one.
+-- The first INSERT creates the topic if it is missing. If it exists, it is compared with the table.
 -- topic shipments: 2 partitions
 CREATE TABLE shipments (
   id BIGINT,
@@ -17,6 +17,6 @@ INSERT INTO shipments VALUES (1, 'Bremen');
 SELECT * FROM shipments;
 --> 1 | Bremen
 
--- A topic that is otherwise is an error, and stays as it is.
+-- A topic with different settings is an error. It is not changed.
 INSERT INTO shipments /*+ OPTIONS('sink.topic.partitions' = '4') */ VALUES (2, 'Kiel');
 --! exists and has partitions 2, but option 'sink.topic.partitions' = '4'

@@ -1,4 +1,4 @@
--- A topic as a table of current values: the last record of each key counts, an empty one deletes it.
+-- A topic as a table of current values: the last record per key is current, and a tombstone deletes the key.
 CREATE TABLE stock (
   product STRING,
   pieces INT,

@@ -1,4 +1,4 @@
--- A continuous aggregate into a table of current values: each batch writes the rows that it has changed.
+-- A continuous aggregate into an upsert table: each micro-batch writes the changed rows.
 CREATE TABLE sales (
   product STRING,
   pieces INT

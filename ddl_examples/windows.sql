@@ -1,4 +1,4 @@
--- A continuous query over windows of event time; a window is written when the watermark has passed its end.
+-- A continuous query with event-time windows. A window is written when the watermark has passed its end.
 CREATE TABLE clicks (
   user_name STRING,
   ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',

@@ -16,12 +16,12 @@ from kafka_sql.errors import (
     PreparedTransactionLostError,
 )
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer, end_transactions
 from kafka_sql.sink.exactly_once.committer import Committer
-from kafka_sql.sink.exactly_once.records import Prepared
+from kafka_sql.sink.exactly_once.records import PreparedTransaction
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
-from tests.kills.engine import ROWS, Engine, table
+from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics
 
 SHORT = 1000  # milliseconds: a transaction that the brokers abort soon
@@ -31,12 +31,12 @@ class TooBusyError(Exception):
     """A transaction of ``SHORT`` has timed out before the test was where it needs it open."""
 
 
-class Died(BaseException):
+class DriverDied(BaseException):
     """The driver is gone; nothing of it runs any more."""
 
 
 @dataclasses.dataclass
-class Sink:
+class WriterHarness:
     """A topic, a prefix and a checkpoint of their own, and drivers that write with them."""
 
     topics: Topics
@@ -49,11 +49,11 @@ class Sink:
     def __post_init__(self) -> None:
         self.topic = self.topics.create(3)
 
-    def driver(self, prefix: str | None = None, timeout: int = 60_000, folder: Path | None = None) -> Engine:
+    def driver(self, prefix: str | None = None, timeout: int = 60_000, folder: Path | None = None) -> SimulatedQuery:
         """A new life of the query."""
-        sink = table(self.topics.bootstrap, self.topic, prefix or self.prefix)
+        sink = sink_table(self.topics.bootstrap, self.topic, prefix or self.prefix)
         query = self.folder.name + self.topic
-        engine = Engine(sink, folder or self.folder, uuid.uuid4().hex, query, timeout, self.size)
+        engine = SimulatedQuery(sink, folder or self.folder, uuid.uuid4().hex, query, timeout, self.size)
         self.used.append(engine)
         return engine
 
@@ -69,9 +69,9 @@ class Sink:
 
     def open(self) -> list[str]:
         """Transactions that were left open."""
-        client = Transactions(self.config)
+        client = TransactionAdmin(self.config)
         try:
-            return client.ongoing(task_prefix(self.prefix))
+            return client.list_ongoing(task_prefix(self.prefix))
         finally:
             client.close()
 
@@ -97,20 +97,20 @@ def rows(batches: int, size: int = ROWS) -> list[int]:
     return list(range(batches * size))
 
 
-def dies_after_the_decision(monkeypatch: pytest.MonkeyPatch, engine: Engine, tasks: int) -> None:
+def crash_after_decision(monkeypatch: pytest.MonkeyPatch, engine: SimulatedQuery, tasks: int) -> None:
     """The next batch is decided, and no transaction of it is ended."""
-    crash(monkeypatch, dead, lambda: engine.batch(tasks=tasks))
+    crash_in_commit(monkeypatch, die, lambda: engine.run_batch(tasks=tasks))
 
 
-def crash(monkeypatch: pytest.MonkeyPatch, how: Callable[..., Any], work: Callable[[], Any]) -> None:
+def crash_in_commit(monkeypatch: pytest.MonkeyPatch, how: Callable[..., Any], work: Callable[[], Any]) -> None:
     """Die where decided transactions are to be ended."""
     with monkeypatch.context() as patched:
         patched.setattr(committer, "commit_all", how)
-        with pytest.raises(Died):
+        with pytest.raises(DriverDied):
             work()
 
 
-def hurried(sink: Sink, work: Callable[[Engine], Any]) -> None:
+def with_short_timeout(sink: WriterHarness, work: Callable[[SimulatedQuery], Any]) -> None:
     """``work`` with transactions that time out as soon as can be, and yet not before they are decided."""
     for timeout in (SHORT, 4 * SHORT, 16 * SHORT):
         try:
@@ -121,22 +121,23 @@ def hurried(sink: Sink, work: Callable[[Engine], Any]) -> None:
     work(sink.driver(timeout=64 * SHORT))
 
 
-def dead(*_: Any) -> Any:
-    raise Died
+def die(*_: Any) -> Any:
+    raise DriverDied
 
 
-def ends_first_only(client: Any, decided: Any) -> Any:
+def commit_first_only(client: Any, decided: Any) -> Any:
     end_transactions.commit_all(client, decided[:1])
-    raise Died
+    raise DriverDied
 
 
-def statement(sink: Sink, numbers: range) -> tuple[Committer, list[Prepared]]:
+def prepared_statement(sink: WriterHarness, numbers: range) -> tuple[Committer, list[PreparedTransaction]]:
     """A statement's tasks are done, its driver has not decided."""
     engine = sink.driver()
     writer = dataclasses.replace(engine.committer.writer, query=None)
     half = len(numbers) // 2
     prepared = [
-        engine.task(None, i, [(a, a % 7) for a in part]) for i, part in enumerate((numbers[:half], numbers[half:]))
+        engine.prepare_rows(None, i, [(a, a % 7) for a in part])
+        for i, part in enumerate((numbers[:half], numbers[half:]))
     ]
     sink.used.append(Committer(engine.sink.client, writer))
     return sink.used[-1], prepared

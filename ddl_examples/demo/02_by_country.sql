@@ -1,4 +1,4 @@
--- An ordinary Spark SQL query: what each country has ordered
+-- An ordinary Spark SQL query: orders by country
 SELECT country, count(*) AS orders, sum(quantity) AS items, sum(total) AS revenue
 FROM orders
 GROUP BY country

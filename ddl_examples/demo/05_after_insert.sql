@@ -1,2 +1,2 @@
--- A query reads the topic as it is now
+-- Queries see the new records
 SELECT count(*) AS orders, max(order_id) AS last_order, sum(total) AS revenue FROM orders

@@ -9,7 +9,7 @@ import time
 import traceback
 from pathlib import Path
 
-from tests.chaos.outcome import Asked, Outcome, table
+from tests.chaos.outcome import Outcome, ScenarioConfig, table
 from tests.chaos.registry import SCENARIOS, Scenario
 
 _SAMPLE_ROWS = 500  # for each fault
@@ -45,14 +45,14 @@ def attempt(one: Scenario, arguments: argparse.Namespace) -> tuple[str, Outcome 
     rows = arguments.rows or (_SAMPLE_ROWS * repeat if arguments.sample else one.rows)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         try:
-            found = one.run(Asked(repeat, rows, arguments.seed, Path(folder), not arguments.sample, log))
+            found = one.run(ScenarioConfig(repeat, rows, arguments.seed, Path(folder), not arguments.sample, log))
         except Exception as e:  # noqa: BLE001  # the others are to be done in any case
             traceback.print_exc()
             lines = str(e).splitlines() or [type(e).__name__]
             return name, None, f"FAILED: {lines[0][:200]}"
     log(f"{found.repetitions} times, {found.rows} rows")
     words = "".join(f"; {note}" for note in dict.fromkeys(found.notes))
-    return name, found, ("right" if found.right else "WRONG") + words
+    return name, found, ("right" if found.is_correct else "WRONG") + words
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection
 from tests.proxy import Network
 
-PATIENCE = 240.0  # seconds, for what takes a few
+TIMEOUT = 240.0  # seconds, for what takes a few
 _PAUSE = 0.1
 
 
-def until(there: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+def wait_until(there: Callable[[], object], what: str, patience: float = TIMEOUT) -> None:
     """Wait for something that tells nobody.
 
     Raises:
@@ -33,7 +33,7 @@ def until(there: Callable[[], object], what: str, patience: float = PATIENCE) ->
         time.sleep(_PAUSE)
 
 
-def leader(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
+def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
     """The node that leads a partition; waits until there is one."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     found: list[Node] = []
@@ -43,11 +43,11 @@ def leader(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
         found[:] = [node for node in kafka.nodes if described is not None and node.id == described.leader]
         return bool(found)
 
-    until(look, f"a leader of {topic}[{partition}]")
+    wait_until(look, f"a leader of {topic}[{partition}]")
     return found[0]
 
 
-def coordinator(kafka: EmbeddedKafka, transactional_id: str) -> Node:
+def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
     """The node that coordinates a transactional id, by FindCoordinator."""
     config = to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers})
     found: list[Node] = []
@@ -66,11 +66,11 @@ def coordinator(kafka: EmbeddedKafka, transactional_id: str) -> Node:
                 return True
         return False
 
-    until(look, f"the coordinator of '{transactional_id}'")
+    wait_until(look, f"the coordinator of '{transactional_id}'")
     return found[0]
 
 
-def await_replicas(kafka: EmbeddedKafka) -> None:
+def wait_for_replicas(kafka: EmbeddedKafka) -> None:
     """Return when all nodes are up and each replica of each partition is in sync."""
     await_ready(kafka.nodes, {node.id for node in kafka.nodes})
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
@@ -79,7 +79,7 @@ def await_replicas(kafka: EmbeddedKafka) -> None:
         known = admin.list_topics(timeout=30).topics.values()
         return all(len(p.isrs) == len(p.replicas) and p.leader > 0 for t in known for p in t.partitions.values())
 
-    until(look, "all replicas in sync")
+    wait_until(look, "all replicas in sync")
 
 
 def start_all(kafka: EmbeddedKafka) -> None:
@@ -87,11 +87,11 @@ def start_all(kafka: EmbeddedKafka) -> None:
     for node in kafka.nodes:
         if node.pid is None:
             node.launch()
-    await_replicas(kafka)
+    wait_for_replicas(kafka)
 
 
 @contextmanager
-def behind_a_network(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Network]]:
+def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Network]]:
     """A cluster, the bootstrap servers by which clients go over a network, and that network."""
     inner, outer = free_ports(nodes), free_ports(nodes)
     original = settings.server_properties

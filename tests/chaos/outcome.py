@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScenarioConfig:
     """How much of a scenario is to be done.
 
     Attributes:
@@ -27,11 +27,11 @@ class Asked:
     log: Callable[[str], None] = field(default=lambda _: None)
 
     @property
-    def portion(self) -> int:
+    def rows_per_fault(self) -> int:
         """Rows for each fault."""
         return max(1, self.rows // self.repeat)
 
-    def chance(self) -> random.Random:
+    def rng(self) -> random.Random:
         """The same at each run of a seed."""
         return random.Random(self.seed)
 
@@ -50,22 +50,22 @@ class Outcome:
     repetitions: int = 0
     rows: int = 0
     lost: int = 0
-    doubled: int = 0
+    duplicates: int = 0
     disorder: int = 0
     stall: float = 0.0
     notes: list[str] = field(default_factory=list)
 
     @property
-    def right(self) -> bool:
+    def is_correct(self) -> bool:
         """Nothing lost, nothing doubled, all in order, and something done."""
-        return not (self.lost or self.doubled or self.disorder) and self.repetitions > 0
+        return not (self.lost or self.duplicates or self.disorder) and self.repetitions > 0
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
             self.repetitions + other.repetitions,
             self.rows + other.rows,
             self.lost + other.lost,
-            self.doubled + other.doubled,
+            self.duplicates + other.duplicates,
             self.disorder + other.disorder,
             max(self.stall, other.stall),
             self.notes + other.notes,
@@ -85,7 +85,7 @@ def table(lines: Sequence[tuple[str, Outcome | None, str]]) -> str:
     for name, found, verdict in lines:
         numbers = ("",) * 6
         if found is not None:
-            counts = (found.repetitions, found.rows, found.lost, found.doubled, found.disorder)
+            counts = (found.repetitions, found.rows, found.lost, found.duplicates, found.disorder)
             numbers = (*(f"{count:,}" for count in counts), f"{found.stall:.1f} s" if found.stall else "")
         rows.append((name, *numbers, verdict))
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]

@@ -18,16 +18,16 @@ from kafka_sql.source.reader.split_reader import read_split
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
-from tests.kills import engine
-from tests.kills.engine import SCHEMA, Engine
-from tests.kills.points import Doom, die, stop
+from tests.kills import simulated_query
+from tests.kills.crash_points import CrashTrigger, kill_process, stop_process
+from tests.kills.simulated_query import SCHEMA, SimulatedQuery
 
 FENCED, FAILED = 3, 1  # exit codes of a driver that finds that it is, and of one that an error ended
 _IDLE: Final = 0.02  # seconds
 _TIMEOUT: Final = 900_000  # of a transaction, as brokers allow it by default
 
 
-class Pipeline(Engine):
+class Pipeline(SimulatedQuery):
     """One life of the query."""
 
     def __init__(self, source: Definition, sink: Definition, folder: Path, run: str, query: str) -> None:
@@ -36,7 +36,7 @@ class Pipeline(Engine):
 
     def plan(self, number: int) -> Any:
         """The offsets between which a batch is, as Spark keeps them."""
-        start = self.stream.initial_offset() if number < 0 else from_json(self.planned(number)["end"])
+        start = self.stream.initial_offset() if number < 0 else from_json(self.read_plan(number)["end"])
         end = self.stream.latest_offset(start, limited=True)
         return None if end == start else {"start": to_json(start), "end": to_json(end)}
 
@@ -49,7 +49,7 @@ class Pipeline(Engine):
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryConfig:
     """What a driver is told.
 
     Attributes:
@@ -85,7 +85,7 @@ class Query:
         if "topic-pattern" not in given:
             given = {"topic": self.source, **given}
         columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
-        sink = engine.table(self.bootstrap, self.target, self.prefix, self.naming, **self.writing)
+        sink = simulated_query.sink_table(self.bootstrap, self.target, self.prefix, self.naming, **self.writing)
         return validate_table(Table(("source",), columns, given)), sink
 
     def pipeline(self, run: str) -> Pipeline:
@@ -95,7 +95,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class End:
+class CrashPlan:
     """How a driver ends.
 
     Attributes:
@@ -105,26 +105,26 @@ class End:
     """
 
     point: str = ""
-    after: int = 1
+    after_batches: int = 1
     stops: bool = False
 
 
-def live(query: Query, run: str, end: End) -> None:
+def run_driver(query: QueryConfig, run: str, end: CrashPlan) -> None:
     """A driver's life, in a process of its own: until it is killed, or told that it is enough, or fails.
 
     It is told by a file 'enough' in the checkpoint, and then ends when there is nothing more to read. Why it failed is
     in the file 'error'.
     """
     try:
-        pipeline, doom = query.pipeline(run), Doom(end.point, stop if end.stops else die)
+        pipeline, doom = query.pipeline(run), CrashTrigger(end.point, stop_process if end.stops else kill_process)
         done = 0
         while True:
             is_enough = (query.folder / "enough").exists()
-            before = pipeline.last("done")
-            doom.armed = done >= end.after
+            before = pipeline.last_batch("done")
+            doom.armed = done >= end.after_batches
             if doom.armed and end.point == "claimed":
-                pipeline.forget()
-            if pipeline.batch(doom, query.tasks) != before:
+                pipeline.release_claim()
+            if pipeline.run_batch(doom, query.tasks) != before:
                 done += 1
             elif is_enough:
                 pipeline.close()

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.outcome import Outcome, ScenarioConfig
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,11 @@ class Scenario:
         """From 1."""
         return int(self.module[1:3])
 
-    def run(self, asked: Asked) -> Outcome:
+    def run(self, asked: ScenarioConfig) -> Outcome:
         """Do it."""
-        found: Callable[[Asked], Outcome] = importlib.import_module(f"tests.chaos.scenarios.{self.module}").scenario
+        found: Callable[[ScenarioConfig], Outcome] = importlib.import_module(
+            f"tests.chaos.scenarios.{self.module}"
+        ).scenario
         return found(asked)
 
 

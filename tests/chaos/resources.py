@@ -140,7 +140,7 @@ def growth(samples: Sequence[Sample], warm_up: float) -> dict[str, tuple[float, 
     }
 
 
-def grown(samples: Sequence[Sample], warm_up: float) -> list[str]:
+def growth_messages(samples: Sequence[Sample], warm_up: float) -> list[str]:
     """What is not flat, in words."""
     told = []
     for key, (first, last) in growth(samples, warm_up).items():

@@ -20,9 +20,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once.transactional_ids import task_prefix
-from tests.chaos.clusters import PATIENCE, until
+from tests.chaos.clusters import TIMEOUT, wait_until
 from tests.chaos.outcome import Outcome
-from tests.chaos.pipeline import FAILED, FENCED, End, Query, live
+from tests.chaos.pipeline import FAILED, FENCED, CrashPlan, QueryConfig, run_driver
 from tests.kills import oracle
 
 PARTITIONS: Final = 3
@@ -34,7 +34,7 @@ PROCESSES.set_forkserver_preload(["tests.chaos.run"])
 
 
 @dataclass
-class Watch:
+class SharedProgress:
     """As the oracle has it."""
 
     wanted: Any
@@ -42,7 +42,7 @@ class Watch:
     partitions: Any
 
 
-class Run:
+class PipelineRun:
     """One pipeline.
 
     Attributes:
@@ -74,11 +74,13 @@ class Run:
         folder.mkdir(parents=True)
         source, target = f"{name}-source", f"{name}-target"
         limits = {"scan.max-offsets-per-trigger": "2000", **(reading or {})}
-        self.query = Query(through or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more)
+        self.query = QueryConfig(
+            through or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more
+        )
         self.bootstrap, self.sent, self.lives = bootstrap, 0, 0
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         for topic in (source, target):
-            self.make(topic, partitions)
+            self.create_topic(topic, partitions)
         self.routes = [(source, k % partitions) for k in range(KEYS)]
         self.driver: Any = None
         self._producer = Producer(
@@ -86,23 +88,23 @@ class Run:
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
                 "linger.ms": 5,
-                "delivery.timeout.ms": int(PATIENCE * 1000),
+                "delivery.timeout.ms": int(TIMEOUT * 1000),
                 "message.max.bytes": largest + 10_000,
                 "queue.buffering.max.kbytes": 100_000,
                 "log_level": 0,
             }
         )
-        self.watch = Watch(*(PROCESSES.Value("q", number, lock=False) for number in (0, 0, partitions)))
+        self.watch = SharedProgress(*(PROCESSES.Value("q", number, lock=False) for number in (0, 0, partitions)))
         self._ours, theirs = PROCESSES.Pipe()
         arguments = (bootstrap, target, partitions, theirs, self.watch)
         self._reader = PROCESSES.Process(target=read_along, args=arguments, daemon=True)
         self._reader.start()
 
-    def make(self, topic: str, partitions: int) -> None:
+    def create_topic(self, topic: str, partitions: int) -> None:
         """A topic, with as many replicas as there are brokers."""
         self.admin.create_topics([NewTopic(topic, partitions, -1)])[topic].result(60)
 
-    def widen(self, topic: str, partitions: int) -> None:
+    def add_partitions(self, topic: str, partitions: int) -> None:
         """Add partitions to a topic, so that it has so many; readers are told of the target's."""
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(60)
         if topic == self.query.target:
@@ -113,7 +115,7 @@ class Run:
         for a in range(self.sent, self.sent + count):
             key = a % len(self.routes)
             topic, partition = self.routes[key]
-            self.put(topic, partition, self.encode(a, key))
+            self.produce(topic, partition, self.encode(a, key))
         self.count(count)
 
     def count(self, count: int) -> None:
@@ -125,7 +127,7 @@ class Run:
         """A row's payload."""
         return b'{"a": %d, "k": %d}' % (a, key)
 
-    def put(self, topic: str, partition: int, payload: bytes) -> None:
+    def produce(self, topic: str, partition: int, payload: bytes) -> None:
         """One record, soon."""
         while True:
             try:
@@ -139,11 +141,11 @@ class Run:
                     raise
                 self._producer.list_topics(topic, timeout=30)  # a new one
 
-    def delivered(self) -> None:
+    def flush(self) -> None:
         """Return when all that was sent is in the topic."""
-        assert self._producer.flush(PATIENCE) == 0, "the numbers could not be sent"
+        assert self._producer.flush(TIMEOUT) == 0, "the numbers could not be sent"
 
-    def start(self, end: End | None = None, **changes: Any) -> Any:
+    def start(self, end: CrashPlan | None = None, **changes: Any) -> Any:
         """A driver; where another one lives, it is left alone and forgotten.
 
         Args:
@@ -153,7 +155,7 @@ class Run:
         query = replace(self.query, **changes)
         (query.folder / "error").unlink(missing_ok=True)
         self.driver = PROCESSES.Process(
-            target=live, args=(query, f"{self.query.prefix}-{self.lives}", end or End()), daemon=True
+            target=run_driver, args=(query, f"{self.query.prefix}-{self.lives}", end or CrashPlan()), daemon=True
         )
         self.driver.start()
         return self.driver
@@ -163,7 +165,7 @@ class Run:
         os.kill(self.driver.pid, signal.SIGKILL)
         self.driver.join(60)
 
-    def caught_up(self, rows: int | None = None) -> None:
+    def wait_until_caught_up(self, rows: int | None = None) -> None:
         """Return when the reader that reads along has seen all that was sent, and the checkpoint has it as done.
 
         Args:
@@ -172,7 +174,7 @@ class Run:
         Raises:
             AssertionError: no progress, or the driver has ended.
         """
-        self.delivered()
+        self.flush()
         wanted = self.sent if rows is None else rows
         self.watch.wanted.value = wanted
 
@@ -180,7 +182,7 @@ class Run:
             assert self.driver.is_alive(), f"the driver ended with {self.driver.exitcode}: {self.error()}"
             return bool(self.watch.seen.value >= wanted)
 
-        until(look, f"progress from {self.watch.seen.value} to {wanted} rows")
+        wait_until(look, f"progress from {self.watch.seen.value} to {wanted} rows")
         self._settled()
 
     def _settled(self) -> None:
@@ -189,11 +191,11 @@ class Run:
         def last(kind: str) -> int:
             return max((int(path.name) for path in (self.query.folder / kind).iterdir()), default=-1)
 
-        until(lambda: last("planned") == last("done"), "the end of a batch")
+        wait_until(lambda: last("planned") == last("done"), "the end of a batch")
 
-    def failed(self) -> str:
+    def wait_for_failure(self) -> str:
         """Wait until the driver has ended by an error; the error."""
-        self.driver.join(PATIENCE)
+        self.driver.join(TIMEOUT)
         assert self.driver.exitcode in (FAILED, FENCED), f"the driver ended with {self.driver.exitcode}: {self.error()}"
         return self.error()
 
@@ -203,23 +205,23 @@ class Run:
             return (self.query.folder / "error").read_text()
         return ""
 
-    def refused(self, *words: str, **changes: Any) -> None:
+    def assert_start_fails(self, *words: str, **changes: Any) -> None:
         """A driver is started, says these words and writes nothing."""
         before = self.watch.seen.value
         self.start(**changes)
-        said = self.failed()
+        said = self.wait_for_failure()
         missing = [one for one in words if one not in said]
         assert not missing, f"{missing} not in: {said}"
         time.sleep(_LOOK)
         assert self.watch.seen.value == before, "rows were written by a driver that refused"
-        assert self.open() == [], "a driver that refused has left transactions open"
+        assert self.open_transactions() == [], "a driver that refused has left transactions open"
 
     def offsets(self, batch: int) -> dict[int, int]:
         """Where a batch has ended in each partition of the source."""
         plan = json.loads((self.query.folder / "planned" / str(batch)).read_text())
         return {int(p): at for p, at in plan["end"]["offsets"][self.query.source].items()}
 
-    def open(self) -> list[str]:
+    def open_transactions(self) -> list[str]:
         """Transactions of the query that are open."""
         client = TransactionAdmin(to_librdkafka({"bootstrap.servers": self.bootstrap}))
         try:
@@ -233,18 +235,18 @@ class Run:
         Args:
             expected: how many rows, where it is not all that was sent.
         """
-        self.delivered()
+        self.flush()
         if self.driver is None or not self.driver.is_alive():
             self.start()
         (self.query.folder / "enough").touch()
-        self.driver.join(PATIENCE)
+        self.driver.join(TIMEOUT)
         assert self.driver.exitcode == 0, f"the driver ended with {self.driver.exitcode}: {self.error()}"
         return self.seen(repetitions, expected)
 
     def seen(self, repetitions: int, expected: int | None = None) -> Outcome:
         """The same, of drivers that have ended."""
         rows = self.sent if expected is None else expected
-        assert self.open() == [], "open transactions are left behind"
+        assert self.open_transactions() == [], "open transactions are left behind"
         self._ours.send(rows)
         along = self._ours.recv()
         self._reader.join()
@@ -259,7 +261,7 @@ class Run:
         for seen in (along, ours.recv()):
             found = seen.verdict(self.sent)
             outcome.lost = max(outcome.lost, rows - found["distinct"])
-            outcome.doubled = max(outcome.doubled, found["count"] - found["distinct"])
+            outcome.duplicates = max(outcome.duplicates, found["count"] - found["distinct"])
             outcome.disorder = max(outcome.disorder, len(found["disorder"]))
             assert not found["unexpected"], found["unexpected"]
         last.join()
@@ -269,9 +271,9 @@ class Run:
 
 
 @contextlib.contextmanager
-def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[Run]:
+def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[PipelineRun]:
     """A pipeline with a living driver, whose processes are ended in any case."""
-    run = Run(bootstrap, folder, **more)
+    run = PipelineRun(bootstrap, folder, **more)
     try:
         yield run
     finally:
@@ -281,11 +283,11 @@ def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[Run]:
                 process.join()
 
 
-def read_along(bootstrap: str, topic: str, partitions: int, pipe: Any, watch: Watch) -> None:
+def read_along(bootstrap: str, topic: str, partitions: int, pipe: Any, watch: SharedProgress) -> None:
     """The concurrent reader's process."""
-    pipe.send(oracle.read(bootstrap, topic, partitions, None, 60, pipe, watch))
+    pipe.send(oracle.read_committed(bootstrap, topic, partitions, None, 60, pipe, watch))
 
 
 def read_all(bootstrap: str, topic: str, partitions: int, count: int, pipe: Any) -> None:
     """The final reader's process."""
-    pipe.send(oracle.read(bootstrap, topic, partitions, count, 60, None))
+    pipe.send(oracle.read_committed(bootstrap, topic, partitions, count, 60, None))

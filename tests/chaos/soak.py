@@ -22,7 +22,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.resources import Sample, Watch, as_rows, curve, grown, growth, peak
+from tests.chaos.resources import Sample, Watch, as_rows, curve, growth, growth_messages, peak
 
 _PARTITIONS: Final = 4
 _KEYS: Final = 100
@@ -127,10 +127,10 @@ def soak(minutes: float, rate: int, restart: float, out: Path | None) -> list[st
             reader.stop()
         notes = Path(folder, "restarts")
         restarts = len(notes.read_text().splitlines()) - 1 if notes.exists() else 0
-    _tell(samples, seconds, sent, reader, restarts)
+    _print_report(samples, seconds, sent, reader, restarts)
     if out is not None:
         out.write_text("\n".join(map(json.dumps, as_rows(samples))) + "\n")
-    wrong += reader.wrong + grown(samples, seconds * _WARM_UP)
+    wrong += reader.wrong + growth_messages(samples, seconds * _WARM_UP)
     if reader.rows != sent:
         wrong.append(f"{sent} records were sent, and {reader.rows} were read")
     return wrong
@@ -147,7 +147,7 @@ def _wait(seconds: float, query: subprocess.Popen[bytes], reader: Reader, there:
     return []
 
 
-def _tell(samples: list[Sample], seconds: float, sent: int, reader: Reader, restarts: int) -> None:
+def _print_report(samples: list[Sample], seconds: float, sent: int, reader: Reader, restarts: int) -> None:
     print(curve(samples))
     print(f"peak: {peak(samples)}")
     for key, (first, last) in growth(samples, seconds * _WARM_UP).items():

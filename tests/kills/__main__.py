@@ -9,7 +9,7 @@ import sys
 
 from kafka_sql.embedded import EmbeddedKafka
 from tests.kills.campaign import campaign
-from tests.kills.oracle import right
+from tests.kills.oracle import is_correct
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
             own.nodes if own is not None else (),
         )
     print(json.dumps(found))
-    return 0 if right(found["concurrent"]) and right(found["final"]) else 1
+    return 0 if is_correct(found["concurrent"]) and is_correct(found["final"]) else 1
 
 
 if __name__ == "__main__":

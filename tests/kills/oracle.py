@@ -19,7 +19,7 @@ class Count(Protocol):
     value: int
 
 
-class Watch(Protocol):
+class ReaderProgress(Protocol):
     """What a reader that reads along is told, and tells.
 
     Attributes:
@@ -34,7 +34,7 @@ class Watch(Protocol):
 
 
 @dataclass
-class Seen:
+class ObservedRows:
     """What one reader saw.
 
     Attributes:
@@ -77,21 +77,21 @@ class Seen:
         }
 
 
-def right(verdict: dict[str, Any]) -> bool:
+def is_correct(verdict: dict[str, Any]) -> bool:
     """produced == count == distinct, in order."""
     wrong = verdict["missing"] or verdict["unexpected"] or verdict["twice"] or verdict["disorder"]
     return not wrong and verdict["produced"] == verdict["count"] == verdict["distinct"]
 
 
-def read(
+def read_committed(
     bootstrap: str,
     topic: str,
     partitions: int,
     until: int | None,
     wait: float,
     stop: Connection | None,
-    watch: Watch | None = None,
-) -> Seen:
+    watch: ReaderProgress | None = None,
+) -> ObservedRows:
     """Read committed records until so many were seen and a second more, or until told how many are to come.
 
     Args:
@@ -112,7 +112,7 @@ def read(
         }
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
-    seen, deadline, quiet = Seen(), time.monotonic() + wait, 0.0
+    seen, deadline, quiet = ObservedRows(), time.monotonic() + wait, 0.0
     waiting = time.monotonic()
     while True:
         if watch is not None and watch.partitions.value > partitions:

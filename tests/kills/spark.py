@@ -17,13 +17,13 @@ import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 KEYS: Final = 3
-QUESTIONS: Final = ("copy", "aggregate", "window")  # of spark_query
+QUERIES: Final = ("copy", "aggregate", "window")  # of spark_query
 SENT: Final = timedelta(seconds=100)
 _EPOCH: Final = datetime(2024, 1, 1)
 
 
 @contextlib.contextmanager
-def running(
+def running_query(
     bootstrap: str, source: str, target: str, folder: Path, master: str, question: str
 ) -> Iterator[tuple[int, int]]:
     """Process ids of the query's Python and Java, which are killed at the end."""
@@ -51,7 +51,7 @@ def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
     return start + count
 
 
-def check(process: int, folder: Path) -> None:
+def assert_running(process: int, folder: Path) -> None:
     """Fail where a driver has ended by itself."""
     ended = not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
     assert not ended, (folder / "driver.err").read_text()[-5000:]
@@ -99,7 +99,7 @@ def command_of(process: int) -> bytes:
     return b""
 
 
-def committed(bootstrap: str, topic: str) -> list[dict[str, Any]]:
+def committed_rows(bootstrap: str, topic: str) -> list[dict[str, Any]]:
     """The rows that a reader of committed records sees now, each partition's in its order."""
     consumer = Consumer(
         {

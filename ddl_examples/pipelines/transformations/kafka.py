@@ -1,4 +1,4 @@
-"""The pipeline's session knows the Kafka tables of the folder ``tables``, and one flow writes into a topic."""
+"""Enable the Kafka tables in the folder ``tables`` for the pipeline, and define a flow that writes to a topic."""
 
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
@@ -12,5 +12,5 @@ dp.create_sink("large_orders_topic", format="kafka.large_orders")
 
 @dp.append_flow(target="large_orders_topic")
 def large_orders() -> DataFrame:
-    """Orders of 100 and more, each written into the topic once."""
+    """Write orders of 100 and more to the topic, each once."""
     return spark.readStream.table("order_log").select("order_id", "total").where("total >= 100")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.answers import CLOSING, judge
-from tests.chaos.clusters import until
-from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.clusters import wait_until
+from tests.chaos.expected_rows import CLOSING, evaluate
+from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.kills import spark
 from tests.topics import Topics
 
@@ -21,11 +21,11 @@ _LEAST: Final = 5  # times that rows are sent to a query, its lives taken togeth
 _AGAIN: Final = 10  # looks, after which more is sent: a window is written when later rows come
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """Each query, in local mode and on executors that are processes of their own."""
-    outcome, chance = Outcome(), asked.chance()
+    outcome, chance = Outcome(), asked.rng()
     masters = ("local[2,8]", "local-cluster[2,1,1024]") if asked.long else ("local[2,8]",)
-    questions = spark.QUESTIONS if asked.long else ("window",)
+    questions = spark.QUERIES if asked.long else ("window",)
     cases = len(masters) * len(questions)
     count, rows = max(2, asked.repeat // (2 * cases)), asked.rows // cases
     for master in masters:
@@ -49,7 +49,7 @@ def lives(folder: Path, master: str, count: int, rows: int, question: str, chanc
 
         def more() -> int:
             nonlocal sent
-            before = len(spark.committed(bootstrap, target))
+            before = len(spark.committed_rows(bootstrap, target))
             for _ in range(sends):
                 sent = spark.send(bootstrap, source, sent, portion)
             return before
@@ -60,15 +60,15 @@ def lives(folder: Path, master: str, count: int, rows: int, question: str, chanc
             def look() -> bool:
                 nonlocal looks
                 looks += 1
-                spark.check(driver, folder)
+                spark.assert_running(driver, folder)
                 if looks % _AGAIN == 0:
                     more()
-                return len(spark.committed(bootstrap, target)) > before
+                return len(spark.committed_rows(bootstrap, target)) > before
 
-            until(look, "progress", _PATIENCE)
+            wait_until(look, "progress", _PATIENCE)
 
         for life in range(count):
-            with spark.running(bootstrap, source, target, folder, master, question) as (python, java):
+            with spark.running_query(bootstrap, source, target, folder, master, question) as (python, java):
                 progress(more(), python)
                 for _ in range(3 if life % 2 else 0):
                     before = more()
@@ -79,11 +79,15 @@ def lives(folder: Path, master: str, count: int, rows: int, question: str, chanc
                 while time.monotonic() < send_until:
                     more()
                 killed += spark.kill([java, python]) // 2
-        with spark.running(bootstrap, source, target, folder, master, question):
+        with spark.running_query(bootstrap, source, target, folder, master, question):
             if question == "window":
                 spark.send(bootstrap, source, sent + CLOSING, portion)
-            until(lambda: judge(question, spark.committed(bootstrap, target), sent).lost <= 0, "all rows", _PATIENCE)
+            wait_until(
+                lambda: evaluate(question, spark.committed_rows(bootstrap, target), sent).lost <= 0,
+                "all rows",
+                _PATIENCE,
+            )
             time.sleep(2)  # what comes now is too much
-            outcome = judge(question, spark.committed(bootstrap, target), sent)
+            outcome = evaluate(question, spark.committed_rows(bootstrap, target), sent)
     outcome.repetitions = killed
     return outcome

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.chaos.clusters import behind_a_network
-from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.clusters import cluster_behind_proxy
+from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import running
 from tests.proxy import Network
 
@@ -22,26 +22,26 @@ FAULTS: dict[str, tuple[Callable[[Network], None], float | None]] = {
 }
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """Each of them in turn, in the middle of batches."""
-    chance = asked.chance()
+    chance = asked.rng()
     with (
-        behind_a_network(3) as (kafka, far, network),
+        cluster_behind_proxy(3) as (kafka, far, network),
         running(kafka.bootstrap_servers, asked.folder, through=far) as run,
     ):
         run.start()
-        run.send(asked.portion)
-        run.caught_up()
+        run.send(asked.rows_per_fault)
+        run.wait_until_caught_up()
         for i in range(asked.repeat):
             name, (fault, seconds) = list(FAULTS.items())[i % len(FAULTS)]
-            run.send(asked.portion)
+            run.send(asked.rows_per_fault)
             time.sleep(chance.uniform(0, 1))  # into a batch, at any place of it
             fault(network)
             if seconds is None:
-                run.caught_up()
+                run.wait_until_caught_up()
             else:
                 time.sleep(seconds)
             network.mend()
-            run.caught_up()
+            run.wait_until_caught_up()
             asked.log(f"{i + 1} {name}")
         return run.finish(asked.repeat)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from confluent_kafka import Consumer, TopicPartition
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import Run, running
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PipelineRun, running
 
 POISON = (
     b"{",
@@ -24,25 +24,25 @@ POISON = (
 _EACH = 100
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """The strict query refuses; the lenient one goes on, through a restart too."""
     dead_letters = {"error-handling.mode": "log"}
     with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
         dead = f"{run.query.source}-dead"
-        run.make(dead, 1)
+        run.create_topic(dead, 1)
         lenient = {**run.query.reading, **dead_letters, "error-handling.log.target": dead}
         bad = 0
         for i in range(asked.repeat):
             sent = 0
-            while sent < asked.portion:
-                run.send(min(_EACH - 1, asked.portion - sent))
+            while sent < asked.rows_per_fault:
+                run.send(min(_EACH - 1, asked.rows_per_fault - sent))
                 sent += _EACH - 1
-                run.put(run.query.source, bad % 3, POISON[bad % len(POISON)])
+                run.produce(run.query.source, bad % 3, POISON[bad % len(POISON)])
                 bad += 1
-            run.delivered()
-            run.refused(f"{run.query.source}[", "]@")
+            run.flush()
+            run.assert_start_fails(f"{run.query.source}[", "]@")
             run.start(reading=lenient)
-            run.caught_up()
+            run.wait_until_caught_up()
             run.kill()
             asked.log(f"{i + 1} {bad} cannot be read")
         run.start(reading=lenient)
@@ -55,7 +55,7 @@ def scenario(asked: Asked) -> Outcome:
         return outcome
 
 
-def letters(run: Run, topic: str) -> list[bytes]:
+def letters(run: PipelineRun, topic: str) -> list[bytes]:
     """The values of a topic of one partition."""
     consumer = Consumer({"bootstrap.servers": run.bootstrap, "group.id": "chaos", "log_level": 0})
     place = TopicPartition(topic, 0, 0)

@@ -8,37 +8,37 @@ import signal
 from confluent_kafka import TopicPartition
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import KEYS, PARTITIONS, Run, running
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import KEYS, PARTITIONS, PipelineRun, running
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """Of a driver that is down, and of one that is frozen."""
     gone = 0
     going_on = {"scan.fail-on-data-loss": "false"}
     with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
         run.send(KEYS)
         run.start()
-        run.caught_up()
+        run.wait_until_caught_up()
         for i in range(asked.repeat):
             if i % 2:
                 os.kill(run.driver.pid, signal.SIGSTOP)
             else:
                 run.kill()
-            run.send(asked.portion)
-            run.delivered()
-            removed = remove(run, i % PARTITIONS, 1 + asked.portion // 10)
+            run.send(asked.rows_per_fault)
+            run.flush()
+            removed = remove(run, i % PARTITIONS, 1 + asked.rows_per_fault // 10)
             words = f"{run.query.source}[{i % PARTITIONS}]@"
             if i % 2:
                 before = run.watch.seen.value
                 os.kill(run.driver.pid, signal.SIGCONT)
-                said = run.failed()
+                said = run.wait_for_failure()
                 assert words in said, said
                 assert run.watch.seen.value == before, "rows were written by a driver that refused"
-            run.refused(words, f"{removed} offsets are lost")
+            run.assert_start_fails(words, f"{removed} offsets are lost")
             gone += removed
             run.start(reading={**run.query.reading, **going_on})
-            run.caught_up(run.sent - gone)
+            run.wait_until_caught_up(run.sent - gone)
             run.kill()
             run.start()  # one that does not go on
             asked.log(f"{i + 1} {removed} removed")
@@ -47,7 +47,7 @@ def scenario(asked: Asked) -> Outcome:
         return outcome
 
 
-def remove(run: Run, partition: int, count: int) -> int:
+def remove(run: PipelineRun, partition: int, count: int) -> int:
     """Remove so many records that were not read yet, as retention would; how many."""
     done = max((run.query.folder / "done").iterdir(), key=lambda path: int(path.name)).name
     at = run.offsets(int(done))[partition] + count

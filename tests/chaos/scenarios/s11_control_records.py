@@ -7,8 +7,8 @@ import uuid
 from confluent_kafka import Producer
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import Run, running
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka import test_fetch
 from tests.integration.source.stream import test_micro_batch
 from tests.topics import Topics
@@ -16,22 +16,22 @@ from tests.topics import Topics
 _NEVER = 10**12  # numbers of aborted records
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """A query reads committed records while transactions begin, commit and abort; what bounded reads do is tests'."""
     committed = {"properties.isolation.level": "read_committed"}
-    chance = asked.chance()
+    chance = asked.rng()
     with EmbeddedKafka(properties={"log.cleaner.backoff.ms": 200}) as kafka:
         with running(kafka.bootstrap_servers, asked.folder, reading=committed) as run:
             run.start()
             for i in range(asked.repeat):
                 transaction(run, 100, commits=False)
-                transaction(run, asked.portion, commits=True)
+                transaction(run, asked.rows_per_fault, commits=True)
                 for _ in range(chance.randint(0, 3)):
                     transaction(run, chance.randint(1, 50), commits=False)
                 if i % 5 == 4:
                     run.kill()
                     run.start()
-                run.caught_up()
+                run.wait_until_caught_up()
                 asked.log(f"{i + 1} aborted and committed")
             outcome = run.finish(asked.repeat)
         topics = Topics(kafka.bootstrap_servers)
@@ -44,7 +44,7 @@ def scenario(asked: Asked) -> Outcome:
     return outcome
 
 
-def transaction(run: Run, count: int, commits: bool) -> None:
+def transaction(run: PipelineRun, count: int, commits: bool) -> None:
     """The next numbers, or some that nobody is to see, into all partitions in one transaction."""
     producer = Producer(
         {"bootstrap.servers": run.bootstrap, "transactional.id": uuid.uuid4().hex, "linger.ms": 5, "log_level": 0}

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.clusters import until
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import PARTITIONS, Run, running
+from tests.chaos.clusters import wait_until
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PARTITIONS, PipelineRun, running
 from tests.integration.source.stream import test_micro_batch as ranges
 from tests.topics import Topics
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """A topic that is gone; one that is there again, with less than was read or with more."""
     outcome = Outcome()
     with EmbeddedKafka() as kafka:
         for i in range(asked.repeat):
             with running(kafka.bootstrap_servers, asked.folder) as run:
                 run.start()
-                run.send(asked.portion)
-                run.caught_up()
+                run.send(asked.rows_per_fault)
+                run.wait_until_caught_up()
                 delete(run)
                 if i % 3:
-                    run.make(run.query.source, PARTITIONS)
+                    run.create_topic(run.query.source, PARTITIONS)
                     for partition in range(PARTITIONS):  # nobody is to see any of them
-                        records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else asked.portion)
+                        records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else asked.rows_per_fault)
                         Topics(run.bootstrap).put(run.query.source, *records, partition=partition)
-                said = run.failed()
+                said = run.wait_for_failure()
                 assert run.query.source in said, said
                 assert "does not exist" in said or "The topic was deleted or recreated" in said, said
-                run.refused("The topic was deleted or recreated" if i % 3 else "does not exist")
+                run.assert_start_fails("The topic was deleted or recreated" if i % 3 else "does not exist")
                 outcome += run.seen(1)
                 asked.log(f"{i + 1} {('deleted', 'recreated', 'recreated, with more records')[i % 3]}")
         topics = Topics(kafka.bootstrap_servers)
@@ -37,8 +37,8 @@ def scenario(asked: Asked) -> Outcome:
     return outcome
 
 
-def delete(run: Run) -> None:
+def delete(run: PipelineRun) -> None:
     """Delete the source, and wait until the brokers know."""
     topic = run.query.source
     run.admin.delete_topics([topic])[topic].result(60)
-    until(lambda: topic not in run.admin.list_topics(timeout=30).topics, f"the end of {topic}")
+    wait_until(lambda: topic not in run.admin.list_topics(timeout=30).topics, f"the end of {topic}")

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka, EmbeddedRegistry
 from kafka_sql.formats.confluent import client
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import Run, running
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PipelineRun, running
 from tests.integration.formats.avro_confluent import test_avro_confluent
 from tests.registry_helpers import Gate, framed, gate_before, register
 
@@ -17,7 +17,7 @@ FAULTS = ("down", "401", "slow", "unknown id")
 _DOWN, _SLOW = 3.0, 2.0  # seconds
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """What passes is waited for; what does not stops the query by name, and a new driver goes on when it is mended."""
     with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, gate_before(registry.url) as (url, gate):
         reading = {"format": "avro-confluent", "avro-confluent.url": url}
@@ -30,8 +30,8 @@ def scenario(asked: Asked) -> Outcome:
                     run.start()
                 name = FAULTS[i % len(FAULTS)]
                 _break(gate, name)
-                run.send(asked.portion)
-                run.delivered()
+                run.send(asked.rows_per_fault)
+                run.flush()
                 if name in ("401", "unknown id"):
                     _refuses(run, name, url, number)
                 else:
@@ -39,7 +39,7 @@ def scenario(asked: Asked) -> Outcome:
                 _mend(gate)
                 if not run.driver.is_alive():
                     run.start()
-                run.caught_up()
+                run.wait_until_caught_up()
                 asked.log(f"{i + 1} {name}")
             outcome = run.finish(asked.repeat)
         if asked.long:
@@ -49,11 +49,11 @@ def scenario(asked: Asked) -> Outcome:
     return outcome
 
 
-def _refuses(run: Run, name: str, url: str, number: int) -> None:
+def _refuses(run: PipelineRun, name: str, url: str, number: int) -> None:
     words = (url, "refused the credentials" if name == "401" else f"no answer for schema id {number}")
-    said = run.failed()
+    said = run.wait_for_failure()
     assert all(word in said for word in words), said
-    run.refused(*words)
+    run.assert_start_fails(*words)
 
 
 def _break(gate: type[Gate], name: str) -> None:

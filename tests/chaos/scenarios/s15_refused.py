@@ -8,9 +8,9 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC
-from tests.chaos.clusters import until
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import Run, running
+from tests.chaos.clusters import wait_until
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka.config.test_security import REFUSALS, test_refused
 from tests.secured_broker import Secured, secured_broker
 
@@ -18,7 +18,7 @@ TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """Each refusal that a test knows; then rights that are taken away from a running query, and given back."""
     folder = asked.folder / "broker"
     folder.mkdir()
@@ -50,26 +50,26 @@ def scenario(asked: Asked) -> Outcome:
             secured.allow("user", TOPIC, LOG_TOPIC, AclOperation.CREATE)
             for i in range(asked.repeat):
                 run.start()
-                run.send(asked.portion // 2)
-                run.caught_up()
+                run.send(asked.rows_per_fault // 2)
+                run.wait_until_caught_up()
                 name, (kind, subject, operation, words) = list(rights.items())[i % len(rights)]
                 _revoke(secured, kind, subject, operation)
-                run.send(asked.portion - asked.portion // 2)
-                until(lambda: _sends_more(run), "the end of a driver that may not go on")
-                said = run.failed()
+                run.send(asked.rows_per_fault - asked.rows_per_fault // 2)
+                wait_until(lambda: _sends_more(run), "the end of a driver that may not go on")
+                said = run.wait_for_failure()
                 assert words in said, said
                 assert "AuthorizationError" in said, said
                 secured.allow("user", kind, subject, operation)
                 asked.log(f"{i + 1} taken away and given back: {name}")
                 run.start()
-                run.caught_up()
+                run.wait_until_caught_up()
                 run.kill()
             outcome = run.finish(asked.repeat)
     outcome.repetitions += told
     return outcome
 
 
-def _sends_more(run: Run) -> bool:
+def _sends_more(run: PipelineRun) -> bool:
     """The brokers learn of a rule that is gone by and by."""
     run.send(10)
     return not run.driver.is_alive()
@@ -87,4 +87,4 @@ def _revoke(secured: Secured, kind: ResourceType, name: str, operation: AclOpera
     pattern = ResourcePatternType.PREFIXED if name.endswith("*") else ResourcePatternType.LITERAL
     rule = AclBindingFilter(kind, name.rstrip("*"), pattern, "User:user", "*", operation, AclPermissionType.ALLOW)
     secured.admin.delete_acls([rule])[rule].result(30)
-    until(lambda: not secured.admin.describe_acls(rule).result(30), "the end of an access rule")
+    wait_until(lambda: not secured.admin.describe_acls(rule).result(30), "the end of an access rule")

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from kafka_sql.embedded import EmbeddedKafka
-from tests.chaos.outcome import Asked, Outcome
-from tests.chaos.run import Run, running
+from tests.chaos.outcome import Outcome, ScenarioConfig
+from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka import test_produce
 from tests.topics import Topics
 
@@ -16,7 +16,7 @@ _BOUND = 600  # megabytes; a batch's records are ten times that
 _QUEUE = {"properties.queue.buffering.max.messages": "10"}
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """A record of a thousand is large; then the same by a producer whose queue has room for ten rows."""
     settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
     with EmbeddedKafka(properties=settings) as kafka:
@@ -26,7 +26,7 @@ def scenario(asked: Asked) -> Outcome:
     return direct + queued
 
 
-def _copied(bootstrap: str, asked: Asked, repeat: int, writing: dict[str, str]) -> Outcome:
+def _copied(bootstrap: str, asked: ScenarioConfig, repeat: int, writing: dict[str, str]) -> Outcome:
     """Portions through a driver whose sink has these options."""
     reading = {
         "properties.queued.max.messages.kbytes": "16384",
@@ -38,8 +38,8 @@ def _copied(bootstrap: str, asked: Asked, repeat: int, writing: dict[str, str]) 
         pad, small = b" " * (_LARGE - 100), run.encode
         run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
         for i in range(repeat):
-            run.send(asked.portion)
-            run.caught_up()
+            run.send(asked.rows_per_fault)
+            run.wait_until_caught_up()
             asked.log(f"{i + 1} at most {_peak(run)} MB")
         peak = _peak(run)
         assert peak < _BOUND, f"the driver took {peak} MB"
@@ -48,7 +48,7 @@ def _copied(bootstrap: str, asked: Asked, repeat: int, writing: dict[str, str]) 
     return outcome
 
 
-def _peak(run: Run) -> int:
+def _peak(run: PipelineRun) -> int:
     """Megabytes that the driver has held at most."""
     status = Path(f"/proc/{run.driver.pid}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)

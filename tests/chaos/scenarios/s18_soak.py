@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.chaos.outcome import Asked, Outcome
+from tests.chaos.outcome import Outcome, ScenarioConfig
 
 _RATE = 2000  # records a second
 
 
-def scenario(asked: Asked) -> Outcome:
+def scenario(asked: ScenarioConfig) -> Outcome:
     """A minute for each repetition."""
     command = [sys.executable, "-m", "tests.chaos.soak", "--minutes", str(asked.repeat), "--rate", str(_RATE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

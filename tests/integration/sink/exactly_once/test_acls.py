@@ -128,7 +128,7 @@ def test_the_rights_that_are_named_suffice(with_log: Guarded, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("without", "words"),
     [
-        (("id",), r"^\[AUTHORIZATION\] Transaction '.*' could not be begun: .*WRITE.* on the transactional ids"),
+        (("id",), r"^\[AUTHORIZATION\] Transaction '.*' could not be started: .*WRITE.* on the transactional ids"),
         (("topic, WRITE",), r"^\[AUTHORIZATION\] Table 'numbers': topic-\d+\[0\]: .*Grant .* WRITE on the topic"),
         (("topic, READ",), r"^\[AUTHORIZATION\] topic-\d+\[0\]: .* and READ and DESCRIBE on the topic"),
         (("topic, READ", "topic, WRITE"), r"^\[AUTHORIZATION\] Topic 'topic-\d+' does not exist on .*, or the user"),

@@ -22,84 +22,84 @@ from kafka_sql.sink.exactly_once.admin import abort_transactions, commit_transac
 from kafka_sql.sink.exactly_once.committer import Committer
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 from kafka_sql.sink.exactly_once.records import Writer, parse_decisions
-from tests.kills.engine import ROWS, Engine
+from tests.kills.simulated_query import ROWS, SimulatedQuery
 from tests.transaction_writers import (
-    Sink,
-    crash,
-    ends_first_only,
-    hurried,
+    WriterHarness,
+    commit_first_only,
+    crash_in_commit,
+    prepared_statement,
     rows,
-    statement,
+    with_short_timeout,
 )
 
 pytestmark = pytest.mark.integration
 
 
-def test_a_statement_is_all_or_nothing(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver, prepared = statement(sink, range(10))
+def test_a_statement_is_all_or_nothing(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver, prepared = prepared_statement(sink, range(10))
     assert sink.numbers(0) == []
     driver.commit(None, prepared)
     assert sink.numbers(10) == list(range(10))
-    driver, prepared = statement(sink, range(10, 20))
-    crash(monkeypatch, ends_first_only, lambda: driver.commit(None, prepared))
-    driver, prepared = statement(sink, range(20, 30))
+    driver, prepared = prepared_statement(sink, range(10, 20))
+    crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))
+    driver, prepared = prepared_statement(sink, range(20, 30))
     driver.commit(None, prepared)  # the next one completes what was decided
     assert sink.numbers(30) == list(range(30))
     assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == []
 
 
-def test_a_statement_that_did_not_decide_is_as_if_it_had_not_been(sink: Sink) -> None:
-    statement(sink, range(10))
-    driver, prepared = statement(sink, range(10, 20))
+def test_a_statement_that_did_not_decide_is_as_if_it_had_not_been(sink: WriterHarness) -> None:
+    prepared_statement(sink, range(10))
+    driver, prepared = prepared_statement(sink, range(10, 20))
     driver.commit(None, prepared)
     assert sink.numbers(10) == list(range(10, 20))
     assert sink.open() == []
 
 
-def test_two_statements_at_once_under_one_prefix(sink: Sink) -> None:
-    one, prepared = statement(sink, range(10))
-    two, other = statement(sink, range(10, 20))
+def test_two_statements_at_once_under_one_prefix(sink: WriterHarness) -> None:
+    one, prepared = prepared_statement(sink, range(10))
+    two, other = prepared_statement(sink, range(10, 20))
     two.commit(None, other)
     with pytest.raises(WriterFencedError, match=r"another writer has taken over .* a statement into 'numbers' on"):
         one.commit(None, prepared)
     assert sink.numbers(10) == list(range(10, 20))
 
 
-def test_a_lost_part_of_a_statement_is_never_passed_over(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_part_of_a_statement_is_never_passed_over(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
 
-    def dies(engine: Engine) -> None:
+    def dies(engine: SimulatedQuery) -> None:
         driver = Committer(engine.sink.client, dataclasses.replace(engine.committer.writer, query=None))
         sink.used.append(driver)
-        prepared = [engine.task(None, i, [(i, 0)]) for i in range(3)]
-        crash(monkeypatch, ends_first_only, lambda: driver.commit(None, prepared))
+        prepared = [engine.prepare_rows(None, i, [(i, 0)]) for i in range(3)]
+        crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))
 
-    hurried(sink, dies)
+    with_short_timeout(sink, dies)
     sink.await_timeout()
     for _ in range(2):
-        driver, prepared = statement(sink, range(10, 20))
+        driver, prepared = prepared_statement(sink, range(10, 20))
         with pytest.raises(DecidedTransactionLostError, match=r"Missing: 2 rows of 2 transactions.*--accept-missing"):
             driver.commit(None, prepared)
     with pytest.raises(DecidedTransactionLostError):
         commit_transactions(sink.properties, sink.prefix)
     commit_transactions(sink.properties, sink.prefix, accept_missing=True)
-    driver, prepared = statement(sink, range(10, 20))
+    driver, prepared = prepared_statement(sink, range(10, 20))
     driver.commit(None, prepared)
     assert sink.numbers(11) == [0, *range(10, 20)]
 
 
-def test_a_second_write_in_a_batch_is_refused(sink: Sink) -> None:
+def test_a_second_write_in_a_batch_is_refused(sink: WriterHarness) -> None:
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
-    driver.committer.commit(0, driver.prepare(0, 2))
+    driver.committer.commit(0, driver.prepare_batch(0, 2))
     with pytest.raises(TransactionError, match=r"is written a second time in batch 0 of query .*Write a union of both"):
-        driver.committer.commit(0, driver.prepare(0, 2))
+        driver.committer.commit(0, driver.prepare_batch(0, 2))
     assert sink.numbers(ROWS) == rows(1)
 
 
-def test_by_hand(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
-    crash(monkeypatch, ends_first_only, lambda: sink.driver().batch(tasks=3))
+def test_by_hand(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash_in_commit(monkeypatch, commit_first_only, lambda: sink.driver().run_batch(tasks=3))
     engine = sink.driver()
-    undecided = engine.task(0, 0, [(1000, 0)])
+    undecided = engine.prepare_rows(0, 0, [(1000, 0)])
     found = list_transactions(sink.properties, sink.prefix)
     assert [(t.id == undecided.transaction, t.decided, t.topics) for t in found].count(
         (True, False, (sink.topic,))
@@ -114,23 +114,23 @@ def test_by_hand(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("earlier", [0, 1], ids=["has decided nothing yet", "has decided a batch"])
-def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: Sink, earlier: int) -> None:
+def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: WriterHarness, earlier: int) -> None:
     driver = sink.driver()
     for _ in range(earlier):
-        driver.batch(tasks=2)
+        driver.run_batch(tasks=2)
     (sink.folder / "planned" / str(earlier)).write_text(
         json.dumps({"start": earlier * ROWS, "end": (earlier + 1) * ROWS})
     )
-    prepared = driver.prepare(earlier, 2)
+    prepared = driver.prepare_batch(earlier, 2)
     assert len(abort_transactions(sink.properties, sink.prefix)) == 2
     with pytest.raises(WriterFencedError, match=r"taken over .* a statement into 'transactions' on"):
         driver.committer.commit(earlier, prepared)
-    sink.driver().batch(tasks=2)
+    sink.driver().run_batch(tasks=2)
     assert sink.numbers((earlier + 1) * ROWS) == rows(earlier + 1)
 
 
-def test_the_command(sink: Sink, tmp_path: Path) -> None:
-    sink.driver().task(0, 0, [(1, 0)])
+def test_the_command(sink: WriterHarness, tmp_path: Path) -> None:
+    sink.driver().prepare_rows(0, 0, [(1, 0)])
     (tmp_path / "client.properties").write_text("client.id=tests\n")
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -150,37 +150,39 @@ def test_the_command(sink: Sink, tmp_path: Path) -> None:
     assert "Option 'properties.acls' is no property of Kafka's client" in wrong.stderr
 
 
-def test_the_log_is_compacted_and_one_partition(sink: Sink) -> None:
+def test_the_log_is_compacted_and_one_partition(sink: WriterHarness) -> None:
     from confluent_kafka.admin import ConfigResource
 
     from kafka_sql.kafka.decision_log import LOG_TOPIC
 
-    sink.driver().batch(tasks=1)
+    sink.driver().run_batch(tasks=1)
     assert len(sink.topics.admin.list_topics(timeout=30).topics[LOG_TOPIC].partitions) == 1
     resource = ConfigResource(ConfigResource.Type.TOPIC, LOG_TOPIC)
     settings = sink.topics.admin.describe_configs([resource])[resource].result(30)
     assert settings["cleanup.policy"].value == "compact"
 
 
-def test_another_writers_open_transaction_does_not_hide_a_decision(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_writers_open_transaction_does_not_hide_a_decision(
+    sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A driver that dies while it decides leaves the log's last stable offset behind for a while."""
     from kafka_sql.kafka import decision_log_writer
 
     monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test takes as long
     driver = sink.driver()
-    driver.batch(tasks=1)
+    driver.run_batch(tasks=1)
     with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as dead_one:
         dead_one.fence_older_writers()
         dead_one._written({'["nothing"]': b"x"})
-    driver.batch(tasks=1)
+    driver.run_batch(tasks=1)
     found = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
     assert found == [1]
 
 
-def test_owned_is_what_the_log_says(sink: Sink) -> None:
+def test_owned_is_what_the_log_says(sink: WriterHarness) -> None:
     driver = sink.driver()
     for _ in range(3):
-        driver.batch(tasks=2)
+        driver.run_batch(tasks=2)
     owned = driver.committer._owner
     assert isinstance(owned, PrefixOwner)
     assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == owned.decisions

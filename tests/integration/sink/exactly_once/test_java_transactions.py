@@ -13,7 +13,7 @@ import pytest
 
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
-from tests.kills.engine import KEYS, ROWS, Engine, table
+from tests.kills.simulated_query import KEYS, ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -33,11 +33,11 @@ def java(*arguments: str) -> list[str]:
 
 def test_java_reads_what_was_committed_and_nothing_else(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(3)
-    sink = table(topics.bootstrap, topic, f"java-{uuid.uuid4().hex[:6]}")
-    engine = Engine(sink, tmp_path, uuid.uuid4().hex, uuid.uuid4().hex)
-    engine.batch(tasks=3)
-    engine.batch(tasks=2)
-    engine.task(2, 0, [(10_000, 0)])  # prepared and never decided
+    sink = sink_table(topics.bootstrap, topic, f"java-{uuid.uuid4().hex[:6]}")
+    engine = SimulatedQuery(sink, tmp_path, uuid.uuid4().hex, uuid.uuid4().hex)
+    engine.run_batch(tasks=3)
+    engine.run_batch(tasks=2)
+    engine.prepare_rows(2, 0, [(10_000, 0)])  # prepared and never decided
     engine.close()
     lines = [line.split("\t") for line in java("read", topics.bootstrap, topic, "3")]
     found = [json.loads(value) for _, _, value in lines]

@@ -24,8 +24,8 @@ def campaign(*arguments: str, wait: float) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
     assert done.returncode == 0, done.stdout + done.stderr[-5000:]
     found: dict[str, Any] = json.loads(done.stdout)
-    assert oracle.right(found["concurrent"])
-    assert oracle.right(found["final"])
+    assert oracle.is_correct(found["concurrent"])
+    assert oracle.is_correct(found["final"])
     return found
 
 
@@ -54,9 +54,9 @@ def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("question", spark.QUESTIONS)
+@pytest.mark.parametrize("question", spark.QUERIES)
 @pytest.mark.parametrize(("master", "lives"), [("local[2,8]", 12), ("local-cluster[2,1,1024]", 6)])
 def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path, master: str, lives: int, question: str) -> None:
     outcome = s02_workers_killed.lives(tmp_path, master, lives, 1000, question, random.Random(1))
-    assert outcome.right, outcome
+    assert outcome.is_correct, outcome
     assert outcome.repetitions >= 2 * lives

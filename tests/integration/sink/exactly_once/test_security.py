@@ -20,11 +20,11 @@ from kafka_sql.embedded.protocol_probe import free_ports
 from kafka_sql.errors import BrokerError, InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.librdkafka.consumer import fetch
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, check_security
 from kafka_sql.kafka.types import Split
 from tests.http_server import serving
-from tests.kills.engine import ROWS, Engine, table
+from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -154,9 +154,9 @@ def test_exactly_once_under_the_clients_options(
     topics = Topics(secured.kafka.bootstrap_servers)
     topic, prefix = topics.create(), uuid.uuid4().hex
     options = {f"properties.{k}": v for k, v in secured.options(listener, mechanism).items()}
-    sink = table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
-    engine = Engine(sink, tmp_path, prefix, prefix)
-    engine.batch(tasks=2)
+    sink = sink_table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
+    engine = SimulatedQuery(sink, tmp_path, prefix, prefix)
+    engine.run_batch(tasks=2)
     engine.close()
     assert len(topics.take(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
 
@@ -166,14 +166,14 @@ def test_a_bearer_token_reads_as_it_writes(secured: Secured) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
     config = to_librdkafka(secured.options("SASL", "OAUTHBEARER"))
-    found = [v for records in fetch(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
+    found = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
     assert found == [b"a", b"b"]
 
 
 def test_an_endpoint_that_gives_no_token(secured: Secured) -> None:
     options = {**secured.options("SASL", "OIDC"), "sasl.oauthbearer.client.secret": "planted-4711"}
     transactions = TransactionAdmin(to_librdkafka(options))
-    with pytest.raises(BrokerError, match=r"token.endpoint.url' gave no token: HTTP status 401") as e:
+    with pytest.raises(BrokerError, match=r"token.endpoint.url' returned no token: HTTP status 401") as e:
         transactions.list_ongoing("x")
     assert "planted-4711" not in str(e.value)
 
@@ -200,7 +200,7 @@ def test_a_certificate_that_nobody_is_to_check(secured: Secured) -> None:
 def test_a_certificate_that_nobody_knows_is_refused(secured: Secured) -> None:
     options = secured.options("BOTH", "PLAIN")
     del options["ssl.ca.location"]
-    with pytest.raises(BrokerError, match="the broker's certificate is refused: self-signed certificate"):
+    with pytest.raises(BrokerError, match="the broker's certificate is not trusted: self-signed certificate"):
         TransactionAdmin(to_librdkafka(options)).list_ongoing("x")
 
 

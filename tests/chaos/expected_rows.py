@@ -14,7 +14,7 @@ CLOSING: Final = 10**7  # ahead of all numbers: rows that end the windows before
 Rows = Sequence[dict[str, Any]]
 
 
-def judge(question: str, rows: Rows, sent: int) -> Outcome:
+def evaluate(question: str, rows: Rows, sent: int) -> Outcome:
     """The verdict on the rows of a topic, each partition's in its order.
 
     Args:

@@ -7,10 +7,10 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from kafka_sql.kafka.decision_log_writer import LogWriter
-from kafka_sql.kafka.protocol.transaction_admin import Transactions
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer
-from kafka_sql.sink.exactly_once.ownership import Owned
+from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 
 # in the order in which a batch passes them
 POINTS = (
@@ -26,24 +26,24 @@ POINTS = (
 )
 
 
-def die() -> None:
+def kill_process() -> None:
     """kill -9."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def stop() -> None:
+def stop_process() -> None:
     """kill -STOP: the driver seems to be dead, and is not."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-class Doom:
+class CrashTrigger:
     """Dies at a point, once it is armed.
 
     Attributes:
         armed: whether the point is deadly yet.
     """
 
-    def __init__(self, point: str, end: Callable[[], None] = die) -> None:
+    def __init__(self, point: str, end: Callable[[], None] = kill_process) -> None:
         """
         Args:
             end: what to do there.
@@ -62,37 +62,37 @@ class Doom:
             self.end()
 
     def _claimed(self) -> None:
-        owning = committer.own
+        owning = committer.claim_prefix
 
         def own(*arguments: Any) -> Any:
             owned = owning(*arguments)
             self("claimed")
             return owned
 
-        committer.own = own
+        committer.claim_prefix = own
 
     def _deciding(self) -> None:
-        commit = LogWriter._commit
+        commit = DecisionLogWriter._commit
 
         def patched(writer: Any) -> None:
             if self.armed:
                 self.end()
             commit(writer)
 
-        LogWriter._commit = patched  # type: ignore[method-assign]
+        DecisionLogWriter._commit = patched  # type: ignore[method-assign]
 
     def _decided(self) -> None:
-        record = Owned.record
+        record = PrefixOwner.record_decisions
 
         def patched(owned: Any, *new: Any, **more: Any) -> None:
             record(owned, *new, **more)
             if new:
                 self("decided")
 
-        Owned.record = patched  # type: ignore[method-assign]
+        PrefixOwner.record_decisions = patched  # type: ignore[method-assign]
 
     def _ending(self) -> None:
-        commit = Transactions.commit
+        commit = TransactionAdmin.commit
 
         def patched(transactions: Any, endings: Any) -> dict[str, int]:
             wanted = list(endings)
@@ -101,4 +101,4 @@ class Doom:
                 self.end()
             return commit(transactions, wanted)
 
-        Transactions.commit = patched  # type: ignore[method-assign]
+        TransactionAdmin.commit = patched  # type: ignore[method-assign]

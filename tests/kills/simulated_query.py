@@ -19,7 +19,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
 from kafka_sql.sink.exactly_once.prepare import Task, prepare
-from kafka_sql.sink.exactly_once.records import Prepared, Writer
+from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
 from kafka_sql.table.declaration import Column, Table
 
 ROWS, KEYS = 40, 7
@@ -27,7 +27,7 @@ ROWS, KEYS = 40, 7
 Point = Callable[[str], None]
 
 
-def table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **more: str) -> Definition:
+def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **more: str) -> Definition:
     """The sink: a number and its key."""
     options = {
         "connector": "kafka",
@@ -45,7 +45,7 @@ def table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING",
     return validate_table(Table(("numbers",), columns, options))
 
 
-class Engine:
+class SimulatedQuery:
     """One life of the query."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Engine:
             size: rows of a batch.
         """
         self.sink, self.folder, self.query, self.timeout, self.size = sink, folder, query, timeout, size
-        self.run = transactional_ids.short(run)
+        self.run = transactional_ids.run_id(run)
         self.random = random.Random(run)
         prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
         self.committer = Committer(sink.client, Writer("numbers", prefix, "t", self.run, query))
@@ -67,10 +67,10 @@ class Engine:
         for kind in ("planned", "done"):
             (folder / kind).mkdir(parents=True, exist_ok=True)
 
-    def batch(self, point: Point = lambda _: None, tasks: int | None = None) -> int:
+    def run_batch(self, point: Point = lambda _: None, tasks: int | None = None) -> int:
         """Do the next batch, or the one again that was not done; its number, the last one's where nothing is to do."""
-        number = self.last("planned")
-        if number == self.last("done"):
+        number = self.last_batch("planned")
+        if number == self.last_batch("done"):
             plan = self.plan(number)
             if plan is None:
                 return number
@@ -79,7 +79,7 @@ class Engine:
             new.write_text(json.dumps(plan))
             new.rename(self.folder / "planned" / str(number))
         point("planned")
-        prepared = self.prepare(number, tasks or self.random.randint(1, 4), point)
+        prepared = self.prepare_batch(number, tasks or self.random.randint(1, 4), point)
         point("prepared")
         self.committer.commit(number, prepared)
         point("ended")
@@ -87,13 +87,13 @@ class Engine:
         point("between")
         return number
 
-    def prepare(self, number: int, tasks: int, point: Point = lambda _: None) -> list[Prepared]:
+    def prepare_batch(self, number: int, tasks: int, point: Point = lambda _: None) -> list[PreparedTransaction]:
         """All tasks of a planned batch; all rows of a key are in one of them."""
-        rows = self.rows(self.planned(number))
+        rows = self.rows(self.read_plan(number))
         place = rows["k"].to_numpy() % tasks
         prepared = []
         for i in range(tasks):
-            prepared.append(self.write(number, i, rows.filter(pa.array(place == i))))
+            prepared.append(self.prepare_task(number, i, rows.filter(pa.array(place == i))))
             if i == 0:
                 point("preparing")
         return prepared
@@ -106,29 +106,29 @@ class Engine:
         """The rows of a batch."""
         return _rows([(a, a % KEYS) for a in range(plan["start"], plan["end"])])
 
-    def planned(self, number: int) -> Any:
+    def read_plan(self, number: int) -> Any:
         """The plan of a batch, as the checkpoint has it."""
         return json.loads((self.folder / "planned" / str(number)).read_text())
 
-    def task(self, number: int | None, partition: int, rows: list[tuple[int, int]]) -> Prepared:
+    def prepare_rows(self, number: int | None, partition: int, rows: list[tuple[int, int]]) -> PreparedTransaction:
         """One task, with its numbers and their keys."""
-        return self.write(number, partition, _rows(rows))
+        return self.prepare_task(number, partition, _rows(rows))
 
-    def write(self, number: int | None, partition: int, rows: pa.RecordBatch) -> Prepared:
+    def prepare_task(self, number: int | None, partition: int, rows: pa.RecordBatch) -> PreparedTransaction:
         """One task."""
         self._attempts += 1
         task = Task(partition, self._attempts, self.run, self.query if number is not None else None, number)
         return prepare(self.sink, task, iter([rows]), self.timeout)
 
-    def forget(self) -> None:
+    def release_claim(self) -> None:
         """Claim the prefix anew with the next batch, as a driver's first batch does."""
-        self.committer._owned = None
+        self.committer._owner = None
 
     def close(self) -> None:
         """Close the connections."""
         self.committer.close()
 
-    def last(self, kind: str) -> int:
+    def last_batch(self, kind: str) -> int:
         """The last batch that was planned, or done; -1 where there is none."""
         return max((int(p.name) for p in (self.folder / kind).iterdir()), default=-1)
 
