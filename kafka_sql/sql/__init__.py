@@ -1,4 +1,4 @@
-"""Flink SQL in a Spark session: ``session`` takes each statement, ``dispatch`` says who carries it out.
+"""Flink SQL in a Spark session: ``session`` receives each statement, ``dispatch`` executes it or passes it to Spark.
 
-Its folders, each of which knows only those after it: jobs, tables and queries, expressions, grammar, text.
+The packages depend on each other in this order: jobs, declarations and rewrite, expressions, grammar, recognize.
 """

@@ -1,4 +1,4 @@
-"""``kafka_sql.check(spark, "orders")``: what would keep tables from being read and written."""
+"""``kafka_sql.check(spark, "orders")``: check whether tables can be read and written."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kafka_sql.sql.session import session_tables
 
 
 class Report(tuple[Finding, ...]):
-    """The findings of all tables, which print themselves as lines."""
+    """The findings for all tables; prints one line per finding."""
 
     __slots__ = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no check failed."""
         return all(finding.ok is not False for finding in self)
 
     def __repr__(self) -> str:
@@ -28,31 +28,33 @@ class Report(tuple[Finding, ...]):
 
 
 def check(spark: SparkSession, *tables: str) -> Report:
-    """Look whether tables can be read and written: brokers, rights, topics, schemas, exactly-once, clock.
+    """Check whether tables can be read and written: brokers, permissions, topics, schemas, exactly-once, clock.
 
-    The driver asks; no record is read or written, and nothing is made.
+    The checks run on the driver. They read and write no records and create nothing.
 
     Args:
-        tables: names as in SQL (``orders``, ``shop.orders``); all Kafka tables of the session where none is given.
+        tables: names as in SQL (``orders``, ``shop.orders``). Default: all Kafka tables of the session.
 
     Raises:
-        TableNotFoundError: there is no such Kafka table.
-        StatementError: the session has not been enabled.
+        TableNotFoundError: the session has no such Kafka table.
+        StatementError: the session is not enabled.
     """
     return Report(iter_findings(spark, *tables))
 
 
 def iter_findings(spark: SparkSession, *tables: str) -> Iterator[Finding]:
-    """The same, one after the other, as they are found."""
+    """Yield the findings of ``check`` one by one."""
     known = session_tables(spark)
     if known is None:
-        raise StatementError("The session does not know Kafka tables: call kafka_sql.enable(spark) first.")
+        raise StatementError("This session is not enabled for Kafka tables. Call kafka_sql.enable(spark) first.")
     known.refresh()
     entries = [known.find(tuple(name.split("."))) for name in tables] if tables else list(known)
     for name, entry in zip(tables, entries, strict=False):
         if entry is None:
             names = [other.definition.name for other in known]
-            raise TableNotFoundError(f"There is no Kafka table '{name}' in this session.{did_you_mean(name, names)}")
+            raise TableNotFoundError(
+                f"Kafka table '{name}' not found in this session.{did_you_mean(name, names)}", table=name
+            )
     for entry in entries:
         assert entry is not None
         yield from check_table(entry.definition, arrow_schema(entry.data_source.spark_schema))

@@ -1,4 +1,4 @@
-"""What a Spark Connect server sends beside a command's results."""
+"""Work around SPARK-59135: Spark Connect clients fail on the accumulators of Python workers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _MARK = "_kafka_sql"
 
 
 def ignore_accumulators(spark: SparkSession) -> None:
-    """Let Connect clients leave out the accumulators of Python workers where they wait for the events of a command.
+    """Make a Connect client ignore accumulators of Python workers among the responses to a command.
 
-    Python data sources send empty ones, and a client that follows a pipeline or a query listener takes them for an
-    unknown response and fails (SPARK-59135, in Spark 4.3.0).
+    Python data sources send empty accumulators. A client that waits for events of a pipeline or a query listener fails
+    on them as an unknown response (SPARK-59135, in Spark 4.3.0).
     """
     if spark_context(spark) is not None:  # classic
         return
-    kind = type(getattr(spark, "client", None))
-    plain = getattr(kind, _COMMAND, None)
-    if plain is None or hasattr(plain, _MARK):
+    client_class = type(getattr(spark, "client", None))
+    original = getattr(client_class, _COMMAND, None)
+    if original is None or hasattr(original, _MARK):
         return
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def command(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        events: Iterator[Any] = plain(_Client(self), *args, **kwargs)
+        events: Iterator[Any] = original(_Client(self), *args, **kwargs)
         return events
 
     setattr(command, _MARK, True)
-    setattr(kind, _COMMAND, command)
+    setattr(client_class, _COMMAND, command)
 
 
 class _Client:
-    """A client as it is, without the accumulators among its responses."""
+    """A Connect client without the accumulators among its responses."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Small results as DataFrames: from Arrow they are local to the driver, where rows of Python would start a job."""
+"""Create DataFrames of small results, from Arrow: reading a DataFrame of Python rows would run a Spark job."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kafka_sql.runtime.spark_context import spark_context
 
 
 def dataframe(spark: SparkSession, columns: dict[str, pa.DataType], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
-    """Rows under names and Arrow types."""
-    arrays = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(columns.values())]
+    """Return a DataFrame of rows with column names and Arrow types."""
+    arrays = [pa.array([row[i] for row in rows], type_) for i, type_ in enumerate(columns.values())]
     return spark.createDataFrame(pa.table(arrays, names=list(columns)))
 
 
 def empty_dataframe(spark: SparkSession) -> DataFrame:
-    """What a statement without a result gives, as Spark's own do."""
-    if spark_context(spark) is None:  # Connect takes no Arrow without columns, and needs no job for a list
+    """Return the result of a statement that has none, as Spark does."""
+    if spark_context(spark) is None:  # Connect rejects an Arrow table without columns, and runs no job for a list
         return spark.createDataFrame([], StructType([]))
     return spark.createDataFrame(pa.table({}))

@@ -1,4 +1,4 @@
-"""CREATE TABLE with LIKE or AS, and ALTER TABLE: declarations that need the tables of the session."""
+"""Execute CREATE TABLE, also with LIKE or AS, and ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from kafka_sql.sql.rewrite.query import rewrite_query
 
 
 def create(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
-    """Carry out CREATE TABLE.
+    """Execute CREATE TABLE.
 
     Returns:
-        an empty DataFrame; with AS, what the INSERT of the query returns.
+        an empty DataFrame; with AS, the result of the INSERT of the query.
     """
     declaration = parse_statement(text, parse_declaration)
     if declaration.like is not None:
         if declaration.query is not None:
-            raise UnsupportedSqlError("CREATE TABLE takes LIKE or AS, and not both.")
-        declaration = merge_like(declaration, _base(tables, declaration.like.base))
+            raise UnsupportedSqlError("CREATE TABLE: LIKE and AS cannot be combined.")
+        declaration = merge_like(declaration, _source_declaration(tables, declaration.like.base))
     if declaration.query is not None:
         return _create_as(spark, tables, declaration, run)
     tables.create(to_table(add_inferred_columns(declaration)))
     return empty_dataframe(spark)
 
 
-def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
-    """The declaration of LIKE's table; of one of Spark's own, its columns.
+def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:
+    """Return the declaration of LIKE's source table; for a table that is not a Kafka table, its columns.
 
     Raises:
-        TableNotFoundError: there is none.
+        TableNotFoundError: the table does not exist.
     """
     entry = resolve_table(tables, name)
     if entry is not None:
@@ -55,34 +55,35 @@ def _base(tables: Tables, name: tuple[str, ...]) -> Declaration:
     try:
         schema = tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").schema
     except AnalysisException as e:
-        raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.") from e
+        raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.", table=shown) from e
     return Declaration(name, columns=columns_from_schema(schema, f"Table '{shown}'"))
 
 
 def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: RunSql) -> DataFrame:
-    """Create the table of a query and fill it; a new table that cannot be filled is dropped again."""
+    """Create a table and insert the query's rows. If the INSERT fails, drop the table or restore the replaced one."""
     query, name = declaration.query or "", declaration.name
     if not query:
-        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.")
+        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
     schema = run(rewrite_query(tables, query, settings.is_streaming(spark)).text).schema
-    whole = add_query_columns(declaration, columns_from_schema(schema, "The query"))
-    table = to_table(whole)
+    complete = add_query_columns(declaration, columns_from_schema(schema, "The query"))
+    table = to_table(complete)
     old = find_declared_table(tables, table.name, table.temporary)
     if old is not None and not declaration.replace:
         if declaration.if_not_exists:
             return empty_dataframe(spark)
         raise TableExistsError(
-            f"Table '{old.definition.name}' exists already. DROP TABLE it first, or say CREATE OR REPLACE TABLE or "
-            "CREATE TABLE IF NOT EXISTS."
+            f"Table '{old.definition.name}' already exists. DROP TABLE it first, or use CREATE OR REPLACE TABLE or "
+            "CREATE TABLE IF NOT EXISTS.",
+            table=old.definition.name,
         )
     before = old.table if old is not None else None
-    # by name, a temporary table could be found in the place of the new one
+    # use the entry from here on: its name could resolve to a temporary table
     entry = tables.create(replace(table, if_not_exists=False), replace=declaration.replace)
     assert entry is not None
-    filling = Insert(table.name, False, None, True, None, query, 0)
+    statement = Insert(table.name, False, None, True, None, query, 0)
     try:
-        return insert(spark, tables, entry, filling, run)
-    except BaseException:  # an interrupt, too
+        return insert(spark, tables, entry, statement, run)
+    except BaseException:  # including KeyboardInterrupt
         if before is not None:
             tables.alter(entry, before)
         else:
@@ -91,12 +92,15 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, ru
 
 
 def alter(tables: Tables, entry: CatalogTable, text: str) -> None:
-    """Carry out ALTER TABLE of a Kafka table; what results is checked whole before anything changes."""
+    """Execute ALTER TABLE of a Kafka table; the new declaration is validated before anything changes."""
     alteration = parse_statement(text, parse_alteration)
     if isinstance(alteration.change, RenameTable):
         to = strip_catalog(alteration.change.new_name)
         if len(to) > 2:
-            raise UnsupportedSqlError(f"ALTER TABLE ... RENAME TO {'.'.join(to)}: Kafka tables stand in spark_catalog.")
+            raise UnsupportedSqlError(
+                f"ALTER TABLE ... RENAME TO {'.'.join(to)}: Kafka tables can only be in catalog spark_catalog.",
+                table=entry.definition.name,
+            )
         tables.rename(entry, to)
         return
     try:

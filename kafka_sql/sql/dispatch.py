@@ -1,4 +1,4 @@
-"""One statement of a session: what is Flink's is carried out here, all else is Spark's own."""
+"""Execute one statement of a session: Flink's statements and those about Kafka tables here, others in Spark."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
 def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> DataFrame:
-    """Carry out a statement.
+    """Execute a statement.
 
     Args:
-        run: Spark's own ``sql()`` with the caller's parameters; it is given the text untouched where the statement is
-            Spark's own.
+        run: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as typed.
     """
     statement = st.classify(text)
     match statement:
@@ -35,14 +34,14 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
         case None:
             return run(text)
         case st.CreateView():
-            return run(_view(tables, statement, text))
+            return run(_check_create_view(tables, statement, text))
         case st.DropDatabase(name):
-            _empty(tables, name)
+            _drop_tables_in(tables, name)
             return run(text)
         case st.SetOption(key, value):
             settings.write(spark, key, value)
             return dataframe(spark, {"key": pa.string(), "value": pa.string()}, [(key, value)])
-        case st.ResetOption(str(key)):  # without a key it is Spark's own, and resets Flink's keys, too
+        case st.ResetOption(str(key)):  # RESET without a key is Spark's, and resets Flink's keys, too
             spark.conf.unset(key)
             return empty_dataframe(spark)
         case st.ShowJobs():
@@ -61,23 +60,25 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return ddl.create(spark, tables, text, run)
         case st.DropTable():
             return _drop(spark, tables, statement, text, run)
-        case st.AlterTable(name, True) if resolve_table(tables, name) is None and not _exists(spark, name):
+        case st.AlterTable(name, True) if resolve_table(tables, name) is None and not _exists_in_spark(spark, name):
             return empty_dataframe(spark)
         case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
-            raise _not_found(name)
-        case st.AlterTable(name, True, rest) if resolve_table(tables, name) is None:  # Spark has no IF EXISTS here
+            raise _table_not_found(name)
+        case st.AlterTable(name, True, rest) if (
+            resolve_table(tables, name) is None
+        ):  # Spark does not support IF EXISTS here
             return run(f"ALTER TABLE {qualified_name(name)}{text[rest:]}")
         case st.Insert(name) if resolve_table(tables, name) is None:
             return run(rewrite_spark_insert(spark, tables, statement, text))
     table: tuple[str, ...] = getattr(statement, "name", ())
     entry = resolve_table(tables, table) if table else None
-    return run(text) if entry is None else _of_table(spark, tables, entry, statement, text, run)
+    return run(text) if entry is None else _dispatch_for_table(spark, tables, entry, statement, text, run)
 
 
-def _of_table(
+def _dispatch_for_table(
     spark: SparkSession, tables: Tables, entry: CatalogTable, statement: st.Statement | None, text: str, run: RunSql
 ) -> DataFrame:
-    """A statement that names one Kafka table."""
+    """Execute a statement about one Kafka table."""
     match statement:
         case st.Insert():
             return insert(spark, tables, entry, statement, run)
@@ -101,13 +102,14 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
         return empty_dataframe(spark)
     if not statement.temporary:
         return run(text)
-    if statement.if_exists:  # Spark has no such statement
+    if statement.if_exists:  # Spark has no DROP TEMPORARY TABLE
         return empty_dataframe(spark)
-    raise TableNotFoundError(f"There is no temporary table '{'.'.join(statement.name)}' in this session.")
+    shown = ".".join(statement.name)
+    raise TableNotFoundError(f"Temporary table '{shown}' not found in this session.", table=shown)
 
 
-def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
-    """A CREATE VIEW for Spark; a temporary one hides a lasting Kafka table, and may take its name."""
+def _check_create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
+    """Return a CREATE VIEW for Spark. A temporary view may hide a permanent Kafka table."""
     entry = (
         find_declared_table(tables, statement.name, statement.temporary)
         if tables and not statement.keeps_tables
@@ -118,42 +120,45 @@ def _view(tables: Tables, statement: st.CreateView, text: str) -> str:
     return spark_ddl.rewrite_create_view(tables, text)
 
 
-def _empty(tables: Tables, database: tuple[str, ...]) -> None:
-    """Drop the Kafka tables of a database that is about to be dropped with what it holds."""
+def _drop_tables_in(tables: Tables, database: tuple[str, ...]) -> None:
+    """Drop the Kafka tables of a database, before Spark drops the database with CASCADE."""
     name = strip_catalog((*database, "t"))[:-1]
-    if len(name) != 1 or name[0].lower() == "default":  # of another catalog, or one that Spark never drops
+    if len(name) != 1 or name[0].lower() == "default":  # in another catalog, or the database that Spark never drops
         return
     for entry in [e for e in tables if e.name[0] == name[0].lower()]:
         tables.remove(entry)
 
 
-def _not_found(name: tuple[str, ...]) -> TableNotFoundError:
+def _table_not_found(name: tuple[str, ...]) -> TableNotFoundError:
     shown = ".".join(name)
     return TableNotFoundError(
-        f"ALTER TABLE {shown}: there is no Kafka table '{shown}'. SHOW TABLES lists them; a table of Spark's own is "
-        "altered in Spark's words, such as SET TBLPROPERTIES (...)."
+        f"ALTER TABLE {shown}: Kafka table '{shown}' not found. SHOW TABLES lists all tables. Other tables "
+        "need Spark's syntax, such as SET TBLPROPERTIES (...).",
+        table=shown,
     )
 
 
-def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
+def _exists_in_spark(spark: SparkSession, name: tuple[str, ...]) -> bool:
     return spark.catalog.tableExists(qualified_name(strip_catalog(name)))
 
 
-_INSTEAD = {
-    "UPDATE": "a record in a topic cannot be changed. INSERT INTO writes another one",
-    "DELETE FROM": "a record in a topic cannot be removed. Kafka's retention, or kafka-delete-records, does it",
-    "MERGE INTO": "a record in a topic cannot be changed. Use INSERT INTO",
-    "TRUNCATE TABLE": "a topic is not emptied by its table. Kafka's retention, or kafka-delete-records, does it",
-    "ANALYZE TABLE": "a topic has no statistics that would last",
-    "COMMENT ON TABLE": "the comment stands in CREATE TABLE ... COMMENT '...' WITH (...)",
-    "DROP VIEW": "it is a table and no view. Use DROP TABLE",
-    "ALTER VIEW": "it is a table and no view. Use ALTER TABLE",
-    "CREATE VIEW": "it is a table and no view. Choose another name, or DROP TABLE it first",
+_ALTERNATIVES = {
+    "UPDATE": "records in a topic cannot be changed. Use INSERT INTO to write new records",
+    "DELETE FROM": "records in a topic cannot be deleted here. Use Kafka's retention or kafka-delete-records",
+    "MERGE INTO": "records in a topic cannot be changed. Use INSERT INTO",
+    "TRUNCATE TABLE": "a topic cannot be emptied here. Use Kafka's retention or kafka-delete-records",
+    "ANALYZE TABLE": "statistics of a topic would be outdated at once",
+    "COMMENT ON TABLE": "the comment is part of the declaration. Use CREATE TABLE ... COMMENT '...' WITH (...)",
+    "DROP VIEW": "it is a table, not a view. Use DROP TABLE",
+    "ALTER VIEW": "it is a table, not a view. Use ALTER TABLE",
+    "CREATE VIEW": "it is a table, not a view. Choose another name, or DROP TABLE it first",
 }
 
 
 def unsupported_statement(entry: CatalogTable, statement: st.UnsupportedStatement) -> UnsupportedSqlError:
-    """What to say of a statement that a Kafka table does not have."""
+    """Return the error for a statement that Kafka tables do not support."""
+    advice = _ALTERNATIVES[statement.verb]
     return UnsupportedSqlError(
-        f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {_INSTEAD[statement.verb]}."
+        f"{statement.verb} is not supported for Kafka table '{entry.definition.name}': {advice}.",
+        table=entry.definition.name,
     )

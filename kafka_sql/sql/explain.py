@@ -1,4 +1,4 @@
-"""EXPLAIN of queries, INSERTs and statement sets: one row with the column ``plan``. Nothing is written or started."""
+"""Execute EXPLAIN of queries, INSERTs and statement sets: one row with the column ``plan``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 
 
 def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: str, run: RunSql) -> DataFrame:
-    """The plan of a statement.
+    """Return the plan of a statement, without writing or starting anything.
 
     Raises:
-        StatementError: it is no query, INSERT or statement set.
+        StatementError: the statement is not a query, an INSERT or a statement set.
     """
     plan = _plan(spark, tables, statement.mode, statement.statement, run)
     if plan is None:
@@ -31,44 +31,44 @@ def explain(spark: SparkSession, tables: Tables, statement: st.Explain, text: st
 
 
 def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql) -> str | None:
-    """The plan's text; None where the statement is Spark's own."""
+    """Return the plan as text, or None if Spark can explain the statement as typed."""
     inner = st.classify(text)
     match inner:
         case st.StatementSet(inserts):
-            return "\n".join(_plan(spark, tables, mode, i, run) or _sparks(mode, i, run) for i in inserts)
+            return "\n".join(_plan(spark, tables, mode, i, run) or _explain_in_spark(mode, i, run) for i in inserts)
         case st.Execute(statement):
             return _plan(spark, tables, mode, statement, run)
         case st.Insert(name):
             entry = resolve_table(tables, name)
             if entry is None:
                 changed = rewrite_spark_insert(spark, tables, inner, text)
-                return _sparks(mode, changed, run) if changed != text else None
+                return _explain_in_spark(mode, changed, run) if changed != text else None
             ready = prepare(spark, tables, entry, inner, run)
             if ready.stream is None:
-                return _sparks(mode, ready.batch, run)
+                return _explain_in_spark(mode, ready.batch, run)
             query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
-            return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_sparks(mode, query, run)}"
+            return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_explain_in_spark(mode, query, run)}"
         case st.CreateTable(None):
             selected = parse_statement(text, parse_declaration).query
             if selected:
-                return _plan(spark, tables, mode, selected, run) or _sparks(mode, selected, run)
-            raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+                return _plan(spark, tables, mode, selected, run) or _explain_in_spark(mode, selected, run)
+            raise StatementError("EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
             if streaming or may_use_tables(text):
-                return _sparks(mode, rewrite_query(tables, text, streaming).text, run)
+                return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
             return None
         case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
             changed = spark_ddl.rewrite_ctas(tables, text)
-            return _sparks(mode, changed, run) if changed != text else None
+            return _explain_in_spark(mode, changed, run) if changed != text else None
         case None:
             return None
         case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (
             resolve_table(tables, name) is not None
         ):
-            raise StatementError("EXPLAIN takes a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
+            raise StatementError("EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
     return None
 
 
-def _sparks(mode: str, statement: str, run: RunSql) -> str:
+def _explain_in_spark(mode: str, statement: str, run: RunSql) -> str:
     return str(run(f"EXPLAIN {mode} {statement}").collect()[0][0])

@@ -1,4 +1,4 @@
-"""Every session of this process takes Flink's statements, for programs that make their session themselves."""
+"""``kafka_sql.install()``: enable every Spark session of this process, for programs that create their own sessions."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.sql.session import SPARK_SQL, enable
 
-_FIRST = threading.Lock()
+_ENABLE_LOCK = threading.Lock()
 
 
 def install() -> None:
-    """Let every classic SparkSession of this process, older ones too, take Flink's statements from its first ``sql()``.
+    """Enable every classic SparkSession of this process, existing ones included, on its first ``sql()``.
 
-    For programs that make the session themselves and leave no place for ``enable(spark)``, such as dbt. Calling it
-    again changes nothing. Sessions of Spark Connect are left as they are.
+    For programs that create their own session, such as dbt, so that ``enable(spark)`` cannot be called. Further calls
+    have no effect. Spark Connect sessions are not changed.
     """
-    plain = SparkSession.sql
-    if hasattr(plain, SPARK_SQL):
+    spark_sql = SparkSession.sql
+    if hasattr(spark_sql, SPARK_SQL):
         return
 
-    @functools.wraps(plain)
+    @functools.wraps(spark_sql)
     def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
-        with _FIRST:  # dbt's first statements come from several threads
+        with _ENABLE_LOCK:  # dbt runs its first statements on several threads
             enable(self)
-        return self.sql(sqlQuery, args, **kwargs)  # the session's own from here on, which stands before this one
+        return self.sql(sqlQuery, args, **kwargs)  # now the session's own attribute, which precedes this method
 
-    setattr(sql, SPARK_SQL, plain)
+    setattr(sql, SPARK_SQL, spark_sql)
     SparkSession.sql = sql  # type: ignore[method-assign]

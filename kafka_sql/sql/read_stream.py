@@ -1,4 +1,4 @@
-"""``spark.readStream.table(t)`` finds computed columns and watermarks, which stand in no data source."""
+"""``spark.readStream.table(t)`` for Kafka tables: with their computed columns and watermarks."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _MARK = "_kafka_sql"
 
 
 def patch_read_stream(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
-    """Teach the reader of the session's kind, once; sessions that are not enabled see no difference.
+    """Patch ``table()`` of the session's DataStreamReader class, once. Sessions that are not enabled are not affected.
 
-    A Kafka table's options are those of its declaration: the reader's own, ``readStream.option(k, v)``, have no effect.
+    Only the options of the table's declaration apply; those of the reader, ``readStream.option(k, v)``, have no effect.
     """
-    kind = type(spark.readStream)  # classic and Connect have one each
-    plain = kind.table
-    if getattr(plain, _MARK, False):
+    reader_class = type(spark.readStream)  # differs between classic and Connect
+    original = reader_class.table
+    if getattr(original, _MARK, False):
         return
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def table(self: Any, tableName: str) -> DataFrame:
         tables = tables_of(self._client if hasattr(self, "_client") else self._spark)
         if tables is None:
-            return plain(self, tableName)
+            return original(self, tableName)
         tables.refresh()
         cursor = TokenCursor(lexer.tokenize_spark(tableName))
         name = cursor.take_name()
         entry = resolve_table(tables, name) if name and cursor.peek() is None else None
         if entry is None:
-            return plain(self, tableName)
+            return original(self, tableName)
         if entry.definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED and hasattr(self, "_spark"):
             stop_queries_at_end(self._spark)
         return tables.spark_sql(stream_query(entry))
 
     setattr(table, _MARK, True)
-    kind.table = table  # type: ignore[method-assign]
+    reader_class.table = table  # type: ignore[method-assign]

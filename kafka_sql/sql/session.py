@@ -1,6 +1,4 @@
-"""A Spark session that takes Flink's statements: ``spark.sql()`` looks at each statement once and passes on what is
-Spark's own.
-"""
+"""``kafka_sql.enable(spark)``: make ``spark.sql()`` of a session execute Flink's statements for Kafka tables."""
 
 from __future__ import annotations
 
@@ -27,21 +25,21 @@ from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.spark_errors import unwrap_errors
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
-SPARK_SQL = "_kafka_sql_plain"  # on a function that stands in for Spark's own sql(): that one
+SPARK_SQL = "_kafka_sql_plain"  # attribute of a patched sql(): Spark's own function
 _ATTRIBUTE = "_kafka_sql_tables"
 
 
 def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -> SparkSession:
-    """Teach a session Flink's Kafka statements; returns the same session. Calling it again changes nothing.
+    """Enable Flink's Kafka SQL statements in a session and return the same session. Further calls have no effect.
 
-    ``spark.sql()`` then takes Flink's statements for Kafka tables; all other statements reach Spark as they are typed.
-    ``spark.readStream.table()`` knows the tables with their computed columns and watermarks. The tables are those of
-    the application: ``enable(spark.newSession())`` has them, too, temporary ones apart.
+    ``spark.sql()`` then executes Flink's statements for Kafka tables; all other statements reach Spark as typed.
+    ``spark.readStream.table()`` reads Kafka tables with their computed columns and watermarks. Permanent tables belong
+    to the application: ``enable(spark.newSession())`` has them, too, but not the temporary tables.
 
     Args:
-        spark: classic or Connect.
-        catalog: a folder that keeps the tables, one ``.sql`` file each, and gives them to the next application.
-            Default: Spark's configuration ``spark.kafka_sql.catalog``. Without one, tables end with the application.
+        spark: a classic or a Connect session.
+        catalog: a folder that persists the tables, one ``.sql`` file each, for later applications. Default: Spark's
+            configuration ``spark.kafka_sql.catalog``. Without a folder, tables end with the application.
 
     Raises:
         CatalogFolderError: the folder cannot be used.
@@ -49,12 +47,14 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     tables = session_tables(spark)
     if tables is None:
         worker_python.configure_worker_python(spark)
-        plain = _plain(spark)
-        tables = Tables(spark, plain, tables_of_application(_application(spark)), parse_create, render_create_table)
+        spark_sql = _spark_sql(spark)
+        tables = Tables(
+            spark, spark_sql, tables_of_application(_application_id(spark)), parse_create, render_create_table
+        )
         spark.__dict__[_ATTRIBUTE] = tables
-        spark.__dict__["sql"] = _taught(spark, tables, plain)
+        spark.__dict__["sql"] = _patched_sql(spark, tables, spark_sql)
         patch_read_stream(spark, session_tables)
-        _close_in_time(spark)
+        _close_at_exit(spark)
         ignore_accumulators(spark)
         start_planners(spark)
     folder = catalog or spark.conf.get(CATALOG_CONF, None)
@@ -63,9 +63,10 @@ def enable(spark: SparkSession, catalog: str | os.PathLike[str] | None = None) -
     return spark
 
 
-def _close_in_time(spark: SparkSession) -> None:
-    """Close a Connect client at the program's end, while its threads run: later, where Python clears what is left of
-    objects that hold each other, gRPC waits for them for ever.
+def _close_at_exit(spark: SparkSession) -> None:
+    """Close a Connect client when the program exits, while its threads still run.
+
+    If Python's garbage collector closed it later, gRPC would wait for these threads forever.
     """
     if spark_context(spark) is None:
         session = weakref.ref(spark)
@@ -79,34 +80,34 @@ def _close_in_time(spark: SparkSession) -> None:
 
 
 def session_tables(spark: SparkSession) -> Tables | None:
-    """The tables of a session that has been enabled."""
+    """Return the tables of a session, or None if it is not enabled."""
     return spark.__dict__.get(_ATTRIBUTE)
 
 
-def _taught(spark: SparkSession, tables: Tables, plain: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    @functools.wraps(plain)
+def _patched_sql(spark: SparkSession, tables: Tables, spark_sql: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    @functools.wraps(spark_sql)
     def sql(sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         def run(statement: str) -> DataFrame:
-            return plain(statement, args, **kwargs) if args is not None else plain(statement, **kwargs)
+            return spark_sql(statement, args, **kwargs) if args is not None else spark_sql(statement, **kwargs)
 
         with unwrap_errors():
             tables.refresh()
             return dispatch(spark, tables, sqlQuery, run)
 
-    setattr(sql, SPARK_SQL, plain)
+    setattr(sql, SPARK_SQL, spark_sql)
     return sql
 
 
-def _plain(spark: SparkSession) -> Callable[..., DataFrame]:
-    """Spark's own ``sql()`` of a session."""
-    mine = spark.__dict__.get("sql")
-    if mine is not None:
-        return mine  # type: ignore[no-any-return]  # somebody else's, kept
+def _spark_sql(spark: SparkSession) -> Callable[..., DataFrame]:
+    """Return a session's own ``sql()``, without Flink's statements."""
+    patched = spark.__dict__.get("sql")
+    if patched is not None:
+        return patched  # type: ignore[no-any-return]  # another package's patch stays in effect
     method: Callable[..., DataFrame] = getattr(type(spark).sql, SPARK_SQL, type(spark).sql).__get__(spark)
     return method
 
 
-def _application(spark: SparkSession) -> str:
-    """Whose catalog the session has: a Spark application, or a Connect client's own."""
+def _application_id(spark: SparkSession) -> str:
+    """Return an id of the application whose tables the session shares; each Connect session is its own application."""
     context = spark_context(spark)
     return context.applicationId if context is not None else f"connect {id(spark)}"

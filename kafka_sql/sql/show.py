@@ -1,4 +1,4 @@
-"""What DESCRIBE, SHOW TABLES and SHOW CREATE TABLE print of the session's tables."""
+"""Execute DESCRIBE, SHOW COLUMNS, SHOW TABLES and SHOW CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kafka_sql.sql.declarations.render import render_masked
 from kafka_sql.sql.recognize.statement_types import ShowColumns, ShowTables
 from kafka_sql.table.declaration import Column
 
-_TEXT = ("name", "type", "null", "key", "extras", "watermark", "comment")
+_DESCRIBE_COLUMNS = ("name", "type", "null", "key", "extras", "watermark", "comment")
 
 
 def describe(spark: SparkSession, entry: CatalogTable) -> DataFrame:
-    """A row a column, as Flink describes a table: name, type, null, key, extras, watermark, comment."""
+    """Return one row per column, as Flink does: name, type, null, key, extras, watermark, comment."""
     return dataframe(
-        spark, {name: pa.bool_() if name == "null" else pa.string() for name in _TEXT}, _rows(spark, entry)
+        spark, {name: pa.bool_() if name == "null" else pa.string() for name in _DESCRIBE_COLUMNS}, _rows(spark, entry)
     )
 
 
 def show_columns(spark: SparkSession, entry: CatalogTable, statement: ShowColumns) -> DataFrame:
-    """The same of the columns whose names match, without comments, as Flink shows columns."""
+    """Return one row per column whose name matches, as Flink does: those of DESCRIBE without the comment."""
     columns = describe(spark, entry).drop("comment")
     if statement.like is None:
         return columns
@@ -37,7 +37,7 @@ def show_columns(spark: SparkSession, entry: CatalogTable, statement: ShowColumn
 
 def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
     table = entry.table
-    mark = table.watermark
+    watermark = table.watermark
     return [
         (
             column.name,
@@ -45,7 +45,7 @@ def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
             column.nullable,
             f"PRI({', '.join(table.primary_key)})" if column.name in table.primary_key else None,
             _extras(column),
-            mark.declared if mark and mark.column == column.name else None,
+            watermark.declared if watermark and watermark.column == column.name else None,
             column.comment,
         )
         for column in table.columns
@@ -53,7 +53,7 @@ def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
 
 
 def _type(spark: SparkSession, entry: CatalogTable, column: Column) -> str:
-    """The type as declared; of a computed column, as Spark sees it."""
+    """Return the type as declared; for a computed column, Spark's type of the expression."""
     if column.expression is None:
         return column.declared
     return spark.table(qualified_name(entry.table.name)).schema[column.name].dataType.simpleString().upper()
@@ -68,25 +68,25 @@ def _extras(column: Column) -> str | None:
 
 
 def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[[str], DataFrame]) -> DataFrame:
-    """Spark's own listing without the data sources that stand behind views.
+    """Return Spark's listing without the data sources behind views.
 
-    A pattern with ``%`` is Flink's (SQL's LIKE), as is NOT LIKE; any other is Spark's, with ``*`` and ``|``.
+    A pattern with ``%`` and NOT LIKE are Flink's (SQL's LIKE); other patterns are Spark's, with ``*`` and ``|``.
     """
-    flinks = statement.like is not None and ("%" in statement.like or statement.negated)
-    if flinks or statement.full:
+    is_flink_syntax = statement.like is not None and ("%" in statement.like or statement.negated)
+    if is_flink_syntax or statement.full:
         database = qualified_name(statement.database or ())
         text = f"SHOW TABLES IN {database}" if database else "SHOW TABLES"
     listing = run(text)
-    if flinks:
+    if is_flink_syntax:
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
     hidden = tables.hidden_names()
     listing = listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
-    return _with_kinds(tables, statement, listing) if statement.full else listing
+    return _with_table_type(tables, statement, listing) if statement.full else listing
 
 
-def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
-    """Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
+def _with_table_type(tables: Tables, statement: ShowTables, listing: DataFrame) -> DataFrame:
+    """Add Flink's column ``table type``: TABLE or VIEW; a Kafka table with computed columns is a TABLE."""
     database = f" IN {qualified_name(statement.database)}" if statement.database else ""
     views = {(v.namespace, v.viewName) for v in tables.spark_sql(f"SHOW VIEWS{database}").collect()}
     names = [name for name in views if tables.find(tuple(filter(None, name))) is None]
@@ -97,5 +97,5 @@ def _with_kinds(tables: Tables, statement: ShowTables, listing: DataFrame) -> Da
 
 
 def show_create_table(spark: SparkSession, entry: CatalogTable) -> DataFrame:
-    """The statement that declares the table; secrets are masked."""
+    """Return the table's CREATE TABLE statement; secrets are masked."""
     return dataframe(spark, {"createtab_stmt": pa.string()}, [(render_masked(entry.table),)])

@@ -1,4 +1,4 @@
-"""Spark's own CREATE TABLE ... AS and CREATE VIEW, whose queries name Kafka tables as Spark does not know them."""
+"""Rewrite Kafka tables in the queries of Spark's CREATE TABLE ... AS and CREATE VIEW."""
 
 from __future__ import annotations
 
@@ -9,60 +9,58 @@ from kafka_sql.sql.rewrite.hints import has_options_hint
 from kafka_sql.sql.rewrite.query import may_use_tables, rewrite_query
 from kafka_sql.sql.rewrite.table_references import find_table_references
 
+_CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 
 
 def rewrite_ctas(tables: Tables, text: str) -> str:
-    """A CREATE or REPLACE TABLE ... AS of Spark's with the Kafka tables of its query as Spark reads them.
-
-    All other statements stay as they are.
+    """Rewrite the query of Spark's CREATE or REPLACE TABLE ... AS; return other statements unchanged.
 
     Raises:
-        KafkaSqlError: a hint that is wrong.
+        KafkaSqlError: an invalid hint.
     """
-    start = _query(text, "TABLE") if tables and may_use_tables(text) else None
+    start = _query_start(text, "TABLE") if tables and may_use_tables(text) else None
     if start is None:
         return text
-    read = rewrite_query(tables, text[start:], streaming=False)
-    return text[:start] + read.text if read.kafka_tables and not read.uses_stream_keyword else text
+    rewrite = rewrite_query(tables, text[start:], streaming=False)
+    return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 
 def rewrite_create_view(tables: Tables, text: str) -> str:
-    """A CREATE VIEW of Spark's with the Kafka tables of its query as Spark knows them.
+    """Rewrite the query of Spark's CREATE VIEW; return other statements unchanged.
 
     Raises:
-        UnsupportedSqlError: an OPTIONS hint behind a Kafka table: a view cannot keep it.
+        UnsupportedSqlError: the query has an OPTIONS hint on a Kafka table, which a view cannot store.
     """
-    start = _query(text, "VIEW") if tables and may_use_tables(text) else None
+    start = _query_start(text, "VIEW") if tables and may_use_tables(text) else None
     if start is None:
         return text
     query = text[start:]
-    hinted = has_options_hint(query)
-    if not hinted and not any(
+    has_hint = has_options_hint(query)
+    if not has_hint and not any(
         reference.name[0].lower() == "default_catalog" for reference in find_table_references(query)
     ):
         return text
-    read = rewrite_query(tables, query, streaming=False)
-    if hinted and read.kafka_tables:
+    rewrite = rewrite_query(tables, query, streaming=False)
+    if has_hint and rewrite.kafka_tables:
         raise UnsupportedSqlError(
-            f"CREATE VIEW: the OPTIONS hint on table '{read.kafka_tables[0].definition.name}' cannot be kept in a "
-            "view. Declare a second table with CREATE TABLE ... LIKE and name that, or write the hint in the query "
-            "itself."
+            f"CREATE VIEW: the OPTIONS hint on table '{rewrite.kafka_tables[0].definition.name}' cannot be stored in "
+            "a view. Create a second table with CREATE TABLE ... LIKE and use that, or use the hint in each query.",
+            table=rewrite.kafka_tables[0].definition.name,
         )
-    return text[:start] + read.text if read.kafka_tables and not read.uses_stream_keyword else text
+    return text[:start] + rewrite.text if rewrite.kafka_tables and not rewrite.uses_stream_keyword else text
 
 
-def _query(text: str, what: str) -> int | None:
-    """Where the query of ``CREATE ... what ... AS query`` starts, or of REPLACE; None of other statements."""
-    depth, created = 0, False
-    last: lexer.Token | None = None
-    for lexeme in lexer.tokenize_spark(text):
-        depth += {"(": 1, ")": -1}.get(lexeme.text, 0)
-        behind = last.upper if last is not None else ""
-        if not created and lexeme.upper not in (what, "CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP"):
+def _query_start(text: str, created: str) -> int | None:
+    """Return where the query of ``CREATE [OR REPLACE] ... created ... AS query`` starts; None for other statements."""
+    depth, is_created, previous = 0, False, ""
+    for token in lexer.tokenize_spark(text):
+        word = token.upper or token.text
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if not is_created and token.upper not in (created, *_CREATE_WORDS):
             return None
-        created |= lexeme.upper == what
-        if created and behind == "AS" and (lexeme.upper or lexeme.text) in _QUERIES and depth == (lexeme.text == "("):
-            return lexeme.start
-        last = lexeme
+        is_created |= token.upper == created
+        if is_created and previous == "AS" and word in _QUERIES and depth == (token.text == "("):
+            return token.start
+        previous = token.upper
     return None

@@ -1,4 +1,4 @@
-"""Our errors in Spark's wrapping: a task's exception reaches the driver as text inside one of Spark's own."""
+"""Extract this package's errors from Spark's: a task's exception reaches the driver as text in a Spark exception."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kafka_sql.options.secrets import secrets_pattern
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _SECRET = re.compile(secrets_pattern())
 _MASK = "******"
-_SHORTEST = 4  # characters of a secret that is looked for in all of a message: a shorter one would be found anywhere
+_MIN_SECRET = 4  # characters; shorter secrets would match anywhere in a message
 _OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
-# Our errors arrive as text from tasks of Spark, with Spark's words and two stack traces around it.
+# An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
 _CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
 _CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
 _TRACE = re.compile(
@@ -30,13 +30,13 @@ _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\
 
 @contextmanager
 def unwrap_errors() -> Iterator[None]:
-    """Raise what a statement failed of, instead of the wrapping; that stays as its cause.
+    """Raise this package's error instead of the Spark exception that wraps it, which becomes its cause.
 
-    Spark's parser quotes the statement, whole: where a secret stands in it, the error is one with the secret masked,
-    and has no cause, as that would show it.
+    Spark's parser quotes the whole statement. If that contains a secret, raise a copy with the secret masked, and
+    without a cause, which would show it.
 
-    Only statements that run at once can be helped so: a SELECT fails later, in ``show()`` or ``collect()``, with the
-    same words.
+    This covers only statements that run at once: a SELECT fails later, in ``show()`` or ``collect()``, with the
+    wrapped error.
     """
     try:
         yield
@@ -45,46 +45,47 @@ def unwrap_errors() -> Iterator[None]:
         if shown == str(e):
             raise
         condition = e.getCondition() or ""
-        text = shown.strip().removeprefix(f"[{condition}]").lstrip()  # which the new one puts before it again
+        text = shown.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
         raise ParseException(message=text, errorClass=condition or None) from None
     except PySparkException as e:
         missing = _MISSING.search(str(e))
         if missing:
             raise errors.WorkerPythonError(
-                f"The Python that runs Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to one that "
-                f"has kafka_sql before the session starts (here: {sys.executable}); on a cluster, install it on every "
-                "executor and name that Python in 'spark.pyspark.python'."
+                f"The Python of Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to one that has "
+                f"kafka_sql before the session starts (here: {sys.executable}). On a cluster, install it on every "
+                "executor and set 'spark.pyspark.python' to that Python.",
+                module=missing[1],
             ) from e
         found = _OURS.findall(str(e))
-        kind = getattr(errors, found[-1][0], None) if found else None
-        if kind is None:
+        error_class = getattr(errors, found[-1][0], None) if found else None
+        if error_class is None:
             raise
-        raise kind.from_message(found[-1][1]) from e
+        raise error_class.from_message(found[-1][1]) from e
 
 
 def mask_secrets(message: str) -> str:
-    """A message without the values of secret options, wherever in it they stand."""
+    """Return a message with the values of secret options masked, wherever they appear."""
     values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message)]
     message = _SECRET.sub(lambda m: f"{m[0].partition('=')[0]}= {_MASK}", message)
     for value in sorted(values, key=len, reverse=True):
-        if len(value) >= _SHORTEST:
+        if len(value) >= _MIN_SECRET:
             message = message.replace(value, _MASK)
     return message
 
 
 def error_message(error: BaseException) -> str:
-    """``[CONDITION] what happened``, without stack traces.
+    """Return an error as ``[CONDITION] message``, without stack traces.
 
     Args:
-        error: of Spark or of ours, or what an operating system says about a file.
+        error: an error of Spark, of this package or of the operating system.
     """
     if isinstance(error, KafkaSqlError):
         return str(error)
     text = str(error).strip()
-    ours = _CONDITION_AND_MESSAGE.findall(text)
-    if ours:
-        return str(ours[-1])
-    if isinstance(error, Py4JJavaError):  # what PySpark has no name for
+    wrapped = _CONDITION_AND_MESSAGE.findall(text)
+    if wrapped:
+        return str(wrapped[-1])
+    if isinstance(error, Py4JJavaError):  # a Java exception that PySpark does not convert
         text = _CALL.sub("", text)
     elif not isinstance(error, PySparkException):
         return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text

@@ -1,4 +1,4 @@
-"""Which Python runs a local session's workers."""
+"""Choose the Python of a local session's workers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import sys
 from pyspark.sql import SparkSession
 
 from kafka_sql.runtime.spark_context import spark_context
-from kafka_sql.runtime.worker_main import installed
+from kafka_sql.runtime.worker_main import installed_command
 
 
 def configure_worker_python(spark: SparkSession) -> None:
-    """Let a local session's workers be this very Python, unless something else was chosen.
+    """Run a local session's workers with this Python, unless the user configured another.
 
-    Spark takes the first ``python3`` on the PATH, which has no kafka_sql where a virtual environment's Python runs that
-    was not activated.
+    Spark uses the first ``python3`` on the PATH. That lacks kafka_sql if this Python belongs to a virtual environment
+    that was not activated.
     """
     context = spark_context(spark)
     if context is None or not (context.master or "").startswith("local"):
@@ -24,4 +24,4 @@ def configure_worker_python(spark: SparkSession) -> None:
     if "PYSPARK_PYTHON" not in os.environ and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable
     if shutil.which(context.pythonExec) == sys.executable:
-        context.pythonExec = installed() or sys.executable
+        context.pythonExec = installed_command() or sys.executable

@@ -1,1 +1,1 @@
-"""INSERT INTO: batch writes, continuous queries and statement sets; SHOW JOBS and STOP JOB."""
+"""Execute INSERT INTO: batch writes, continuous queries and statement sets; SHOW JOBS and STOP JOB."""

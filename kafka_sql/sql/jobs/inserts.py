@@ -1,4 +1,4 @@
-"""INSERT INTO: a batch write, or the start of a continuous query."""
+"""Execute INSERT INTO: write a batch, or start a continuous query."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from kafka_sql.table.declaration import Column
 
 _TIMES = (DateType, TimestampType, TimestampNTZType)
 
-RunSql = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters bound
+RunSql = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters
 
 
 @dataclass(frozen=True)
 class PreparedInsert:
-    """An INSERT that is ready to be carried out.
+    """A checked INSERT.
 
     Attributes:
         entry: the table, with the hint's options.
-        stream: the query in the table's columns, where it is a continuous one; else None.
-        batch: the statement for Spark, where it is not.
-        text: of a continuous query, what tells it from another one into the same table.
-        bounded: of a continuous query that ends by itself, the tables that it reads; else empty.
+        stream: for a continuous query, its rows in the table's columns; None for a batch.
+        batch: for a batch, the statement for Spark.
+        text: for a continuous query, what distinguishes it from other queries into the same table.
+        bounded: the tables that the query reads, if all of them are bounded streams; otherwise empty.
     """
 
     entry: CatalogTable
@@ -59,14 +59,14 @@ class PreparedInsert:
 
 
 def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> DataFrame:
-    """Carry out an INSERT into one of the session's tables.
+    """Execute an INSERT into one of the session's tables.
 
     Returns:
         an empty DataFrame after a batch write; one row with the column ``job id`` for a continuous query.
 
     Raises:
-        UnsupportedSqlError: OVERWRITE or PARTITION, which a topic does not have.
-        StatementError: the columns do not fit.
+        UnsupportedSqlError: the statement has OVERWRITE or PARTITION.
+        StatementError: the columns do not match.
     """
     ready = prepare(spark, tables, entry, statement, run)
     if ready.stream is not None:
@@ -76,7 +76,7 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
 
 
 def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> PreparedInsert:
-    """Check an INSERT and read its query, without writing or starting anything.
+    """Check an INSERT and analyze its query, without writing or starting anything.
 
     Raises:
         UnsupportedSqlError, StatementError: as ``insert``.
@@ -84,82 +84,88 @@ def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement:
     if statement.overwrite or statement.partition:
         clause = "INSERT OVERWRITE" if statement.overwrite else "PARTITION (...)"
         raise UnsupportedSqlError(
-            f"Table '{entry.definition.name}': {clause} has no meaning for a Kafka topic. Use INSERT INTO."
+            f"Table '{entry.definition.name}': {clause} is not supported for a Kafka topic. Use INSERT INTO.",
+            table=entry.definition.name,
         )
     hint = parse_hint(statement.hint_text, 0)
     if "/*+" in statement.prefix:
-        behind = statement.hint_text[: hint.end] if hint is not None else ""
-        check_insert_hint(statement.prefix.replace(behind, " ", 1))
+        table_hint = statement.hint_text[: hint.end] if hint is not None else ""
+        check_insert_hint(statement.prefix.replace(table_hint, " ", 1))
     if hint is not None and hint.options:
         entry = tables.with_options(entry, hint.options)
-    streams = settings.is_streaming(spark)
-    read = QueryRewrite(statement.body)
-    if streams or may_use_tables(statement.body):
-        read = rewrite_query(tables, statement.body, streams)
-    if streams or read.uses_stream_keyword:
-        query = run(read.text)
+    is_streaming = settings.is_streaming(spark)
+    rewrite = QueryRewrite(statement.body)
+    if is_streaming or may_use_tables(statement.body):
+        rewrite = rewrite_query(tables, statement.body, is_streaming)
+    if is_streaming or rewrite.uses_stream_keyword:
+        query = run(rewrite.text)
         if query.isStreaming:
-            into = f"{statement.hint_text} {statement.columns} {statement.by_name}"
+            target = f"{statement.hint_text} {statement.columns} {statement.by_name}"
             rows = repartition(entry, project_to_table(entry, query, statement))
-            ends = are_all_bounded(
-                read.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {read.text}").collect()[0][0])
+            is_bounded = are_all_bounded(
+                rewrite.streamed_tables, lambda: str(run(f"EXPLAIN EXTENDED {rewrite.text}").collect()[0][0])
             )
-            return PreparedInsert(entry, rows, "", f"{into} {statement.body}", read.streamed_tables if ends else ())
-        _check_batch(tables, entry, read.text, run)
+            return PreparedInsert(
+                entry, rows, "", f"{target} {statement.body}", rewrite.streamed_tables if is_bounded else ()
+            )
+        _check_no_hidden_stream(tables, entry, rewrite.text, run)
     names = None if statement.by_name else [c.name for c in target_columns(entry, statement)]
     columns = "BY NAME" if names is None else f"({', '.join(map(quote, names))})"
     return PreparedInsert(
-        entry, None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, read.text, names)}"
+        entry, None, f"INSERT INTO {entry.sql_name} {columns} {repartition_query(entry, rewrite.text, names)}"
     )
 
 
-def _check_batch(tables: Tables, entry: CatalogTable, query: str, run: RunSql) -> None:
-    """Refuse a query that reads a Kafka table through a view whose text is not known: it would end, unseen.
+def _check_no_hidden_stream(tables: Tables, entry: CatalogTable, query: str, run: RunSql) -> None:
+    """Check that a batch query in streaming mode does not read a Kafka table through a view of a DataFrame.
+
+    The text of such a view is unknown, so its tables cannot be read as streams.
 
     Raises:
-        UnsupportedSqlError: it does.
+        UnsupportedSqlError: the query reads such a view.
     """
     plan = str(run(f"EXPLAIN EXTENDED {query}").collect()[0][0]).replace("`", "").lower()
     for table in tables:
         if f"spark_catalog.{'.'.join(table.storage_name)}" in plan:
             raise UnsupportedSqlError(
-                f"INSERT INTO '{entry.definition.name}': the query reads '{table.definition.name}' through a view that "
-                "was made of a DataFrame, and would run as a batch although the runtime mode is streaming. Create the "
-                "view with CREATE VIEW, name the table itself, or SET 'execution.runtime-mode' = 'batch'."
+                f"INSERT INTO '{entry.definition.name}': the query reads '{table.definition.name}' through a view of a "
+                "DataFrame, so it would run as a batch although the runtime mode is streaming. Create the view with "
+                "CREATE VIEW, use the table itself, or SET 'execution.runtime-mode' = 'batch'.",
+                table=entry.definition.name,
             )
 
 
 def rewrite_spark_insert(spark: SparkSession, tables: Tables, statement: Insert, text: str) -> str:
-    """An INSERT into a table that is none of Kafka's, as Spark is to run it.
+    """Rewrite the query of an INSERT into a table that is not a Kafka table.
 
     Args:
-        text: the statement as typed; it stays so where it says nothing of Kafka tables that Spark does not know.
+        text: the statement as typed; returned unchanged if Spark can run it.
 
     Raises:
-        UnsupportedSqlError: its query reads Kafka tables as streams, and would run as a batch.
+        UnsupportedSqlError: the query reads Kafka tables as streams, but Spark would run it as a batch.
     """
-    streams = settings.is_streaming(spark)
-    if not tables or not (streams or may_use_tables(statement.body)):
+    is_streaming = settings.is_streaming(spark)
+    if not tables or not (is_streaming or may_use_tables(statement.body)):
         return text
-    read = rewrite_query(tables, statement.body, streams)
-    if not read.kafka_tables:
+    rewrite = rewrite_query(tables, statement.body, is_streaming)
+    if not rewrite.kafka_tables:
         return text
-    if not (streams or read.uses_stream_keyword):
-        return statement.prefix + read.text
+    if not (is_streaming or rewrite.uses_stream_keyword):
+        return statement.prefix + rewrite.text
     name = ".".join(statement.name)
     raise UnsupportedSqlError(
-        f"INSERT INTO '{name}' from '{read.kafka_tables[0].definition.name}': a continuous query writes into Kafka "
-        f"tables only, and '{name}' is none. Use spark.sql('SELECT ...').writeStream"
-        f".option('checkpointLocation', '...').toTable('{name}'), or read it as a batch: "
-        "SET 'execution.runtime-mode' = 'batch', without the word STREAM."
+        f"INSERT INTO '{name}' from '{rewrite.kafka_tables[0].definition.name}': a continuous query can only write to "
+        "a Kafka table. Use spark.sql('SELECT ...').writeStream.option('checkpointLocation', '...')"
+        f".toTable('{name}'), or run a batch query: SET 'execution.runtime-mode' = 'batch' and remove the word STREAM.",
+        table=name,
     )
 
 
 def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:
-    """The columns that the query's columns go to, by position.
+    """Return the table's columns for the query's columns, by position.
 
     Raises:
-        StatementError: the list names a column that is not there or cannot be written.
+        StatementError: the column list has a column that does not exist or is read-only.
     """
     if statement.columns is None:
         return list(entry.table.persisted_columns)
@@ -167,18 +173,19 @@ def target_columns(entry: CatalogTable, statement: Insert) -> list[Column]:
     for name in statement.columns:
         if name.lower() not in writable:
             raise StatementError(
-                f"Table '{entry.definition.name}' has no column '{name}' that INSERT can write. Columns: "
+                f"Table '{entry.definition.name}' has no writable column '{name}'. Writable columns: "
                 + ", ".join(c.name for c in entry.table.persisted_columns)
-                + " (computed columns and METADATA VIRTUAL ones are read-only)."
+                + " (computed columns and METADATA VIRTUAL columns are read-only).",
+                table=entry.definition.name,
             )
     return [writable[name.lower()] for name in statement.columns]
 
 
 def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
-    """The query's columns under the table's names and in its types; columns that are not given are NULL.
+    """Return the query's rows with the table's column names and types; missing columns are NULL.
 
     Raises:
-        StatementError: another number of columns than the table or the list has, or a type that a column cannot take.
+        StatementError: the number of columns differs from the table or the column list, or a type cannot be assigned.
     """
     named = _by_name(entry, query) if statement.by_name else _by_position(entry, query, statement)
     _check_types(entry, named)
@@ -191,13 +198,15 @@ def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -
 
 
 def _check_types(entry: CatalogTable, named: DataFrame) -> None:
-    """Refuse what a batch INSERT refuses: Spark checks the types of a batch only."""
+    """Check the types as in a batch INSERT: Spark does not check those of a stream."""
     types = {f.name: f.dataType for f in spark_schema(entry.definition)}
-    for given in named.schema:
-        if not can_assign(given.dataType, types[given.name]):
+    for column in named.schema:
+        target = types[column.name]
+        if not can_assign(column.dataType, target):
             raise StatementError(
-                f"INSERT INTO '{entry.definition.name}': column '{given.name}' is {types[given.name].simpleString()} "
-                f"and cannot take {given.dataType.simpleString()}. CAST it in the query."
+                f"INSERT INTO '{entry.definition.name}': column '{column.name}' is {target.simpleString()}, "
+                f"but the query returns {column.dataType.simpleString()}. CAST it in the query.",
+                table=entry.definition.name,
             )
 
 
@@ -206,22 +215,25 @@ def _by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
     unknown = [c for c in query.columns if c.lower() not in writable]
     if unknown:
         names = ", ".join(f"'{n}'" for n in unknown)
-        raise StatementError(f"Table '{entry.definition.name}' has no column {names} that INSERT can write.")
+        raise StatementError(
+            f"Table '{entry.definition.name}' has no writable column {names}.", table=entry.definition.name
+        )
     return query.toDF(*(writable[c.lower()] for c in query.columns))
 
 
 def _by_position(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
-    into = target_columns(entry, statement)
-    if len(into) != len(query.columns):
+    columns = target_columns(entry, statement)
+    if len(columns) != len(query.columns):
         raise StatementError(
             f"INSERT INTO '{entry.definition.name}': the query has {len(query.columns)} columns "
-            f"({', '.join(query.columns)}), the table takes {len(into)} ({', '.join(c.name for c in into)})."
+            f"({', '.join(query.columns)}), the table takes {len(columns)} ({', '.join(c.name for c in columns)}).",
+            table=entry.definition.name,
         )
-    return query.toDF(*(c.name for c in into))
+    return query.toDF(*(c.name for c in columns))
 
 
 def can_assign(source: DataType, target: DataType) -> bool:
-    """Whether a value of ``source`` may be stored as ``target`` (``spark.sql.storeAssignmentPolicy`` = ANSI)."""
+    """Return whether Spark's ANSI store assignment allows ``source`` in a column of type ``target``."""
     if isinstance(source, NullType) or source.simpleString() == target.simpleString():
         return True
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):

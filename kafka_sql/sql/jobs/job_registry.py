@@ -1,4 +1,4 @@
-"""The continuous queries of a session, running and ended: SHOW JOBS and STOP JOB."""
+"""Register the continuous queries of a session, running and ended, for SHOW JOBS and STOP JOB."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from kafka_sql.sql.recognize.classify import StopJob
 from kafka_sql.sql.spark_errors import error_message, mask_secrets
 
 RUNNING, FINISHED, FAILED, CANCELED = "RUNNING", "FINISHED", "FAILED", "CANCELED"  # as Flink names them
-KEPT = 100  # ended jobs of a session that SHOW JOBS remembers
+MAX_ENDED_JOBS = 100  # per session; older ones are removed
 
 _ATTRIBUTE = "_kafka_sql_jobs"
 
 
 @dataclass
 class Job:
-    """One start of a continuous query.
+    """One run of a continuous query.
 
     Attributes:
-        query: Spark's handle, which is valid after the query's end, too.
-        id: the query's id, which stays over restarts from its checkpoint.
+        query: Spark's query, which stays valid after its end.
+        id: the query's id, which is stable across restarts from its checkpoint.
         name: its 'pipeline.name'.
-        started: seconds since the epoch.
-        stopped: whether it was asked to stop.
+        started: start time in seconds since the epoch.
+        stopped: whether ``stop`` was called.
         writer: cluster and transactional id prefix of an exactly-once sink.
     """
 
@@ -56,37 +56,37 @@ class Job:
 
     @property
     def failure(self) -> Exception | None:
-        """What it failed of."""
+        """The error that ended the query, or None."""
         return self.query.exception()
 
     def stop(self) -> None:
-        """Stop it and wait until it has; what its last batch had not committed is done again at the next start."""
+        """Stop the query and wait for its end; the next start repeats a batch that was not committed."""
         self.stopped = True
         self.query.stop()
 
 
 def register_job(spark: SparkSession, query: StreamingQuery) -> Job:
-    """Keep a query that was just started among the session's jobs: Spark forgets it when it ends."""
+    """Add a started query to the session's jobs: Spark itself forgets queries that have ended."""
     jobs: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
-    ended = [job for job in jobs if not job.query.isActive] if len(jobs) > KEPT else []
-    for job in ended[: len(jobs) - KEPT]:
+    ended = [job for job in jobs if not job.query.isActive] if len(jobs) > MAX_ENDED_JOBS else []
+    for job in ended[: len(jobs) - MAX_ENDED_JOBS]:
         jobs.remove(job)
     jobs.append(Job(query, query.id, query.name))
     return jobs[-1]
 
 
 def session_jobs(spark: SparkSession) -> list[Job]:
-    """The session's jobs by start; queries that ``writeStream`` started belong to them as long as they run."""
+    """Return the session's jobs by start time, including running queries that were started by ``writeStream``."""
     known: list[Job] = spark.__dict__.setdefault(_ATTRIBUTE, [])
     runs = {job.query.runId for job in known}
     for query in spark.streams.active:
         if query.runId not in runs:
-            register_job(spark, query).started = _first_trigger(query)
+            register_job(spark, query).started = _first_trigger_time(query)
     return sorted(known, key=lambda job: job.started)
 
 
-def _first_trigger(query: StreamingQuery) -> float:
-    """When a query that somebody else started first said that it was working; now, if it has not yet."""
+def _first_trigger_time(query: StreamingQuery) -> float:
+    """Return when a query that was started elsewhere first reported progress; now, if it has not yet."""
     progress = query.recentProgress
     return datetime.fromisoformat(progress[0].timestamp.replace("Z", "+00:00")).timestamp() if progress else time.time()
 
@@ -108,7 +108,7 @@ _COLUMNS: Final = {
 
 
 def show_jobs(spark: SparkSession) -> DataFrame:
-    """Flink's columns, of running jobs what their last reports say of their sources, of failed ones why."""
+    """Return Flink's columns for all jobs, the source metrics of running ones and the error of failed ones."""
     return dataframe(spark, _COLUMNS, [_row(job) for job in session_jobs(spark)])
 
 
@@ -118,20 +118,20 @@ def _row(job: Job) -> tuple[Any, ...]:
     if not reports:
         error = None if job.failure is None else mask_secrets(error_message(job.failure)).partition("\n")[0]
         return (job.id, job.name, job.status, started, *[None] * (len(_COLUMNS) - 5), error)
-    last = [report.batchId for report in reports if report.numInputRows][-1:]
-    found = job_metrics(
-        (json.loads(report.json) for report in reports), {i: query_bytes_in(job.query, i) for i in last}
+    last_batch = [report.batchId for report in reports if report.numInputRows][-1:]
+    metrics = job_metrics(
+        (json.loads(report.json) for report in reports), {i: query_bytes_in(job.query, i) for i in last_batch}
     )
-    sources = found.sources
+    sources = metrics.sources
     return (
         *(job.id, job.name, job.status, started),
-        round(found.records_per_second, 1),
-        None if found.bytes_per_second is None else round(found.bytes_per_second, 1),
+        round(metrics.records_per_second, 1),
+        None if metrics.bytes_per_second is None else round(metrics.bytes_per_second, 1),
         sum(s.pending_records for s in sources) if sources else None,
         sum(s.commits_succeeded for s in sources) if sources else None,
         sum(s.commits_failed for s in sources) if sources else None,
-        found.event_time_lag,
-        found.idle_time(time.time_ns() // 1_000_000),
+        metrics.event_time_lag,
+        metrics.idle_time(time.time_ns() // 1_000_000),
         None,
     )
 
@@ -145,21 +145,22 @@ def stop_job(spark: SparkSession, statement: StopJob) -> DataFrame:
     """
     if statement.savepoint:
         raise UnsupportedSqlError(
-            "STOP JOB ... WITH SAVEPOINT: every batch of a job ends with a checkpoint, so there is nothing to save. "
-            f"Write STOP JOB '{statement.id}'; the same INSERT under the same 'pipeline.name' continues from it."
+            "STOP JOB ... WITH SAVEPOINT: not supported, and not needed: every batch ends with a checkpoint. Use "
+            f"STOP JOB '{statement.id}'; the same INSERT with the same 'pipeline.name' resumes from that checkpoint."
         )
     if statement.drain:
         raise UnsupportedSqlError(
-            "STOP JOB ... WITH DRAIN: Spark cannot close the windows that are open when a query stops; they stay in "
-            f"its checkpoint. Write STOP JOB '{statement.id}'."
+            "STOP JOB ... WITH DRAIN: not supported: Spark cannot close open windows when a query stops; they stay in "
+            f"its checkpoint. Use STOP JOB '{statement.id}'."
         )
-    found = [job for job in session_jobs(spark) if job.id == statement.id]
-    running = [job for job in found if job.query.isActive]
+    jobs = session_jobs(spark)
+    runs = [job for job in jobs if job.id == statement.id]
+    running = [job for job in runs if job.query.isActive]
     if not running:
-        ended = (
-            f" It is {found[-1].status}." if found else did_you_mean(statement.id, [j.id for j in session_jobs(spark)])
+        status = f" It is {runs[-1].status}." if runs else did_you_mean(statement.id, [job.id for job in jobs])
+        raise JobNotFoundError(
+            f"Running job '{statement.id}' not found in this session.{status} See SHOW JOBS.", job=statement.id
         )
-        raise JobNotFoundError(f"There is no running job '{statement.id}' in this session.{ended} See SHOW JOBS.")
     for job in running:
         job.stop()
     return empty_dataframe(spark)

@@ -1,4 +1,4 @@
-"""Continuous queries: an INSERT in the streaming runtime mode becomes a StreamingQuery of Spark."""
+"""Start continuous queries: an INSERT in streaming runtime mode becomes a Spark StreamingQuery."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.job_registry import Job, register_job, session_jobs
 
-_NOT_IN_THIS_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+_UNSUPPORTED_IN_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
 def insert_streaming(
@@ -36,19 +36,18 @@ def insert_streaming(
     name: str | None = None,
     bounded: Sequence[CatalogTable] = (),
 ) -> DataFrame:
-    """Start a query that appends to a table; one row with its id in the column ``job id``.
+    """Start a query that writes to a table; return one row with the column ``job id``.
 
-    The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statements continue where they
-    stopped.
+    The checkpoint is ``<execution.checkpointing.dir>/<pipeline.name>``, so the same statement resumes where it stopped.
 
     Args:
-        text: the query as typed, with all that makes it another one.
-        name: instead of 'pipeline.name'.
-        bounded: the tables that the query reads, where all of them are bounded: it ends by itself then.
+        text: the query as typed, with everything that distinguishes it from other queries into the table.
+        name: job name to use instead of 'pipeline.name'.
+        bounded: the tables that the query reads, if all of them are bounded, so that the query ends; otherwise empty.
 
     Raises:
         MissingOptionError: no checkpoint folder is set.
-        StatementError: without 'pipeline.name', the checkpoint is that of another query.
+        StatementError: without 'pipeline.name', the checkpoint belongs to another query.
     """
     return job_ids(spark, [start_job(spark, entry, query, text, name, bounded)])
 
@@ -61,24 +60,26 @@ def start_job(
     name: str | None = None,
     bounded: Sequence[CatalogTable] = (),
 ) -> Job:
-    """Start a query that appends to a table, as ``start`` does."""
+    """Start a query that writes to a table; arguments and errors as in ``insert_streaming``."""
     root = settings.read(spark, settings.CHECKPOINT_DIR)
     if root is None:
         raise MissingOptionError(
             f"A streaming INSERT INTO '{entry.definition.name}' needs a checkpoint folder: "
-            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/that/lasts'."
+            f"SET '{settings.CHECKPOINT_DIR.key}' = '/path/to/checkpoints'.",
+            option=settings.CHECKPOINT_DIR.key,
+            table=entry.definition.name,
         )
-    chosen = settings.read(spark, settings.PIPELINE_NAME)
-    name = name or chosen or f"insert-into_{checkpoints.folder_name(entry.definition.name)}"
+    pipeline = settings.read(spark, settings.PIPELINE_NAME)
+    name = name or pipeline or f"insert-into_{checkpoints.folder_name(entry.definition.name)}"
     location = f"{root.rstrip('/')}/{name}"
-    folder = checkpoints.local_folder(spark, location) if chosen is None else None
+    folder = checkpoints.local_folder(spark, location) if pipeline is None else None
     if folder is not None:
         checkpoints.check_owner(folder, entry.definition.name, name, text)
     interval = settings.read(spark, settings.CHECKPOINT_INTERVAL)
-    identity = check_exactly_once(spark, entry.definition, interval)
+    writer_id = check_exactly_once(spark, entry.definition, interval)
     writer = query.writeStream.queryName(name).option("checkpointLocation", location)
-    at_once = bool(bounded) and all(end_exists(table.definition) for table in bounded)
-    if at_once:
+    ends_exist = bool(bounded) and all(end_exists(table.definition) for table in bounded)
+    if ends_exist:
         writer = writer.trigger(availableNow=True)
     elif interval is not None:
         writer = writer.trigger(processingTime=f"{interval} milliseconds")
@@ -87,62 +88,64 @@ def start_job(
         observe(spark, port)
     with active_session(spark), limit_batches_by_rows(spark):
         job = register_job(spark, start_query(writer, entry))
-    job.writer = identity
+    job.writer = writer_id
     if folder is not None:
         checkpoints.record_owner(folder, text)
-    if bounded and not at_once:
+    if bounded and not ends_exist:
         stop_at_end(job.query)
     return job
 
 
 def job_ids(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
-    """A row a job."""
+    """Return one row per job."""
     return dataframe(spark, {"job id": pa.string()}, [(job.id,) for job in jobs])
 
 
 def check_exactly_once(spark: SparkSession, definition: Definition, interval: int | None) -> tuple[str, str] | None:
-    """Check a query's sink before it starts.
+    """Check an exactly-once sink before its query starts.
 
     Args:
-        interval: of the trigger, in milliseconds.
+        interval: the trigger interval in milliseconds.
 
     Returns:
-        cluster and prefix, which must be the query's own; None where the sink is not exactly-once.
+        cluster and transactional id prefix, which no other query may use; None if the sink is not exactly-once.
 
     Raises:
-        InvalidOptionError: a job of this session writes under the same prefix, or the transactions' timeout is shorter
-            than the trigger's interval.
+        InvalidOptionError: a job of this session uses the same prefix, or the transaction timeout is shorter than the
+            trigger interval.
     """
     if not is_exactly_once(definition):
         return None
     if interval is not None:
         check_trigger_interval(definition, interval)
-    mine = definition.client["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    writer = definition.client["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
     for job in session_jobs(spark):
-        if job.writer == mine and job.query.isActive:
+        if job.writer == writer and job.query.isActive:
+            key = opt.TRANSACTIONAL_ID_PREFIX.key
             raise InvalidOptionError(
-                f"INSERT INTO '{definition.name}': job '{job.id}' ({job.name}) writes with "
-                f"'{opt.TRANSACTIONAL_ID_PREFIX.key}' = '{mine[1]}' already, and each query needs one of its own. Give "
-                f"this one another, as by the hint /*+ OPTIONS('{opt.TRANSACTIONAL_ID_PREFIX.key}' = '...') */, or "
-                f"STOP JOB '{job.id}'."
+                f"INSERT INTO '{definition.name}': job '{job.id}' ({job.name}) already writes with '{key}' = "
+                f"'{writer[1]}', and each query needs a unique prefix. Choose another, for example with the hint "
+                f"/*+ OPTIONS('{key}' = '...') */, or STOP JOB '{job.id}'.",
+                option=key,
+                table=definition.name,
             )
-    return mine
+    return writer
 
 
 def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery:
     """Start a query whose name and checkpoint are set.
 
-    A query that has new rows only appends them. Where Spark refuses that, as an aggregate's rows change, an upsert
-    table takes those that each batch has changed (Spark's update mode). A Python data source has no such mode, so these
-    are written as a batch each.
+    A query appends its new rows (append mode). If Spark rejects that because rows change, as in an aggregate, an upsert
+    table gets the rows that each batch has changed (update mode). Python data sources do not support update mode, so
+    these rows are written as one batch per micro-batch.
 
     Raises:
-        AnalysisException: the table is no upsert table, or Spark has the query in neither mode.
+        AnalysisException: the table is not an upsert table, or Spark supports the query in neither mode.
     """
     try:
         return writer.format(entry.provider).outputMode("append").start()
     except AnalysisException as e:
-        if not entry.definition.is_upsert or e.getCondition() != _NOT_IN_THIS_MODE:
+        if not entry.definition.is_upsert or e.getCondition() != _UNSUPPORTED_IN_MODE:
             raise
     provider = entry.provider
 

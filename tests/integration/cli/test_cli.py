@@ -194,7 +194,7 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
     assert "Time taken" in shell.run(f"STOP JOB '{id[1]}';")
     assert re.search(shown.format("CANCELED"), shell.run("SHOW JOBS;"))
     again = shell.run(f"STOP JOB '{id[1]}';").replace("\n", "")
-    assert f"[JOB_NOT_FOUND] There is no running job '{id[1]}' in this session. It is CANCELED." in again
+    assert f"[JOB_NOT_FOUND] Running job '{id[1]}' not found in this session. It is CANCELED." in again
 
 
 def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, folder: Path) -> None:

@@ -154,7 +154,7 @@ def test_explain_writes_and_starts_nothing(spark: Any, sql: Any, topics: Topics,
                 assert "hunter2" not in row.plan
     assert spark.streams.active == []
     topics.take(two, 0)
-    with pytest.raises(StatementError, match="EXPLAIN takes"):
+    with pytest.raises(StatementError, match="EXPLAIN supports"):
         sql("EXPLAIN DROP TABLE src")
 
 

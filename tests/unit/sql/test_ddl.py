@@ -15,23 +15,23 @@ _CREATE = "CREATE TABLE t WITH ('connector' = 'kafka') AS SELECT 1 AS a"
 
 
 class Tables:
-    """A temporary table t, and what is asked for."""
+    """A fake catalog with a temporary table t; records calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self.temporary = SimpleNamespace(name=("", "t"), table=SimpleNamespace(temporary=True))
-        self.made = SimpleNamespace(name=("default", "t"), table=SimpleNamespace(temporary=False))
+        self.created = SimpleNamespace(name=("default", "t"), table=SimpleNamespace(temporary=False))
 
     def find(self, name: tuple[str, ...]) -> Any:
         return self.temporary if name == ("t",) else None
 
-    def plain(self, text: str) -> Any:
+    def spark_sql(self, text: str) -> Any:
         assert text == "SELECT current_database()"
         return SimpleNamespace(collect=lambda: [("default",)])
 
     def create(self, table: Any, replace: bool = False) -> Any:
         self.calls.append(("create", table.name, replace))
-        return self.made
+        return self.created
 
     def remove(self, entry: Any) -> None:
         self.calls.append(("remove", entry))
@@ -39,10 +39,10 @@ class Tables:
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
-    column = ddl.read("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
+    column = ddl.parse_statement("CREATE TABLE s (a INT) WITH ('a' = 'b')", ddl.parse_declaration).columns
     monkeypatch.setattr(ddl.settings, "is_streaming", lambda _: False)
     monkeypatch.setattr(ddl, "rewrite_query", lambda _, query, streaming: SimpleNamespace(text=query))
-    monkeypatch.setattr(ddl, "columns_of", lambda schema, whose: column)
+    monkeypatch.setattr(ddl, "columns_from_schema", lambda schema, whose: column)
     return Tables()
 
 
@@ -50,14 +50,14 @@ def run(text: str) -> Any:
     return SimpleNamespace(schema=None)
 
 
-def test_as_fills_the_table_that_was_made(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_inserts_into_the_created_table(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ddl, "insert", lambda spark, t, entry, statement, run: entry)
-    assert ddl.create(None, tables, _CREATE, run) is tables.made  # type: ignore[arg-type]
+    assert ddl.create(None, tables, _CREATE, run) is tables.created  # type: ignore[arg-type]
     assert tables.calls == [("create", ("t",), False)]
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_as_that_fails_removes_the_table_that_was_made(
+def test_as_that_fails_removes_the_created_table(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     def insert(*_: Any) -> None:
@@ -66,7 +66,7 @@ def test_as_that_fails_removes_the_table_that_was_made(
     monkeypatch.setattr(ddl, "insert", insert)
     with pytest.raises(failure):
         ddl.create(None, tables, _CREATE, run)  # type: ignore[arg-type]
-    assert tables.calls == [("create", ("t",), False), ("remove", tables.made)]
+    assert tables.calls == [("create", ("t",), False), ("remove", tables.created)]
 
 
 class Job:
@@ -82,19 +82,19 @@ class Job:
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_a_set_that_fails_leaves_no_job(monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]) -> None:
+def test_a_set_that_fails_stops_its_jobs(monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]) -> None:
     jobs = [Job(RuntimeError), Job(None), Job(KeyboardInterrupt), Job(None)]
-    left = list(jobs)
+    remaining = list(jobs)
 
     def start(*_: Any) -> Job:
-        if not left:
-            raise failure("the first")
-        return left.pop(0)
+        if not remaining:
+            raise failure("first failure")
+        return remaining.pop(0)
 
     prepared = SimpleNamespace(stream=object(), entry=None, text="", bounded=())
-    monkeypatch.setattr(statement_sets, "_prepared", lambda *_: prepared)
-    monkeypatch.setattr(statement_sets, "_names", lambda spark, ready: [str(n) for n in range(len(ready))])
-    monkeypatch.setattr(statement_sets.streaming, "run", start)
-    with pytest.raises(failure, match="the first"):
+    monkeypatch.setattr(statement_sets, "_prepare", lambda *_: prepared)
+    monkeypatch.setattr(statement_sets, "_job_names", lambda spark, ready: [str(n) for n in range(len(ready))])
+    monkeypatch.setattr(statement_sets.streaming, "start_job", start)
+    with pytest.raises(failure, match="first failure"):
         statement_sets.execute(None, None, StatementSet(("INSERT",) * 5), None)  # type: ignore[arg-type]
     assert [job.stops for job in jobs] == [1, 1, 1, 1]

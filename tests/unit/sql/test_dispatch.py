@@ -1,4 +1,4 @@
-"""Statements that name Kafka tables, as Spark is given them, with a catalog that is none."""
+"""What Spark receives for statements about Kafka tables, with a fake catalog."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ from kafka_sql.sql.dispatch import dispatch
 from kafka_sql.sql.rewrite import query
 
 
-def entry(database: str, name: str) -> Any:
+def table_entry(database: str, name: str) -> Any:
     return SimpleNamespace(
         name=(database, name),
-        source=name,
-        behind_view=False,
+        sql_name=name,
+        is_view=False,
         definition=SimpleNamespace(name=f"{database}.{name}".strip("."), options={opt.BOUNDED_MODE: opt.UNBOUNDED}),
-        table=SimpleNamespace(temporary=not database, computed=(), watermark=None),
+        table=SimpleNamespace(temporary=not database, computed_columns=(), watermark=None),
     )
 
 
 class Tables:
-    """Lasting tables default.o and d.o, and temporary ones."""
+    """Permanent tables default.o and d.o, and temporary ones."""
 
     def __init__(self, *temporary: str) -> None:
-        self.entries = [*(entry("", name) for name in temporary), entry("default", "o"), entry("d", "o")]
+        self.entries = [
+            *(table_entry("", name) for name in temporary),
+            table_entry("default", "o"),
+            table_entry("d", "o"),
+        ]
         self.removed: list[tuple[str, str]] = []
         self.views: list[str] = []
 
@@ -44,20 +48,20 @@ class Tables:
         names = [("", *name), ("default", *name)] if len(name) == 1 else [name]
         return next((e for e in self.entries if e.name in names), None)
 
-    def remove(self, found: Any) -> None:
-        self.entries.remove(found)
-        self.removed.append(found.name)
+    def remove(self, entry: Any) -> None:
+        self.entries.remove(entry)
+        self.removed.append(entry.name)
 
-    def hinted(self, found: Any, options: Any) -> Any:
-        return found
+    def with_options(self, entry: Any, options: Any) -> Any:
+        return entry
 
     def refresh(self) -> None:
         pass
 
-    def is_hidden(self, name: str) -> bool:
+    def is_hidden_by_view(self, name: str) -> bool:
         return name in self.views
 
-    def plain(self, text: str) -> Any:
+    def spark_sql(self, text: str) -> Any:
         if text == "SELECT current_database()":
             return SimpleNamespace(collect=lambda: [("default",)])
         return text
@@ -66,33 +70,33 @@ class Tables:
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.settings, "is_streaming", lambda _: False)
-    monkeypatch.setattr(module, "_exists", lambda spark, name: name == ("sparks",))
-    monkeypatch.setattr(module, "nothing", lambda _: "nothing")
-    monkeypatch.setattr(query, "select", lambda e: "SELECT hinted")
+    monkeypatch.setattr(module, "_exists_in_spark", lambda spark, name: name == ("sparks",))
+    monkeypatch.setattr(module, "empty_dataframe", lambda _: "nothing")
+    monkeypatch.setattr(query, "select_statement", lambda e: "SELECT hinted")
 
 
-def given(text: str, tables: Tables) -> Any:
+def run(text: str, tables: Tables) -> Any:
     return dispatch(None, tables, text, lambda statement: statement)  # type: ignore[arg-type,return-value]
 
 
-def test_explain_of_sparks_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.explain, "_sparks", lambda mode, statement, run: f"{mode}: {statement}")
-    monkeypatch.setattr(module.explain, "frame", lambda spark, columns, rows: rows)
+def test_explain_of_spark_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.explain, "_explain_in_spark", lambda mode, statement, run: f"{mode}: {statement}")
+    monkeypatch.setattr(module.explain, "dataframe", lambda spark, columns, rows: rows)
     for head in ("CREATE TABLE p AS", "INSERT INTO p"):
-        explained = given(f"EXPLAIN COST {head} SELECT * FROM o {_HINTED} x", Tables())
+        explained = run(f"EXPLAIN COST {head} SELECT * FROM o {_HINT} x", Tables())
         assert explained == [(f"COST: {head} SELECT * FROM (SELECT hinted) x",)]
-        assert given(f"EXPLAIN {head} SELECT 1", Tables()) == f"EXPLAIN {head} SELECT 1"
+        assert run(f"EXPLAIN {head} SELECT 1", Tables()) == f"EXPLAIN {head} SELECT 1"
 
 
-_HINTED = "/*+ OPTIONS('a' = 'b') */"
+_HINT = "/*+ OPTIONS('a' = 'b') */"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"INSERT INTO p SELECT * FROM o {_HINTED} x", "INSERT INTO p SELECT * FROM (SELECT hinted) x"),
+        (f"INSERT INTO p SELECT * FROM o {_HINT} x", "INSERT INTO p SELECT * FROM (SELECT hinted) x"),
         (
-            f"WITH q AS (SELECT * FROM o {_HINTED} x) INSERT INTO p (a) SELECT * FROM q;",
+            f"WITH q AS (SELECT * FROM o {_HINT} x) INSERT INTO p (a) SELECT * FROM q;",
             "INSERT INTO p (a) WITH q AS (SELECT * FROM (SELECT hinted) x) SELECT * FROM q",
         ),
         (
@@ -101,15 +105,15 @@ _HINTED = "/*+ OPTIONS('a' = 'b') */"
         ),
         ("INSERT INTO p SELECT 1 /*+ c */ FROM r", "INSERT INTO p SELECT 1 /*+ c */ FROM r"),
         (
-            f"-- c\nCREATE TABLE p USING parquet AS SELECT * FROM o {_HINTED} x",
+            f"-- c\nCREATE TABLE p USING parquet AS SELECT * FROM o {_HINT} x",
             "-- c\nCREATE TABLE p USING parquet AS SELECT * FROM (SELECT hinted) x",
         ),
-        (f"REPLACE TABLE p AS (TABLE o {_HINTED})", "REPLACE TABLE p AS (SELECT * FROM (SELECT hinted))"),
+        (f"REPLACE TABLE p AS (TABLE o {_HINT})", "REPLACE TABLE p AS (SELECT * FROM (SELECT hinted))"),
         (
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM default_catalog.d.o",
             "CREATE TABLE p (a INT GENERATED ALWAYS AS (b)) AS FROM `spark_catalog`.`d`.`o`",
         ),
-        (f"CREATE TABLE p AS SELECT * FROM r {_HINTED}", f"CREATE TABLE p AS SELECT * FROM r {_HINTED}"),
+        (f"CREATE TABLE p AS SELECT * FROM r {_HINT}", f"CREATE TABLE p AS SELECT * FROM r {_HINT}"),
         (
             "CREATE VIEW v AS SELECT * FROM default_catalog.d.o",
             "CREATE VIEW v AS SELECT * FROM `spark_catalog`.`d`.`o`",
@@ -129,38 +133,38 @@ _HINTED = "/*+ OPTIONS('a' = 'b') */"
         ("ALTER TABLE typo DROP COLUMN a", "ALTER TABLE typo DROP COLUMN a"),
     ],
 )
-def test_given_to_spark(text: str, expected: str) -> None:
-    assert given(text, Tables()) == expected
+def test_statement_for_spark(text: str, expected: str) -> None:
+    assert run(text, Tables()) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "words"),
+    ("text", "error", "message"),
     [
         (
-            f"CREATE VIEW v AS SELECT * FROM o {_HINTED}",
+            f"CREATE VIEW v AS SELECT * FROM o {_HINT}",
             UnsupportedSqlError,
-            "hint on table 'default.o' cannot be kept",
+            "hint on table 'default.o' cannot be stored",
         ),
         ("CREATE VIEW o AS SELECT 1", UnsupportedSqlError, "CREATE VIEW is not supported for Kafka table 'default.o'"),
         ("CREATE OR REPLACE VIEW d.o AS SELECT 1", UnsupportedSqlError, "Kafka table 'd.o'"),
-        ("ALTER TABLE typo SET ('password' = 'v')", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE IF EXISTS sparks SET ('k' = 'v')", TableNotFoundError, "there is no Kafka table 'sparks'"),
-        ("ALTER TABLE typo SET 'k' = 'v'", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE typo RESET ('k')", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE typo ADD (a INT)", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE typo ADD WATERMARK FOR a AS a", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE typo MODIFY a INT", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("ALTER TABLE typo DROP (a)", TableNotFoundError, "there is no Kafka table 'typo'"),
-        ("INSERT INTO p SELECT * FROM STREAM o", UnsupportedSqlError, "writes into Kafka tables only"),
-        (f"INSERT INTO o (a) {_HINTED} SELECT 1", UnsupportedSqlError, "directly behind the table's name"),
-        (f"INSERT INTO {_HINTED} o SELECT 1", UnsupportedSqlError, "directly behind the table's name"),
-        (f"INSERT {_HINTED} INTO o SELECT 1", UnsupportedSqlError, "directly behind the table's name"),
-        (f"INSERT INTO o {_HINTED} {_HINTED} SELECT 1", UnsupportedSqlError, "directly behind the table's name"),
+        ("ALTER TABLE typo SET ('password' = 'v')", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE IF EXISTS sparks SET ('k' = 'v')", TableNotFoundError, "Kafka table 'sparks' not found"),
+        ("ALTER TABLE typo SET 'k' = 'v'", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE typo RESET ('k')", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE typo ADD (a INT)", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE typo ADD WATERMARK FOR a AS a", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE typo MODIFY a INT", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("ALTER TABLE typo DROP (a)", TableNotFoundError, "Kafka table 'typo' not found"),
+        ("INSERT INTO p SELECT * FROM STREAM o", UnsupportedSqlError, "can only write to a Kafka table"),
+        (f"INSERT INTO o (a) {_HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT INTO {_HINT} o SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT {_HINT} INTO o SELECT 1", UnsupportedSqlError, "directly after the table name"),
+        (f"INSERT INTO o {_HINT} {_HINT} SELECT 1", UnsupportedSqlError, "directly after the table name"),
     ],
 )
-def test_refused(text: str, error: type[KafkaSqlError], words: str) -> None:
-    with pytest.raises(error, match=words):
-        given(text, Tables())
+def test_unsupported_statements(text: str, error: type[KafkaSqlError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        run(text, Tables())
 
 
 @pytest.mark.parametrize(
@@ -168,13 +172,13 @@ def test_refused(text: str, error: type[KafkaSqlError], words: str) -> None:
     [
         ("CREATE TEMP VIEW o AS SELECT 1", "o"),
         ("CREATE OR REPLACE TEMPORARY VIEW o AS SELECT 1", "o"),
-        ("CREATE OR REPLACE VIEW o AS SELECT 1", "default.o"),  # the lasting one, which the temporary one hides
+        ("CREATE OR REPLACE VIEW o AS SELECT 1", "default.o"),  # the permanent table, hidden by the temporary one
     ],
 )
 def test_views_beside_a_temporary_table(text: str, name: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=f"Kafka table '{name}'"):
-        given(text, Tables("o"))
-    assert given("CREATE OR REPLACE VIEW t AS SELECT 1", Tables("t")) == "CREATE OR REPLACE VIEW t AS SELECT 1"
+        run(text, Tables("o"))
+    assert run("CREATE OR REPLACE VIEW t AS SELECT 1", Tables("t")) == "CREATE OR REPLACE VIEW t AS SELECT 1"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_views_beside_a_temporary_table(text: str, name: str) -> None:
 )
 def test_drop_database(text: str, removed: list[tuple[str, str]]) -> None:
     tables = Tables("o")
-    assert given(text, tables) == text
+    assert run(text, tables) == text
     assert tables.removed == removed
 
 
@@ -214,6 +218,6 @@ def test_read_stream(monkeypatch: pytest.MonkeyPatch, name: str, hidden: list[st
 
     tables = Tables()
     tables.views = hidden
-    monkeypatch.setattr(read_stream, "stream", lambda e: f"stream of {e.definition.name}")
-    read_stream.teach(SimpleNamespace(readStream=Reader()), lambda _: tables)  # type: ignore[arg-type]
+    monkeypatch.setattr(read_stream, "stream_query", lambda e: f"stream of {e.definition.name}")
+    read_stream.patch_read_stream(SimpleNamespace(readStream=Reader()), lambda _: tables)  # type: ignore[arg-type]
     assert Reader().table(name) == expected

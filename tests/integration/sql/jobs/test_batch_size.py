@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_sql.sql.jobs.batch_size import bounded_by_rows
+from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -39,7 +39,7 @@ def test_an_insert_is_bounded_by_rows(sql: Callable[..., Any], spark: SparkSessi
 
 
 def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSession) -> None:
-    first, second = bounded_by_rows(spark), bounded_by_rows(spark)
+    first, second = limit_batches_by_rows(spark), limit_batches_by_rows(spark)
     with first:
         second.__enter__()
     assert settings(spark) == (str(2**31 - 1), "8192")
@@ -51,7 +51,7 @@ def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSessi
 def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: str) -> None:
     spark.conf.set(ROWS, rows)
     try:
-        with bounded_by_rows(spark):
+        with limit_batches_by_rows(spark):
             assert settings(spark) == (str(2**31 - 1), within)
         assert settings(spark) == (None, rows)
     finally:
@@ -61,7 +61,7 @@ def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: 
 def test_a_bound_of_bytes_that_the_user_has_set_stays(spark: SparkSession) -> None:
     spark.conf.set(BYTES, "1m")
     try:
-        with bounded_by_rows(spark):
+        with limit_batches_by_rows(spark):
             assert settings(spark) == ("1m", None)
         assert settings(spark) == ("1m", None)
     finally:

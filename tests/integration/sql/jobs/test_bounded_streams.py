@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from kafka_sql.source.enumerator.stopping_offsets import within_reach
-from kafka_sql.sql.jobs.bounded import reached
-from kafka_sql.sql.jobs.job_registry import jobs
+from kafka_sql.source.enumerator.stopping_offsets import end_exists
+from kafka_sql.sql.jobs.bounded import is_end_reached
+from kafka_sql.sql.jobs.job_registry import session_jobs
 from tests.batch_read import declared, delete_records, transaction
 from tests.topics import Topics
 
@@ -29,7 +29,7 @@ def streaming(sql: Any, tmp_path: Path) -> Any:
 
 def job(spark: Any, result: Any) -> Any:
     (row,) = result.collect()
-    return next(j.query for j in reversed(jobs(spark)) if j.id == row[0])  # Spark forgets those that have ended
+    return next(j.query for j in reversed(session_jobs(spark)) if j.id == row[0])  # Spark forgets those that have ended
 
 
 def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
@@ -117,7 +117,7 @@ def test_within_reach(topics: Topics) -> None:
     for offset, there in ((2, True), (3, False)):
         bounded = {"scan_bounded_mode": "specific-offsets"}
         definition = declared(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
-        assert within_reach(definition) is there
+        assert end_exists(definition) is there
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_within_reach(topics: Topics) -> None:
     ],
 )
 def test_reached(end: Any, expected: bool) -> None:
-    assert reached(end) is expected
+    assert is_end_reached(end) is expected
 
 
 def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any, topics: Topics) -> None:
@@ -181,7 +181,7 @@ def test_topics_that_come_and_records_that_go_in_a_running_query(spark: Any, str
     put(topics, f"{name}.a", 4, 5, 6)
     delete_records(topics, f"{name}.a", 3)  # 4 and 5 are gone
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
-    with pytest.raises(StreamingQueryException, match=rf"{name}.a\[0\]: offset 1 was wanted.*2 are lost"):
+    with pytest.raises(StreamingQueryException, match=rf"{name}.a\[0\]@1: the earliest available.*2 offsets are lost"):
         query.processAllAvailable()
     streaming("ALTER TABLE src SET ('scan.fail-on-data-loss' = 'false')")
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))

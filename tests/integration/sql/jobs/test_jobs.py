@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.cli.screen import Screen
-from kafka_sql.cli.wait_for_jobs import follow
+from kafka_sql.cli.wait_for_jobs import wait_for_jobs
 from kafka_sql.errors import JobNotFoundError, UnsupportedSqlError
 from kafka_sql.sql.jobs import job_registry as jobs
 from tests.topics import Topics
@@ -59,7 +59,7 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
     errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS").collect()}
     assert errors["failing"].startswith(f"[DECODE] {source}[0]@0: ")
     assert (errors["stopped"], errors["finished"]) == (None, None)
-    with pytest.raises(JobNotFoundError, match=f"no running job '{stopped}' in this session. It is CANCELED."):
+    with pytest.raises(JobNotFoundError, match=f"Running job '{stopped}' not found in this session. It is CANCELED."):
         sql(f"STOP JOB '{stopped}'")
 
 
@@ -85,7 +85,7 @@ def test_a_process_ends_with_the_first_job_that_fails(
     failing, source = start("failing")
     start("other")
     topics.put(source, b"no JSON")
-    assert follow(spark, Screen()) == 1
+    assert wait_for_jobs(spark, Screen()) == 1
     assert shown(sql) == {"failing": "FAILED", "other": "CANCELED"}
     *_, last = capsys.readouterr().err.splitlines()
     assert last.startswith(f"Job failing ({failing}) failed: [DECODE] {source}[0]@0")
@@ -96,6 +96,6 @@ def test_a_signal_stops_the_jobs(spark: Any, sql: Any, start: Any, number: int) 
     start("long")
     before = signal.getsignal(number)
     threading.Timer(3, os.kill, (os.getpid(), number)).start()
-    assert follow(spark, Screen()) == 0
+    assert wait_for_jobs(spark, Screen()) == 0
     assert shown(sql) == {"long": "CANCELED"}
     assert signal.getsignal(number) is before

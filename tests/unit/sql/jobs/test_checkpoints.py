@@ -1,3 +1,5 @@
+"""The query that a checkpoint belongs to, and where the checkpoint is."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 
 from kafka_sql.errors import StatementError
 from kafka_sql.sql.jobs import streaming
-from kafka_sql.sql.jobs.checkpoints import check, digest, keep, local_folder
+from kafka_sql.sql.jobs.checkpoints import check_owner, local_folder, query_digest, record_owner
 
 
 @pytest.mark.parametrize(
@@ -21,26 +23,28 @@ from kafka_sql.sql.jobs.checkpoints import check, digest, keep, local_folder
         ("SELECT 1 2", "SELECT 12", False),
     ],
 )
-def test_digest(one: str, other: str, same: bool) -> None:
-    assert (digest(one) == digest(other)) is same
+def test_query_digest(one: str, other: str, same: bool) -> None:
+    assert (query_digest(one) == query_digest(other)) is same
 
 
-def test_another_query_is_refused_where_there_are_offsets(tmp_path: Path) -> None:
+def test_another_query_is_rejected_if_the_checkpoint_has_offsets(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "insert-into_t"
-    check(folder, "t", folder.name, "SELECT 1")
-    keep(folder, "SELECT 1")
-    check(folder, "t", folder.name, "SELECT 2")  # nothing to go on from
+    check_owner(folder, "t", folder.name, "SELECT 1")
+    record_owner(folder, "SELECT 1")
+    check_owner(folder, "t", folder.name, "SELECT 2")  # no offsets to resume from
     (folder / "offsets").mkdir()
     (folder / "offsets" / "0").write_text("v1")
-    check(folder, "t", folder.name, "select 1")
+    check_owner(folder, "t", folder.name, "select 1")
     with pytest.raises(StatementError, match=r"another query.*SET 'pipeline.name' = 'insert-into_t'"):
-        check(folder, "t", folder.name, "SELECT 2")
+        check_owner(folder, "t", folder.name, "SELECT 2")
 
 
 def session(default: str = "file:///") -> Any:
     configuration = SimpleNamespace(get=lambda key, other: default)
     context = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: configuration))
-    return SimpleNamespace(_sc=context, conf=SimpleNamespace(get=lambda key, other: "64m"))  # all is set by the user
+    return SimpleNamespace(
+        _sc=context, conf=SimpleNamespace(get=lambda key, other: "64m")
+    )  # every limit is set by the user
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_local_folder(location: str, default: str, folder: str | None) -> None:
 
 
 class Writer:
-    """Spark's, that makes the checkpoint and does nothing else."""
+    """A fake DataStreamWriter that only creates the checkpoint."""
 
     def __init__(self) -> None:
         self.writeStream = self
@@ -80,18 +84,18 @@ class Writer:
 
 
 def test_only_a_default_name_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_to: dict[str, str | None] = {"execution.checkpointing.dir": str(tmp_path)}
-    monkeypatch.setattr(streaming.settings, "read", lambda _, option: set_to.get(option.key))
-    monkeypatch.setattr(streaming, "check_writer", lambda *_: None)
-    monkeypatch.setattr(streaming, "remember", lambda _, query: SimpleNamespace(folder=query))
+    settings: dict[str, str | None] = {"execution.checkpointing.dir": str(tmp_path)}
+    monkeypatch.setattr(streaming.settings, "read", lambda _, option: settings.get(option.key))
+    monkeypatch.setattr(streaming, "check_exactly_once", lambda *_: None)
+    monkeypatch.setattr(streaming, "register_job", lambda _, query: SimpleNamespace(folder=query))
     entry: Any = SimpleNamespace(definition=SimpleNamespace(name="t"), provider="kafka.t")
 
     def run(text: str) -> Any:
-        return streaming.run(session(), entry, Writer(), text).folder  # type: ignore[arg-type, attr-defined]
+        return streaming.start_job(session(), entry, Writer(), text).folder  # type: ignore[arg-type, attr-defined]
 
     assert run("SELECT 1") == tmp_path / "insert-into_t"
     assert run("SELECT 1") == tmp_path / "insert-into_t"
     with pytest.raises(StatementError, match="another query"):
         run("SELECT 2")
-    set_to["pipeline.name"] = "insert-into_t"
+    settings["pipeline.name"] = "insert-into_t"
     assert run("SELECT 2") == tmp_path / "insert-into_t"
