@@ -1,179 +1,229 @@
-"""The compiled loop that writes rows of arrays as payloads, and the instructions of its programs."""
+"""Encode Arrow arrays as Avro's binary encoding with a loop that numba compiles: no Python object per record.
+
+Steps return the address behind what they wrote, or a negative failure.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 
-from kafka_sql.runtime.numba_support import compiled, copy, load, store
+from kafka_sql.formats.columnar.array_inputs import DATA, INPUT_CELLS, OFFSET, VALID, VALUES
+from kafka_sql.formats.columnar.buffer_kernels import load_int64, store_int64
+from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
-# Columns of an instruction
-OP: Final = 0
-SLOT: Final = 1
-LEVEL: Final = 2  # whose row is written: of the batch at 0, of an array's elements beyond
+# Cells of an operation
+OPCODE: Final = 0
+INPUT: Final = 1  # number of the array to read
+DEPTH: Final = 2  # whose position to read: 0 is the batch's row, 1 the element of an outermost array, and so on
 A: Final = 3
 B: Final = 4
 C: Final = 5
+OPERATION_CELLS: Final = 6
+_OPERATION_SIZE: Final = 8 * OPERATION_CELLS
 
-# A value, from its slot
+# Write a value of the input
 BYTE: Final = 1
 SHORT: Final = 2
 INT: Final = 3
-LONG: Final = 4  # times A, or divided by -A
+LONG: Final = 4  # times A, or divided by -A if A is negative
 FLOAT: Final = 5
 DOUBLE: Final = 6
 BOOLEAN: Final = 7
-TEXT: Final = 8
+BYTES: Final = 8
 FIXED: Final = 9  # of A bytes
 DECIMAL: Final = 10
 DECIMAL_FIXED: Final = 11  # of A bytes
-# Without one
-NULLABLE: Final = 20  # A is null's branch (-1: there is none), B the value's, C where null goes on
-ARRAY: Final = 21  # C is where it ends
-NEXT: Final = 22  # A is where the elements' body begins
+# Control flow
+UNION: Final = 20  # A is the branch of null, -1 if null is not allowed; B that of the value; C is where null continues
+ARRAY: Final = 21  # C is the operation after the array; the body follows
+NEXT: Final = 22  # end of the body, which starts at operation A
 END: Final = 23
 
-# Columns of a slot
-VALUES: Final = 0
-VALID: Final = 1  # address of the bitmap, 0 for none
-DATA: Final = 2
-OFFSET: Final = 3  # of the array in its buffers
-
-# What the kernel returns instead of a length
+# Failures
 NULL_FOUND: Final = -1
 WRONG_LENGTH: Final = -2
 
 
+class Batch(NamedTuple):
+    """What the encode loop reads and writes, as addresses.
+
+    Attributes:
+        operations: int64, n x OPERATION_CELLS.
+        inputs: int64, n x INPUT_CELLS.
+        row_count: rows of the batch.
+        header, header_size: bytes before each payload.
+        output: has space for all payloads.
+        offsets: int32, row_count + 1: where each payload begins and ends in the output.
+        positions, ends: int64 per depth: the entry to read next, and the end of the array that it is in.
+        failed_operation: int64, 1.
+    """
+
+    operations: int
+    inputs: int
+    row_count: int
+    header: int
+    header_size: int
+    output: int
+    offsets: int
+    positions: int
+    ends: int
+    failed_operation: int
+
+
 @compiled
-def put(target: int, value: int) -> int:
-    """Write a zigzag number; where it ends."""
+def encode_rows(batch: Batch) -> int:
+    """Encode all rows; return 0, or a failure."""
+    at = batch.output
+    for row in range(batch.row_count):
+        store(batch.offsets + 4 * row, types.int32(at - batch.output))
+        copy(at, batch.header, batch.header_size)
+        store_int64(batch.positions, 0, row)
+        at = _encode_row(batch, at + batch.header_size)
+        if at < 0:
+            return at
+    store(batch.offsets + 4 * batch.row_count, types.int32(at - batch.output))
+    return 0
+
+
+@inline_helper
+def _encode_row(batch: Batch, at: int) -> int:
+    """Carry out the operations for a row."""
+    operation = batch.operations
+    while True:
+        opcode, depth = load_int64(operation, OPCODE), load_int64(operation, DEPTH)
+        if opcode == END:
+            return at
+        array = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, INPUT)
+        entry = load_int64(batch.positions, depth) + load_int64(array, OFFSET)
+        following = operation + _OPERATION_SIZE
+        if opcode == UNION:
+            null_branch = load_int64(operation, A)
+            if is_valid(array, entry):
+                if null_branch >= 0:
+                    at = write_varint(at, load_int64(operation, B))
+            elif null_branch < 0:
+                at = NULL_FOUND
+            else:
+                at = write_varint(at, null_branch)
+                following = batch.operations + _OPERATION_SIZE * load_int64(operation, C)
+        elif opcode < UNION:
+            at = _write_value(operation, opcode, array, load_int64(array, VALUES), entry, at)
+        else:
+            at, following = _step_array(batch, operation, opcode, depth, array, entry, at)
+        if at < 0:
+            store_int64(batch.failed_operation, 0, (operation - batch.operations) // _OPERATION_SIZE)
+            return at
+        operation = following
+
+
+@inline_helper
+def is_valid(array: int, entry: int) -> bool:
+    """Return whether an entry of an input is not null."""
+    bitmap = load_int64(array, VALID)
+    return bitmap == 0 or (load(bitmap + (entry >> 3), types.uint8) >> (entry & 7)) & 1 != 0
+
+
+@helper
+def write_varint(at: int, value: int) -> int:
+    """Write a zigzag number; return where it ends."""
     bits = (np.uint64(value) << np.uint64(1)) ^ np.uint64(value >> 63)
     while bits > np.uint64(0x7F):
-        store(target, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
+        store(at, types.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80)))
         bits >>= np.uint64(7)
-        target += 1
-    store(target, types.uint8(bits))
-    return target + 1
+        at += 1
+    store(at, types.uint8(bits))
+    return at + 1
 
 
-@compiled
-def run(
-    program: np.ndarray,
-    slots: np.ndarray,
-    rows: int,
-    header: np.ndarray,
-    depth: int,
-    out: np.ndarray,
-    positions: np.ndarray,
-    failure: np.ndarray,
-) -> int:
-    """Write all rows.
+@inline_helper
+def _write_value(operation: int, opcode: int, array: int, values: int, entry: int, at: int) -> int:
+    """Write an entry that is not null."""
+    if opcode == INT:
+        return write_varint(at, np.int64(load(values + 4 * entry, types.int32)))
+    if opcode == LONG:
+        value, factor = load(values + 8 * entry, types.int64), load_int64(operation, A)
+        return write_varint(at, value * factor if factor > 0 else value // -factor)
+    if opcode in (BYTES, FIXED):
+        return _write_bytes(operation, opcode, array, values, entry, at)
+    if opcode == DOUBLE:
+        store(at, load(values + 8 * entry, types.int64))
+        return at + 8
+    if opcode == FLOAT:
+        store(at, load(values + 4 * entry, types.int32))
+        return at + 4
+    if opcode == BOOLEAN:
+        store(at, types.uint8((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1))
+        return at + 1
+    if opcode == BYTE:
+        return write_varint(at, np.int64(load(values + entry, types.int8)))
+    if opcode == SHORT:
+        return write_varint(at, np.int64(load(values + 2 * entry, types.int16)))
+    return _write_decimal(operation, opcode, values + 16 * entry, at)
 
-    Args:
-        header: uint8: what stands before each payload.
-        out: uint8, with room for all that there can be.
-        positions: int32, rows + 1: where the payloads stand in it.
-        failure: int64, 2: instruction and row.
 
-    Returns:
-        how many rows there are, or NULL_FOUND or WRONG_LENGTH.
-    """
-    row, last = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
-    base, header_at = np.int64(out.ctypes.data), np.int64(header.ctypes.data)  # unsigned, they would make floats
-    at = base
-    for k in range(rows):
-        positions[k] = at - base
-        copy(at, header_at, len(header))
-        at += len(header)
-        row[0] = k
-        pc = 0
-        while True:
-            op, slot, level, a = program[pc, OP], program[pc, SLOT], program[pc, LEVEL], program[pc, A]
-            pc += 1
-            if op == END:
-                break
-            n = row[level] + slots[slot, OFFSET]
-            values = slots[slot, VALUES]
-            if op == NULLABLE:
-                bits = slots[slot, VALID]
-                if bits == 0 or (load(bits + (n >> 3), types.uint8) >> (n & 7)) & 1:
-                    if a >= 0:
-                        at = put(at, program[pc - 1, B])
-                elif a < 0:
-                    failure[0], failure[1] = pc - 1, k
-                    return NULL_FOUND
-                else:
-                    at = put(at, a)
-                    pc = program[pc - 1, C]
-            elif op == INT:
-                at = put(at, np.int64(load(values + 4 * n, types.int32)))
-            elif op == LONG:
-                value = load(values + 8 * n, types.int64)
-                at = put(at, value * a if a > 0 else value // -a)
-            elif op in (TEXT, FIXED):
-                start = np.int64(load(values + 4 * n, types.int32))
-                length = np.int64(load(values + 4 * n + 4, types.int32)) - start
-                if op == TEXT:
-                    at = put(at, length)
-                elif length != a:
-                    failure[0], failure[1] = pc - 1, k
-                    return WRONG_LENGTH
-                copy(at, slots[slot, DATA] + start, length)
-                at += length
-            elif op == DOUBLE:
-                store(at, load(values + 8 * n, types.int64))
-                at += 8
-            elif op == FLOAT:
-                store(at, load(values + 4 * n, types.int32))
-                at += 4
-            elif op == BOOLEAN:
-                store(at, types.uint8((load(values + (n >> 3), types.uint8) >> (n & 7)) & 1))
-                at += 1
-            elif op == BYTE:
-                at = put(at, np.int64(load(values + n, types.int8)))
-            elif op == SHORT:
-                at = put(at, np.int64(load(values + 2 * n, types.int16)))
-            elif op in (DECIMAL, DECIMAL_FIXED):
-                low, high = load(values + 16 * n, types.int64), load(values + 16 * n + 8, types.int64)
-                size = 16
-                while size > 1:  # leave out bytes that only repeat the sign
-                    j = size - 1
-                    byte = ((high >> (8 * (j - 8))) if j >= 8 else (low >> (8 * j))) & 0xFF
-                    below = ((high >> (8 * (j - 9))) if j >= 9 else (low >> (8 * (j - 1)))) & 0xFF
-                    if (byte == 0 and below < 128) or (byte == 255 and below >= 128):
-                        size -= 1
-                    else:
-                        break
-                if op == DECIMAL:
-                    at = put(at, size)
-                else:
-                    if size > a:
-                        failure[0], failure[1] = pc - 1, k
-                        return WRONG_LENGTH
-                    for _ in range(a - size):
-                        store(at, types.uint8(255 if high < 0 else 0))
-                        at += 1
-                for m in range(size):
-                    j = size - 1 - m
-                    byte = ((high >> (8 * (j - 8))) if j >= 8 else (low >> (8 * j))) & 0xFF
-                    store(at, types.uint8(byte))
-                    at += 1
-            elif op == ARRAY:
-                start = np.int64(load(values + 4 * n, types.int32))
-                end = np.int64(load(values + 4 * n + 4, types.int32))
-                if start == end:
-                    at = put(at, 0)
-                    pc = program[pc - 1, C]
-                else:
-                    at = put(at, end - start)
-                    row[level + 1], last[level + 1] = start, end
-            elif op == NEXT:
-                row[level] += 1
-                if row[level] < last[level]:
-                    pc = a
-                else:
-                    at = put(at, 0)
-    positions[rows] = at - base
-    return rows
+@inline_helper
+def _write_bytes(operation: int, opcode: int, array: int, values: int, entry: int, at: int) -> int:
+    """Write a string, bytes or fixed."""
+    start = np.int64(load(values + 4 * entry, types.int32))
+    length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
+    if opcode == BYTES:
+        at = write_varint(at, length)
+    elif length != load_int64(operation, A):
+        return WRONG_LENGTH
+    copy(at, load_int64(array, DATA) + start, length)
+    return at + length
+
+
+@helper
+def _write_decimal(operation: int, opcode: int, source: int, at: int) -> int:
+    """Write the 16 bytes of a decimal as the shortest big-endian number, or padded to a fixed."""
+    low, high = load(source, types.int64), load(source + 8, types.int64)
+    size = 16
+    while size > 1:  # omit bytes that only repeat the sign
+        byte, below = _byte_of(low, high, size - 1), _byte_of(low, high, size - 2)
+        if not ((byte == 0 and below < 128) or (byte == 255 and below >= 128)):
+            break
+        size -= 1
+    if opcode == DECIMAL:
+        at = write_varint(at, size)
+    else:
+        fixed_size = load_int64(operation, A)
+        if size > fixed_size:
+            return WRONG_LENGTH
+        for _ in range(fixed_size - size):
+            store(at, types.uint8(255 if high < 0 else 0))
+            at += 1
+    for k in range(size):
+        store(at + k, types.uint8(_byte_of(low, high, size - 1 - k)))
+    return at + size
+
+
+@inline_helper
+def _byte_of(low: int, high: int, k: int) -> int:
+    """Return byte ``k`` of a number of two words; 0 is the lowest."""
+    return ((high >> (8 * (k - 8))) if k >= 8 else (low >> (8 * k))) & 0xFF
+
+
+@inline_helper
+def _step_array(
+    batch: Batch, operation: int, opcode: int, depth: int, array: int, entry: int, at: int
+) -> tuple[int, int]:
+    """Start an array or map, or its next element; return where to continue in the output and the operations."""
+    body = operation + _OPERATION_SIZE
+    if opcode == ARRAY:
+        values = load_int64(array, VALUES)
+        start = np.int64(load(values + 4 * entry, types.int32))
+        end = np.int64(load(values + 4 * entry + 4, types.int32))
+        if start == end:
+            return write_varint(at, 0), batch.operations + _OPERATION_SIZE * load_int64(operation, C)
+        store_int64(batch.positions, depth + 1, start)
+        store_int64(batch.ends, depth + 1, end)
+        return write_varint(at, end - start), body
+    position = load_int64(batch.positions, depth) + 1
+    store_int64(batch.positions, depth, position)
+    if position < load_int64(batch.ends, depth):
+        return at, batch.operations + _OPERATION_SIZE * load_int64(operation, A)
+    return write_varint(at, 0), body

@@ -1,4 +1,4 @@
-"""Columns to payloads of Avro, without a Python object a row."""
+"""Encode columns in Avro's binary encoding."""
 
 from __future__ import annotations
 
@@ -11,37 +11,17 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kafka_sql.errors import EncodeError, SchemaError
-from kafka_sql.formats.avro import encode_kernels as w
+from kafka_sql.formats.avro import encode_kernels as k
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
+from kafka_sql.formats.columnar.array_inputs import data_size, input_table
 from kafka_sql.options import Options
 
-_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}
-_NANOS: Final = {"millis": -1_000_000, "micros": -1000}
-_INT32: Final = 2**31
-_ROOM: Final = 22  # bytes that any value without a length of its own takes at most, with its branch
-
-
-@dataclass
-class _Column:
-    """How the array of a slot is found: by ``path`` from the batch, and for an enum by its symbols."""
-
-    path: tuple[Any, ...]
-    symbols: tuple[str, ...] = ()
-
-
-@dataclass
-class _Program:
-    rows: list[list[int]] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    columns: list[_Column] = field(default_factory=list)
-    depth: int = 0
-
-    def emit(self, name: str, op: int, slot: int, level: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-        self.rows.append([op, slot, level, a, b, c])
-        self.names.append(name)
-        return len(self.rows) - 1
+_FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative
+_FROM_NANOS: Final = {"millis": -1_000_000, "micros": -1000}
+_LARGEST: Final = 2**31 - 1  # bytes that 32-bit offsets can address
+_VALUE_SIZE: Final = 22  # most bytes that a value takes, with its union branch, besides the content of strings
 
 
 class AvroEncoder:
@@ -63,171 +43,207 @@ class AvroEncoder:
         return self._writer.write(batch)
 
 
+@dataclass
+class _Input:
+    """How to find an array in a batch: the column's index and the steps into it; and the symbols of an enum."""
+
+    path: tuple[Any, ...]
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass
+class _EncodePlan:
+    """The operations that encode a row.
+
+    Attributes:
+        operations: rows of OPERATION_CELLS.
+        paths: the path of the column, per operation.
+        inputs: the arrays that operations read.
+        max_depth: the deepest nesting of arrays in arrays.
+    """
+
+    operations: list[list[int]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    inputs: list[_Input] = field(default_factory=list)
+    max_depth: int = 0
+
+    def emit(self, path: str, opcode: int, input_: int, depth: int, a: int = 0, b: int = 0, c: int = 0) -> int:
+        """Add an operation; return its number."""
+        self.operations.append([opcode, input_, depth, a, b, c])
+        self.paths.append(path)
+        return len(self.operations) - 1
+
+
 class AvroWriter:
-    """Writes rows of one schema as Avro's binary encoding."""
+    """Encodes rows with one schema."""
 
     def __init__(self, schema: pa.Schema, avro: AvroType) -> None:
         """
         Args:
-            avro: a record whose fields are the columns, in their order, or a union of null and one.
+            avro: a record whose fields are the columns, in their order, or a union of null and such a record.
 
         Raises:
-            SchemaError: it does not fit the columns.
+            SchemaError: the Avro schema does not match the columns.
         """
-        self._program = _Program()
-        record = next(
-            (t for t in (avro.items if avro.type_name == "union" else (avro,)) if t.type_name == "record"), avro
-        )
+        self._plan = _EncodePlan()
+        record = avro.find_record() or avro
         if record.type_name != "record" or len(record.fields) != len(schema):
             raise SchemaError(
                 f"The Avro schema is {avro}, expected a record with the fields: {', '.join(schema.names)}."
             )
         self._prefix = bytes([2 * avro.items.index(record)]) if avro.type_name == "union" else b""
-        for k, (column, one) in enumerate(zip(schema, record.fields, strict=True)):
-            _value(self._program, column, one.type, (k,), 0, column.name)
-        self._program.emit("", w.END, 0, 0)
-        self._rows = np.array(self._program.rows, np.int64)
+        for index, (column, avro_field) in enumerate(zip(schema, record.fields, strict=True)):
+            _emit_value(self._plan, column, avro_field.type, (index,), 0, column.name)
+        self._plan.emit("", k.END, 0, 0)
+        self._operations = np.array(self._plan.operations, np.int64)
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """One payload a row, each with ``header`` before it.
+        """Return one payload per row, each with ``header`` before it.
 
         Raises:
-            EncodeError: a value has no form in the schema.
+            EncodeError: a value does not fit the schema.
         """
-        count, program = batch.num_rows, self._program
-        head = np.frombuffer(header + self._prefix, np.uint8)
-        arrays = [_array(batch, column) for column in program.columns]
-        slots = np.zeros((max(len(arrays), 1), 4), np.int64)
-        room = count * (len(head) + 1)
-        for k, array in enumerate(arrays):
-            slots[k] = _slot(array)
-            room += _ROOM * len(array) + _text_bytes(array)
-        if room > _INT32 - 1:
+        count, prefix = batch.num_rows, np.frombuffer(header + self._prefix, np.uint8)
+        arrays = [_find_array(batch, input_) for input_ in self._plan.inputs]
+        size = count * (len(prefix) + 1) + sum(_VALUE_SIZE * len(array) + data_size(array) for array in arrays)
+        if size > _LARGEST:
             if count < 2:
-                raise EncodeError(f"A row of more than {_INT32 - 1} bytes has no form in Avro.")
+                raise EncodeError(f"A row of more than {_LARGEST} bytes cannot be encoded as Avro.")
             middle = count // 2
             return pa.concat_arrays([self.write(batch[:middle], header), self.write(batch[middle:], header)])
-        out, positions, failure = np.empty(room, np.uint8), np.zeros(count + 1, np.int32), np.zeros(2, np.int64)
-        done = w.run(self._rows, slots, count, head, program.depth, out, positions, failure)
-        if done < 0:
-            self._fail(done, failure)
-        used = int(positions[-1])
-        data = out[:used] if used * 2 > room else out[:used].copy()  # does not keep the room that was not needed
-        return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(positions), pa.py_buffer(data)])
+        inputs, output, offsets = input_table(arrays), np.empty(size, np.uint8), np.zeros(count + 1, np.int32)
+        positions, ends = np.zeros((2, self._plan.max_depth + 1), np.int64)
+        failed_operation = np.zeros(1, np.int64)
+        outcome = k.encode_rows(
+            k.Batch(
+                operations=self._operations.ctypes.data,
+                inputs=inputs.ctypes.data,
+                row_count=count,
+                header=prefix.ctypes.data,
+                header_size=len(prefix),
+                output=output.ctypes.data,
+                offsets=offsets.ctypes.data,
+                positions=positions.ctypes.data,
+                ends=ends.ctypes.data,
+                failed_operation=failed_operation.ctypes.data,
+            )
+        )
+        if outcome < 0:
+            raise self._error(outcome, int(failed_operation[0]))
+        used = int(offsets[-1])
+        data = output[:used] if used * 2 > size else output[:used].copy()  # a copy frees the unused memory
+        return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
-    def _fail(self, done: int, failure: np.ndarray) -> None:
-        name = self._program.names[failure[0]]
-        if done == w.NULL_FOUND:
-            raise EncodeError(f"Fail to serialize at field: {name}. It is NULL, and the Avro schema has no null there.")
-        size = self._program.rows[failure[0]][w.A]
-        raise EncodeError(f"Fail to serialize at field: {name}. The Avro schema has a fixed of {size} bytes there.")
+    def _error(self, outcome: int, operation: int) -> EncodeError:
+        path = self._plan.paths[operation]
+        if outcome == k.NULL_FOUND:
+            return null_error(path)
+        size = self._plan.operations[operation][k.A]
+        return EncodeError(f"Fail to serialize at field: {path}. The Avro schema expects a fixed of {size} bytes.")
 
 
-def _value(p: _Program, column: pa.Field, avro: AvroType, path: tuple[Any, ...], level: int, name: str) -> None:
-    t = column.type
-    slot = len(p.columns)
-    p.columns.append(_Column(path))
-    kind, null = avro, -1
-    if avro.type_name == "union":
-        others = [b for b in avro.items if b.type_name != "null"]
-        if len(others) != 1 or len(avro.items) > 2:
-            raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
-        kind = others[0]
-        null = next((k for k, b in enumerate(avro.items) if b.type_name == "null"), -1)
-    check = p.emit(name, w.NULLABLE, slot, level, null, avro.items.index(kind) if avro.type_name == "union" else 0)
-    if avro.type_name == "union" and null < 0:
-        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
-    if pt.is_struct(t) and kind.type_name == "record" and len(kind.fields) == t.num_fields:
-        for k, (child, one) in enumerate(zip(t, kind.fields, strict=True)):
-            _value(p, child, one.type, (*path, k), level, f"{name}.{child.name}")
-    elif (pt.is_list(t) and kind.type_name == "array") or (pt.is_map(t) and kind.type_name == "map"):
-        p.depth = max(p.depth, level + 1)
-        start = p.emit(name, w.ARRAY, slot, level)
+def _emit_value(
+    plan: _EncodePlan, column: pa.Field, avro: AvroType, path: tuple[Any, ...], depth: int, name: str
+) -> None:
+    """Emit the operations of a column or of a type inside it.
+
+    Args:
+        path: how to find its array.
+        name: its path in errors.
+    """
+    t, input_ = column.type, len(plan.inputs)
+    plan.inputs.append(_Input(path))
+    type_, null_branch, branch = _split_union(avro, name)
+    union = plan.emit(name, k.UNION, input_, depth, null_branch, branch)
+    if pt.is_struct(t) and type_.type_name == "record" and len(type_.fields) == t.num_fields:
+        for index, (child, avro_field) in enumerate(zip(t, type_.fields, strict=True)):
+            _emit_value(plan, child, avro_field.type, (*path, index), depth, f"{name}.{child.name}")
+    elif (pt.is_list(t) and type_.type_name == "array") or (pt.is_map(t) and type_.type_name == "map"):
+        plan.max_depth = max(plan.max_depth, depth + 1)
+        start = plan.emit(name, k.ARRAY, input_, depth)
         if pt.is_map(t):
-            _value(p, t.key_field, AvroType("string"), (*path, "keys"), level + 1, name)
-            _value(p, t.item_field, kind.element, (*path, "items"), level + 1, f"{name}[]")
+            _emit_value(plan, t.key_field, AvroType("string"), (*path, "keys"), depth + 1, name)
+            _emit_value(plan, t.item_field, type_.element, (*path, "items"), depth + 1, f"{name}[]")
         else:
-            _value(p, t.value_field, kind.element, (*path, "values"), level + 1, f"{name}[]")
-        p.emit(name, w.NEXT, slot, level + 1, start + 1)
-        p.rows[start][w.C] = len(p.rows)
+            _emit_value(plan, t.value_field, type_.element, (*path, "values"), depth + 1, f"{name}[]")
+        plan.emit(name, k.NEXT, input_, depth + 1, start + 1)
+        plan.operations[start][k.C] = len(plan.operations)
     else:
-        op, a = _scalar(t, kind, name)
-        if kind.type_name == "enum":
-            p.columns[slot] = _Column(path, kind.symbols)
-        p.emit(name, op, slot, level, a)
-    p.rows[check][w.C] = len(p.rows)
+        opcode, a = _scalar_operation(t, type_, name)
+        if type_.type_name == "enum":
+            plan.inputs[input_] = _Input(path, type_.symbols)
+        plan.emit(name, opcode, input_, depth, a)
+    plan.operations[union][k.C] = len(plan.operations)
 
 
-def _scalar(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
-    """The instruction that writes a value, and its argument."""
-    kind = avro.type_name
-    text = pt.is_string(t) or pt.is_large_string(t)
-    if pt.is_boolean(t) and kind == "boolean":
-        return w.BOOLEAN, 0
-    if ((pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t)) and kind == "int":
-        return {8: w.BYTE, 16: w.SHORT, 32: w.INT}[t.bit_width], 0
-    if pt.is_integer(t) and kind == "long":
-        return w.LONG, 1
-    if (pt.is_timestamp(t) and kind == "long") or (pt.is_time(t) and kind in ("int", "long")):
-        return w.LONG, write_factor(avro, t)
-    if pt.is_floating(t) and kind == ("float" if t.bit_width == 32 else "double"):
-        return (w.FLOAT, 0) if t.bit_width == 32 else (w.DOUBLE, 0)
+def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
+    """Return the type that is not null, the branch of null (-1 if there is none), and the type's own branch.
+
+    Raises:
+        SchemaError: it is a union of other types than null and one.
+    """
+    if avro.type_name != "union":
+        return avro, -1, 0
+    branches = [branch.type_name == "null" for branch in avro.items]
+    if sorted(branches) != [False, True]:
+        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
+    branch = branches.index(False)
+    return avro.items[branch], 1 - branch, branch
+
+
+def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, int]:
+    """Return the opcode that writes a value, and its argument A."""
+    type_name = avro.type_name
+    is_string = pt.is_string(t) or pt.is_large_string(t)
+    is_binary = pt.is_binary(t) or pt.is_large_binary(t)
+    if pt.is_boolean(t) and type_name == "boolean":
+        return k.BOOLEAN, 0
+    if ((pt.is_integer(t) and t.bit_width < 64) or pt.is_date(t)) and type_name == "int":
+        return {8: k.BYTE, 16: k.SHORT, 32: k.INT}[t.bit_width], 0
+    if pt.is_integer(t) and type_name == "long":
+        return k.LONG, 1
+    if (pt.is_timestamp(t) and type_name == "long") or (pt.is_time(t) and type_name in ("int", "long")):
+        return k.LONG, write_factor(avro, t)
+    if pt.is_floating(t) and type_name == ("float" if t.bit_width == 32 else "double"):
+        return (k.FLOAT, 0) if t.bit_width == 32 else (k.DOUBLE, 0)
     if pt.is_decimal(t) and avro.logical_type == "decimal" and avro.scale == t.scale:
-        return (w.DECIMAL, 0) if kind == "bytes" else (w.DECIMAL_FIXED, avro.size)
-    if text and kind == "enum":
-        return w.INT, 0
-    if (text and kind == "string") or (not text and _is_bytes(t) and kind == "bytes"):
-        return w.TEXT, 0
-    if _is_bytes(t) and kind == "fixed":
-        return w.FIXED, avro.size
+        return (k.DECIMAL, 0) if type_name == "bytes" else (k.DECIMAL_FIXED, avro.size)
+    if is_string and type_name == "enum":
+        return k.INT, 0
+    if (is_string and type_name == "string") or (is_binary and type_name == "bytes"):
+        return k.BYTES, 0
+    if is_binary and type_name == "fixed":
+        return k.FIXED, avro.size
     raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.")
 
 
+def null_error(path: str) -> EncodeError:
+    """Return the error of a null in a field that is not a union with null."""
+    return EncodeError(f"Fail to serialize at field: {path}. It is NULL, but the Avro schema does not allow null.")
+
+
 def write_factor(avro: AvroType, t: pa.DataType) -> int:
-    """What makes Avro's unit of the column's: a factor, or a divisor below zero."""
+    """Return the factor from the column's time unit to Avro's; a divisor is negative."""
     unit = avro.logical_type.rpartition("-")[2]
-    return _NANOS.get(unit, -1_000_000) if pt.is_time(t) else _MICROS.get(unit, -1000)
+    return _FROM_NANOS.get(unit, -1_000_000) if pt.is_time(t) else _FROM_MICROS.get(unit, -1000)
 
 
-def _is_bytes(t: pa.DataType) -> bool:
-    """Whether a type is of bytes."""
-    return bool(pt.is_binary(t) or pt.is_large_binary(t))
+def _find_array(batch: pa.RecordBatch, input_: _Input) -> pa.Array:
+    """Return an input's array, with 32-bit offsets; an enum as the indices of its symbols.
 
-
-def _array(batch: pa.RecordBatch, column: _Column) -> pa.Array:
-    """The array of a slot, with 32-bit offsets."""
-    array: pa.Array = batch.column(column.path[0])
-    for step in column.path[1:]:
+    Raises:
+        EncodeError: a value is not a symbol of the enum.
+    """
+    array: pa.Array = batch.column(input_.path[0])
+    for step in input_.path[1:]:
         array = getattr(array, step) if isinstance(step, str) else array.field(step)
     if pt.is_large_string(array.type) or pt.is_large_binary(array.type):
         array = array.cast(pa.string() if pt.is_large_string(array.type) else pa.binary())
-    if column.symbols:
-        codes = pc.index_in(array, pa.array(column.symbols))
+    if input_.symbols:
+        codes = pc.index_in(array, pa.array(input_.symbols))
         if codes.null_count > array.null_count:
-            wrong = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
-            raise EncodeError(f"'{wrong}' is none of the symbols of the Avro enum: {', '.join(column.symbols)}.")
+            unknown = array.filter(pc.and_(codes.is_null(), array.is_valid()))[0].as_py()
+            symbols = ", ".join(input_.symbols)
+            raise EncodeError(f"'{unknown}' is not a symbol of the Avro enum. The symbols are: {symbols}.")
         return codes
     return array
-
-
-def _slot(array: pa.Array) -> tuple[int, int, int, int]:
-    """Where an array's values, validity and texts are, and its offset in them."""
-    valid, *buffers = array.buffers()
-    values = None if pt.is_struct(array.type) else buffers[0]
-    data = buffers[1] if _is_text(array.type) else None
-    return _address(values), _address(valid if array.null_count else None), _address(data), array.offset
-
-
-def _address(buffer: pa.Buffer | None) -> int:
-    return 0 if buffer is None else int(buffer.address)
-
-
-def _is_text(t: pa.DataType) -> bool:
-    return bool(pt.is_string(t) or pt.is_binary(t))
-
-
-def _text_bytes(array: pa.Array) -> int:
-    if not _is_text(array.type) or not len(array):
-        return 0
-    offsets = np.frombuffer(array.buffers()[1], np.int32)
-    return int(offsets[array.offset + len(array)] - offsets[array.offset])

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kafka_sql.errors import DecodeError, EncodeError
-from kafka_sql.formats.avro.encoder import write_factor
+from kafka_sql.errors import DecodeError
+from kafka_sql.formats.avro.encoder import null_error, write_factor
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.resolution import read_factor
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
@@ -93,7 +93,7 @@ def _texts(array: pa.Array, avro: AvroType, path: str) -> list[str]:
         found = iter(inside)
         return ["{" + f"{name}:{next(found)}" + "}" if there else "null" for there in array.is_valid().to_pylist()]
     if array.null_count:
-        raise EncodeError(f"Fail to serialize at field: {path}. It is NULL, and the Avro schema has no null there.")
+        raise null_error(path)
     t = array.type
     if pt.is_struct(t):
         columns = [_texts(array.field(k), f.type, f"{path}.{f.name}") for k, f in enumerate(avro.fields)]

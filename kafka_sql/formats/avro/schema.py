@@ -44,6 +44,11 @@ class AvroType:
         """The element of an array or map."""
         return self.items[0]
 
+    def find_record(self) -> AvroType | None:
+        """Return the record that this is, or the first record among the branches of a union."""
+        branches = self.items if self.type_name == "union" else (self,)
+        return next((branch for branch in branches if branch.type_name == "record"), None)
+
     def __str__(self) -> str:
         if self.type_name == "union":
             return "[" + ", ".join(map(str, self.items)) + "]"

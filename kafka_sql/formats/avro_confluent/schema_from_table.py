@@ -24,9 +24,7 @@ def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) ->
         found = parse_schema(given)
     except ValueError as e:
         raise SchemaError(f"The Avro schema of option '{known.schema.key}' {e}.") from e
-    record = next(
-        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), None
-    )
+    record = found.find_record()
     names = [field.name for field in record.fields] if record is not None else []
     if names != schema.names:
         raise SchemaError(

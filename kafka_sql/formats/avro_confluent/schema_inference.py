@@ -44,9 +44,7 @@ def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
         SchemaError: a field has no type in a table.
     """
     found = parse_schema(registered.text, [text for _, text in registered.references])
-    record = next(
-        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), None
-    )
+    record = found.find_record()
     if record is None:
         raise ValueError(f"is {found}, expected a record")
     return infer_record_columns(record)

@@ -136,9 +136,7 @@ def _reading_schema(document: pa.Schema, options: Options) -> AvroType:
         found = parse_schema(given)
     except ValueError as e:
         raise SchemaError(f"The Avro schema of option '{OPTIONS.schema.key}' {e}.") from e
-    record = next(
-        (t for t in (found.items if found.type_name == "union" else (found,)) if t.type_name == "record"), found
-    )
+    record = found.find_record() or found
     fields = {field.name: field for field in record.fields}
     derived = {field.name: field for field in parse_schema(derive_schema(document, True, True)).fields}
     state = DEBEZIUM_AVRO.new_field, DEBEZIUM_AVRO.old_field, DEBEZIUM_AVRO.operation_field

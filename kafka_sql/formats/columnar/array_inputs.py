@@ -1,0 +1,45 @@
+"""Arrow arrays as encode loops read them: by the addresses of their buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pt
+
+# Cells of an input
+VALUES: Final = 0  # address of the values, or of int32 offsets
+VALID: Final = 1  # address of the validity bitmap, 0 if there is none
+DATA: Final = 2  # address of the bytes that the offsets point into
+OFFSET: Final = 3  # of the array in its buffers
+INPUT_CELLS: Final = 4
+
+
+def input_table(arrays: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+    """Return a row of INPUT_CELLS per array. The addresses are valid as long as the arrays exist."""
+    table = np.zeros((max(len(arrays), 1), INPUT_CELLS), np.int64)
+    for k, array in enumerate(arrays):
+        valid, *buffers = array.buffers()
+        values = None if pt.is_struct(array.type) else buffers[0]
+        data = buffers[1] if _is_variable_length(array.type) else None
+        table[k] = _address(values), _address(valid if array.null_count else None), _address(data), array.offset
+    return table
+
+
+def data_size(array: pa.Array) -> int:
+    """Return the number of bytes in the values of a string or binary array, 0 for other types."""
+    if not _is_variable_length(array.type) or not len(array):
+        return 0
+    offsets = np.frombuffer(array.buffers()[1], np.int32)
+    return int(offsets[array.offset + len(array)] - offsets[array.offset])
+
+
+def _address(buffer: pa.Buffer | None) -> int:
+    return 0 if buffer is None else int(buffer.address)
+
+
+def _is_variable_length(t: pa.DataType) -> bool:
+    return bool(pt.is_string(t) or pt.is_binary(t))
