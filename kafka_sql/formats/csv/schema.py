@@ -1,4 +1,4 @@
-"""Which columns the csv format can carry."""
+"""Check that the csv format supports the types of columns."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.json.schema import is_scalar
+from kafka_sql.formats.columnar.scalar_types import is_scalar
 
 
 def check_schema(schema: pa.Schema) -> None:
-    """Refuse columns that have no form in CSV (CsvRowSchemaConverter).
+    """Reject columns of types that the csv format does not support (CsvRowSchemaConverter).
 
     Raises:
-        SchemaError: names the column.
+        SchemaError: with the column.
     """
     for field in schema:
         t = field.type
         if is_scalar(t):
             continue
         if not pt.is_list(t) and not pt.is_struct(t):
-            raise SchemaError(f"Unsupported type '{t}' for field '{field.name}': the csv format cannot carry it.")
-        inner = [t.value_type] if pt.is_list(t) else [child.type for child in t]
-        for kind in inner:
-            if not is_scalar(kind):
+            raise SchemaError(f"Unsupported type '{t}' for field '{field.name}': the csv format does not support it.")
+        for element in [t.value_type] if pt.is_list(t) else [child.type for child in t]:
+            if not is_scalar(element):
                 raise SchemaError(
                     f"Only simple types are supported in the second level nesting of fields '{field.name}' but was: "
-                    f"{kind}. The csv format has one level of ARRAY or ROW."
+                    f"{element}. The csv format has one level of ARRAY or ROW."
                 )

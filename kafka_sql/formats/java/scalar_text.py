@@ -53,10 +53,11 @@ def scalar_text(array: pa.Array, iso: bool, plain_decimals: bool) -> ScalarText:
 
 def escape(array: pa.StringArray) -> pa.StringArray:
     """Escape what must not stand in a JSON string, if there is any."""
-    from kafka_sql.formats.json.encode_kernels import is_plain  # here: a DDL, which only checks, loads no compiler
+    # Imported here, so that DDL, which only validates, does not load the compiler.
+    from kafka_sql.formats.java.text_kernels import needs_escapes
 
     data = base64.content_bytes(array)
-    if is_plain(data):
+    if not needs_escapes(data):
         return array
     present = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()
     for code in sorted((c for c in present if c < 32 or chr(c) in '"\\'), key=lambda c: c != ord("\\")):

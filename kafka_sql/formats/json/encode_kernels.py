@@ -1,43 +1,214 @@
-"""The compiled loop that writes rows of columns as JSON objects."""
+"""Encode rows as JSON objects with a loop that numba compiles."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 
-from kafka_sql.runtime.numba_support import compiled, copy, load, store
+from kafka_sql.formats.columnar.buffer_kernels import load_int64
+from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
 
-# Columns of a part: one for each of an object's fields
-KIND: Final = 0
-NAME: Final = 1  # address and length of what stands before the value, followed by zeros up to a whole word
+# Cells of a field's row
+TYPE: Final = 0  # one of the types below
+NAME: Final = 1  # address of the comma, name and colon before the value, padded to whole words
 NAME_SIZE: Final = 2
 VALUES: Final = 3  # address of the numbers, of the bits, or of a text's int32 offsets
-DATA: Final = 4  # address of a text's bytes; the first of the bits
-VALID: Final = 5  # address of a byte for each row; 0 where none is null
-WIDTH: Final = 6  # how many these are
+DATA: Final = 4  # address of a text's bytes; of BOOLEAN, the number of the first bit
+VALID: Final = 5  # address of a byte per row: 0 if it is null. 0 if no row is
+FIELD_CELLS: Final = 6
 
-# Kinds: text as it is, text in quotes, Arrow's text of a floating number, int64 ten-thousandths, truth as bits,
-# signed numbers of so many bytes
-TEXT, QUOTED, FLOAT, DECIMALS, BOOLEAN, INT8, INT16, INT32, INT64 = range(9)
+# Types: text to copy, text to put in quotes, Arrow's text of a float, doubles as int64 ten-thousandths, bits, integers
+TEXT, QUOTED, FLOAT, TEN_THOUSANDTHS, BOOLEAN, INT8, INT16, INT32, INT64 = range(9)
 
 WORD: Final = 8  # bytes
-LONGEST_INTEGER: Final = 20
-LONGER: Final = 7  # at most, than Arrow's text: "Infinity" in quotes, where that has inf
-_QUOTE: Final = ord('"')
+MAX_INTEGER_SIZE: Final = 20
+MAX_FLOAT_GROWTH: Final = 7  # bytes that "-Infinity" in quotes has more than Arrow's -inf
+_MINUS, _POINT, _QUOTE, _COMMA, _OPEN, _CLOSE = 45, 46, 34, 44, 123, 125
+_NULL, _TRUE, _ALSE = 0x6C6C756E, 0x65757274, 0x65736C61  # four bytes as a little-endian word
+_ZERO: Final = 48
+_LOWER_E, _LOWER_F, _LOWER_N = 101, 102, 110
 _NAN: Final = np.frombuffer(b'"NaN"', np.uint8)
-_POSITIVE: Final = np.frombuffer(b'"Infinity"', np.uint8)
-_NEGATIVE: Final = np.frombuffer(b'"-Infinity"', np.uint8)
-_PAIRS: Final = np.frombuffer(b"".join(b"%02d" % n for n in range(100)), np.uint8)
+_INFINITY: Final = np.frombuffer(b'"Infinity"', np.uint8)
+_NEGATIVE_INFINITY: Final = np.frombuffer(b'"-Infinity"', np.uint8)
+_DIGIT_PAIRS: Final = np.frombuffer(b"".join(b"%02d" % n for n in range(100)), np.uint8)
+
+
+class Objects(NamedTuple):
+    """What the loop reads and writes, as addresses.
+
+    Attributes:
+        fields, field_count: int64, field_count x FIELD_CELLS.
+        row_count: number of rows.
+        output: capacity for all rows, and a word.
+        offsets: int32, row_count + 1: where each row begins and ends in the output.
+        skip_null: 1 to leave out fields that are null.
+    """
+
+    fields: int
+    field_count: int
+    row_count: int
+    output: int
+    offsets: int
+    skip_null: int
 
 
 @compiled
-def _put_integer(target: int, value: int) -> int:
-    """Write a number's decimal digits; where they end."""
+def encode_rows(objects: Objects) -> int:
+    """Write the rows one after the other; return the size of the output."""
+    target = objects.output
+    for row in range(objects.row_count):
+        start = target
+        store(objects.offsets + 4 * row, types.int32(start - objects.output))
+        for i in range(objects.field_count):
+            field = objects.fields + 8 * FIELD_CELLS * i
+            valid = load_int64(field, VALID)
+            is_null = valid != 0 and load(valid + row, types.uint8) == 0
+            if is_null and objects.skip_null:
+                continue
+            target = _write_words(target, load_int64(field, NAME), load_int64(field, NAME_SIZE))
+            if is_null:
+                store(target, types.uint32(_NULL))
+                target += 4
+            else:
+                target = _write_value(target, field, row)
+        if target == start:
+            target += 1
+        store(start, types.uint8(_OPEN))  # over the first comma
+        store(target, types.uint8(_CLOSE))
+        target += 1
+    store(objects.offsets + 4 * objects.row_count, types.int32(target - objects.output))
+    return target - objects.output
+
+
+@helper
+def _write_value(target: int, field: int, row: int) -> int:
+    """Write a value that is not null, and return where it ends."""
+    type_ = load_int64(field, TYPE)
+    if type_ == TEXT:
+        return _write_text(target, field, row)
+    if type_ == QUOTED:
+        store(target, types.uint8(_QUOTE))
+        target = _write_text(target + 1, field, row)
+        store(target, types.uint8(_QUOTE))
+        return target + 1
+    if type_ == FLOAT:
+        return _write_float(target, field, row)
+    if type_ == TEN_THOUSANDTHS:
+        return _write_ten_thousandths(target, load_int64(load_int64(field, VALUES), row))
+    if type_ == BOOLEAN:
+        return _write_boolean(target, field, row)
+    return _write_integer(target, _integer(type_, load_int64(field, VALUES), row))
+
+
+@helper
+def _write_words(target: int, source: int, size: int) -> int:
+    """Copy whole words, which is faster than memcpy for few bytes. The next write covers what is beyond ``size``."""
+    for at in range(0, size, WORD):
+        store(target + at, load(source + at, types.uint64))
+    return target + size
+
+
+@helper
+def _write_text(target: int, field: int, row: int) -> int:
+    offsets = load_int64(field, VALUES) + 4 * row
+    start = types.int64(load(offsets, types.int32))
+    size = types.int64(load(offsets + 4, types.int32)) - start
+    copy(target, load_int64(field, DATA) + start, size)
+    return target + size
+
+
+@helper
+def _write_bytes(target: int, text: np.ndarray) -> int:
+    for i in range(len(text)):
+        store(target + i, text[i])
+    return target + len(text)
+
+
+@helper
+def _write_float(target: int, field: int, row: int) -> int:
+    """Write Arrow's text of a float; with ``.0`` if it is an integer, and in quotes if it is not finite."""
+    end = _write_text(target, field, row)
+    last = load(end - 1, types.uint8)
+    if last == _LOWER_N:  # nan
+        return _write_bytes(target, _NAN)
+    if last == _LOWER_F:  # inf, -inf
+        return _write_bytes(target, _NEGATIVE_INFINITY if load(target, types.uint8) == _MINUS else _INFINITY)
+    for at in range(target, end):
+        byte = load(at, types.uint8)
+        if byte in (_POINT, _LOWER_E):
+            return end
+    store(end, types.uint8(_POINT))
+    store(end + 1, types.uint8(_ZERO))
+    return end + 2
+
+
+@compiled
+def to_ten_thousandths(numbers: np.ndarray, out: np.ndarray) -> bool:
+    """Multiply doubles by 10,000; return False if one has more than four decimals, or is written with an exponent.
+
+    Args:
+        numbers: float64.
+        out: int64, of the same length.
+    """
+    for i in range(len(numbers)):
+        number = numbers[i]
+        magnitude = abs(number)
+        scaled = np.rint(magnitude * 10_000.0)
+        # In this range, no two numbers of four decimals are the same double.
+        in_range = 1e-3 <= magnitude < 1e7 or (magnitude == 0.0 and not np.signbit(number))
+        if not in_range or scaled / 10_000.0 != magnitude:
+            return False
+        out[i] = types.int64(scaled) if number > 0.0 else -types.int64(scaled)
+    return True
+
+
+@helper
+def _write_ten_thousandths(target: int, value: int) -> int:
+    """Write a number of ten-thousandths with one to four decimals."""
+    if value < 0:
+        store(target, types.uint8(_MINUS))
+        target, value = target + 1, -value
+    fraction = value % 10_000
+    target = _write_integer(target, value // 10_000)
+    store(target, types.uint8(_POINT))
+    end = target + 1
+    while True:
+        store(end, types.uint8(fraction // 1000 + _ZERO))
+        end, fraction = end + 1, fraction % 1000 * 10
+        if fraction == 0:
+            return end
+
+
+@helper
+def _write_boolean(target: int, field: int, row: int) -> int:
+    bit = load_int64(field, DATA) + row
+    if load(load_int64(field, VALUES) + (bit >> 3), types.uint8) >> (bit & 7) & 1:
+        store(target, types.uint32(_TRUE))
+        return target + 4
+    store(target, types.uint8(_LOWER_F))
+    store(target + 1, types.uint32(_ALSE))
+    return target + 5
+
+
+@helper
+def _integer(type_: int, values: int, row: int) -> int:
+    if type_ == INT64:
+        return types.int64(load(values + 8 * row, types.int64))
+    if type_ == INT32:
+        return types.int64(load(values + 4 * row, types.int32))
+    if type_ == INT16:
+        return types.int64(load(values + 2 * row, types.int16))
+    return types.int64(load(values + row, types.int8))
+
+
+@helper
+def _write_integer(target: int, value: int) -> int:
+    """Write the decimal digits of an integer, two at a time from the end."""
     rest = np.uint64(value)
     if value < 0:
-        store(target, types.uint8(45))  # the minus sign
+        store(target, types.uint8(_MINUS))
         target += 1
         rest = np.uint64(0) - rest
     digits, limit = 1, np.uint64(10)
@@ -49,167 +220,12 @@ def _put_integer(target: int, value: int) -> int:
         pair = types.int64(rest % np.uint64(100)) * 2
         rest //= np.uint64(100)
         at -= 2
-        store(at, _PAIRS[pair])
-        store(at + 1, _PAIRS[pair + 1])
+        store(at, _DIGIT_PAIRS[pair])
+        store(at + 1, _DIGIT_PAIRS[pair + 1])
     if rest >= np.uint64(10):
         pair = types.int64(rest) * 2
-        store(at - 2, _PAIRS[pair])
-        store(at - 1, _PAIRS[pair + 1])
+        store(at - 2, _DIGIT_PAIRS[pair])
+        store(at - 1, _DIGIT_PAIRS[pair + 1])
     else:
-        store(at - 1, types.uint8(types.int64(rest) + 48))
+        store(at - 1, types.uint8(types.int64(rest) + _ZERO))
     return target + digits
-
-
-@compiled
-def is_plain(data: np.ndarray) -> bool:
-    """Whether nothing in a text needs to be escaped: no control character, quote or backslash.
-
-    Args:
-        data: uint8.
-    """
-    found = False
-    for i in range(len(data)):  # to the end: so it is done many bytes at once
-        found |= (data[i] < 32) | (data[i] == 34) | (data[i] == 92)
-    return not found
-
-
-@compiled
-def _put_name(target: int, name: int, size: int) -> int:
-    """Write whole words: what is too much is written over by what comes next. A call for so few bytes takes longer."""
-    for at in range(0, size, WORD):
-        store(target + at, load(name + at, types.uint64))
-    return target + size
-
-
-@compiled
-def _put_text(target: int, part: np.ndarray, row: int) -> int:
-    offsets = part[VALUES] + 4 * row
-    start = types.int64(load(offsets, types.int32))
-    size = types.int64(load(offsets + 4, types.int32)) - start
-    copy(target, part[DATA] + start, size)
-    return target + size
-
-
-@compiled
-def _put_bytes(target: int, text: np.ndarray) -> int:
-    for i in range(len(text)):
-        store(target + i, text[i])
-    return target + len(text)
-
-
-@compiled
-def _put_float(target: int, part: np.ndarray, row: int) -> int:
-    """Write Arrow's text with the fraction that a whole number is to keep, and what is no number as text."""
-    end = _put_text(target, part, row)
-    last = load(end - 1, types.uint8)
-    if last == 110:  # nan
-        return _put_bytes(target, _NAN)
-    if last == 102:  # inf, -inf
-        return _put_bytes(target, _NEGATIVE) if load(target, types.uint8) == 45 else _put_bytes(target, _POSITIVE)
-    for at in range(target, end):
-        byte = load(at, types.uint8)
-        if byte == 46 or byte == 101:  # a point or an exponent
-            return end
-    store(end, types.uint8(46))
-    store(end + 1, types.uint8(48))
-    return end + 2
-
-
-@compiled
-def ten_thousandths(numbers: np.ndarray, out: np.ndarray) -> bool:
-    """Whether all numbers have four decimals at most, and a size at which no exponent is written.
-
-    Args:
-        numbers: float64.
-        out: int64, as many; filled with ten thousand times each.
-    """
-    for i in range(len(numbers)):
-        number = numbers[i]
-        size = abs(number)
-        scaled = np.rint(size * 10_000.0)
-        # a number has one decimal of fewer than 16 digits at most
-        plain = 1e-3 <= size < 1e7 or (size == 0.0 and not np.signbit(number))
-        if not plain or scaled / 10_000.0 != size:
-            return False
-        out[i] = types.int64(scaled) if number > 0.0 else -types.int64(scaled)
-    return True
-
-
-@compiled
-def _put_decimals(target: int, value: int) -> int:
-    """Write ten-thousandths as a number with a fraction, without needless zeros."""
-    if value < 0:
-        store(target, types.uint8(45))  # the minus sign
-        target, value = target + 1, -value
-    fraction = value % 10_000
-    target = _put_integer(target, value // 10_000)
-    store(target, types.uint8(46))  # the point
-    end = target + 1
-    while True:
-        store(end, types.uint8(fraction // 1000 + 48))
-        end, fraction = end + 1, fraction % 1000 * 10
-        if fraction == 0:
-            return end
-
-
-@compiled
-def _put_truth(target: int, part: np.ndarray, row: int) -> int:
-    bit = part[DATA] + row
-    if load(part[VALUES] + (bit >> 3), types.uint8) >> (bit & 7) & 1:
-        store(target, types.uint32(0x65757274))  # "true"
-        return target + 4
-    store(target, types.uint8(102))  # "f", "alse"
-    store(target + 1, types.uint32(0x65736C61))
-    return target + 5
-
-
-@compiled
-def _integer(part: np.ndarray, row: int) -> Any:
-    kind, values = part[KIND], part[VALUES]
-    if kind == INT64:
-        return types.int64(load(values + 8 * row, types.int64))
-    if kind == INT32:
-        return types.int64(load(values + 4 * row, types.int32))
-    if kind == INT16:
-        return types.int64(load(values + 2 * row, types.int16))
-    return types.int64(load(values + row, types.int8))
-
-
-@compiled
-def write_objects(parts: np.ndarray, out: np.ndarray, positions: np.ndarray) -> None:
-    """Write the rows one behind the other.
-
-    Args:
-        parts: int64, a row for each field.
-        out: uint8, with room for all that there can be, and a word.
-        positions: int32, a row more than there are rows: where each begins and ends.
-    """
-    base = types.int64(out.ctypes.data)
-    target = base
-    for row in range(len(positions) - 1):
-        positions[row] = target - base
-        for i in range(len(parts)):
-            part = parts[i]
-            target = _put_name(target, part[NAME], part[NAME_SIZE])
-            kind = part[KIND]
-            if part[VALID] != 0 and load(part[VALID] + row, types.uint8) == 0:
-                store(target, types.uint32(0x6C6C756E))  # "null"; numba's platforms are little-endian
-                target += 4
-            elif kind == TEXT:
-                target = _put_text(target, part, row)
-            elif kind == QUOTED:
-                store(target, types.uint8(_QUOTE))
-                target = _put_text(target + 1, part, row)
-                store(target, types.uint8(_QUOTE))
-                target += 1
-            elif kind == FLOAT:
-                target = _put_float(target, part, row)
-            elif kind == DECIMALS:
-                target = _put_decimals(target, types.int64(load(part[VALUES] + 8 * row, types.int64)))
-            elif kind == BOOLEAN:
-                target = _put_truth(target, part, row)
-            else:
-                target = _put_integer(target, _integer(part, row))
-        store(target, types.uint8(125))  # the closing brace
-        target += 1
-    positions[len(positions) - 1] = target - base
