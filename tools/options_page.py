@@ -1,8 +1,10 @@
-"""Writes docs/options.md from the options tables: ``python -m tools.options_page``."""
+"""Generate docs/options.md from the option definitions: ``python -m tools.options_page``."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,66 +15,106 @@ from kafka_sql.options.unsupported import UNSUPPORTED
 from kafka_sql.sql.jobs.settings import SETTINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "options.md"
+_PLACEHOLDER = "<format>"
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the content of the page."""
+    upsert_keys = {option.key for option in UPSERT_OPTIONS}
     return "\n".join(
         [
             "# Options",
             "",
-            "This page is made from the options tables in the code (`make docs-options`).",
+            "This page is generated from the option definitions in the code (`make docs-options`).",
             "",
-            "## The connector: `WITH ('connector' = 'kafka', ...)`",
+            "## Connector `kafka`",
             "",
             *table(KAFKA_OPTIONS),
-            "## The connector: `WITH ('connector' = 'upsert-kafka', ...)`",
+            "## Connector `upsert-kafka`",
             "",
-            "The options of 'kafka', except these, which it does not have:",
-            ", ".join(f"`{o.key}`" for o in KAFKA_OPTIONS if o.key not in {u.key for u in UPSERT_OPTIONS}) + ".",
-            "What differs or is its own:",
+            "`upsert-kafka` supports the options of `kafka`, except:",
+            ", ".join(f"`{option.key}`" for option in KAFKA_OPTIONS if option.key not in upsert_keys) + ".",
+            "The following options differ from those of `kafka`, or are additional:",
             "",
-            *table(o for o in UPSERT_OPTIONS if o not in KAFKA_OPTIONS),
+            *table(option for option in UPSERT_OPTIONS if option not in KAFKA_OPTIONS),
             "## Not supported on Spark",
             "",
-            "These are refused for good:",
+            "Other values of these Flink options are rejected:",
             "",
-            "| option | supported | why |",
+            "| option | supported values | reason |",
             "|---|---|---|",
             *(
-                f"| `{o.key}` | {', '.join(f'`{v}`' for v in built) or 'none'} | {why} |"
-                for o, built, why in UNSUPPORTED
+                f"| `{option.key}` | {', '.join(f'`{value}`' for value in values) or 'none'} | {reason}. |"
+                for option, values, reason in UNSUPPORTED
             ),
             "",
             "## Formats",
             "",
-            "With `'format' = 'json'` the keys are as below; with `'value.format' = 'json'` they begin with `value.`,",
-            "with `'key.format' = 'json'` with `key.`: `key.json.ignore-parse-errors`.",
+            "With `'format' = 'json'`, the keys are `json.*`. With `'value.format' = 'json'` they need the prefix",
+            "`value.`, and with `'key.format' = 'json'` the prefix `key.`: `key.json.ignore-parse-errors`.",
             "",
-            *table(option for name in sorted(FORMATS) for option in FORMATS[name].options),
-            "## The session: `SET 'key' = 'value'`",
+            *format_tables(),
+            "## Session: `SET 'key' = 'value'`",
             "",
             *table(SETTINGS.values()),
-            "## The client: `properties.*`",
+            "## Kafka client: `properties.*`",
             "",
-            "Every property of Kafka's Java clients, and librdkafka's own: [properties.md](properties.md) says of each",
-            "what becomes of it.",
+            "All properties of Kafka's Java clients and of librdkafka are recognized. [properties.md](properties.md)",
+            "describes how each is handled.",
             "",
         ]
     )
 
 
+def format_tables() -> list[str]:
+    """Return the tables of the formats' options. Options that several formats share are listed once."""
+    formats_by_option: dict[Option[Any], list[str]] = {}
+    for name in sorted(FORMATS):
+        for option in FORMATS[name].options:
+            formats_by_option.setdefault(_without_identifier(option, name), []).append(name)
+    groups: dict[tuple[str, ...], list[Option[Any]]] = {}
+    for option, names in formats_by_option.items():
+        groups.setdefault(tuple(names), []).append(option)
+    lines: list[str] = []
+    for names in sorted(groups, key=lambda names: (-len(names), names)):
+        options = groups[names]
+        lines += [f"### {', '.join(f'`{name}`' for name in names)}", ""]
+        if len(names) > 1:
+            lines += [f"Replace `{_PLACEHOLDER}` by the format's identifier.", "", *table(options)]
+        else:
+            lines += table(_with_identifier(option, names[0]) for option in options)
+    return lines
+
+
 def table(options: Iterable[Option[Any]]) -> list[str]:
-    """A row an option."""
-    rows = ["| option | required | default | type | |", "|---|---|---|---|---|"]
+    """Return a Markdown table with one row per option."""
+    rows = ["| option | required | default | type | description |", "|---|---|---|---|---|"]
     for option in options:
-        kind = option.type if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
+        value_type = _escape(option.type) if option.type != "Enum" else " \\| ".join(f"`{v}`" for v in option.allowed)
         default = f"`{option.default}`" if option.default is not None else "(none)"
         required = "required" if option.required else "optional"
-        also = "".join(f" Also: `{key}`." for key in option.aliases)
-        old = also + "".join(f" Deprecated key: `{key}`." for key in option.deprecated_keys)
-        rows.append(f"| `{option.key}` | {required} | {default} | {kind} | {option.doc}{old} |")
+        aliases = f" Aliases: {', '.join(f'`{key}`' for key in option.aliases)}." if option.aliases else ""
+        deprecated = "".join(f" Deprecated key: `{key}`." for key in option.deprecated_keys)
+        description = _escape(option.doc) + aliases + deprecated
+        rows.append(f"| `{option.key}` | {required} | {default} | {value_type} | {description} |")
     return [*rows, ""]
+
+
+def _escape(text: str) -> str:
+    return text.replace("<", "&lt;")
+
+
+def _without_identifier(option: Option[Any], name: str) -> Option[Any]:
+    """Return the option with a placeholder for the format's identifier, so that equal options of formats are equal."""
+    key = _PLACEHOLDER + option.key.removeprefix(name)
+    deprecated = tuple(_PLACEHOLDER + key.removeprefix(name) for key in option.deprecated_keys)
+    doc = re.sub(rf"'({'|'.join(FORMATS)})\\.", f"'{_PLACEHOLDER}.", option.doc)
+    return replace(option, key=key, deprecated_keys=deprecated, doc=doc, parse=str)
+
+
+def _with_identifier(option: Option[Any], name: str) -> Option[Any]:
+    key, *deprecated = (key.replace(_PLACEHOLDER, name) for key in (option.key, *option.deprecated_keys))
+    return replace(option, key=key, deprecated_keys=tuple(deprecated), doc=option.doc.replace(_PLACEHOLDER, name))
 
 
 if __name__ == "__main__":
