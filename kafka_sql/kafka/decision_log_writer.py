@@ -1,4 +1,4 @@
-"""Who writes the record of decisions (``decision_log``): the newest writer of a transactional id, and no other."""
+"""Append to the decision log (``decision_log``). Only the newest writer of a transactional id can."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from kafka_sql.kafka.direct.sender import Sender
 from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 
-_TIMEOUT_MS: Final = 30_000  # of a writer's transaction: a dead one holds readers of the log up no longer
+_TIMEOUT_MS: Final = 30_000  # for a transaction: a dead writer delays readers of the log for this time at most
 
 
 class LogWriterFenced(Exception):
-    """A newer writer has ended this one."""
+    """A newer writer has fenced this one."""
 
 
 class DecisionLogWriter:
-    """A writer of the log under one transactional id."""
+    """A writer of the log with one transactional id."""
 
     def __init__(self, config: Mapping[str, str], transactional_id: str) -> None:
-        """Keep how to connect; nothing is asked yet.
+        """Configure the writer. This sends no request.
 
         Args:
-            config: librdkafka's, with references to secrets, which are resolved where a connection is made.
+            config: librdkafka's, with references to secrets, which are resolved for each connection.
         """
         limits = {
             TRANSACTION_TIMEOUT: str(_TIMEOUT_MS),
             DELIVERY_TIMEOUT: str(_TIMEOUT_MS),
-            # a silent connection is given up while there is time for another one
+            # a silent connection is closed early enough to try another one
             SOCKET_TIMEOUT: str(min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS // 3)),
         }
         self._config, self._id = {**config, **limits}, transactional_id
-        # of their own: an answer must not wait behind another's
+        # separate pools: a response of a coordinator must not wait for one of a leader
         self._leaders, self._coordinators = ConnectionPool(self._config), ConnectionPool(self._config)
         self._transaction: TransactionManager | None = None
-        self._delivery: Sender | None = None
+        self._sender: Sender | None = None
         self._sequence = 0
 
     def close(self) -> None:
@@ -50,74 +50,78 @@ class DecisionLogWriter:
         self._coordinators.close()
 
     def fence_older_writers(self) -> None:
-        """End all older writers, whose open transactions are aborted.
+        """Fence all older writers and abort their open transactions.
 
         Raises:
-            BrokerError: the brokers refuse or do not answer.
+            BrokerError: the brokers return an error or do not respond.
         """
-        with self._named("could not be begun"):
+        with self._translate_errors("cannot be opened"):
             servers, brokers = f"'{self._config['bootstrap.servers']}'", self._coordinators
             retry_until(brokers.any_connection, brokers.close, connect_timeout(self._config), servers)
             self._transaction = TransactionManager(self._config, brokers, self._id)
             self._transaction.producer_id_and_epoch()
-            self._delivery, self._sequence = None, 0
+            self._sender, self._sequence = None, 0
 
     def announce_write(self) -> None:
-        """Tell the coordinator that something is going to be written, and do not wait for its answer.
+        """Announce to the coordinator that records will be written, without waiting for its response.
 
         Raises:
-            BrokerError: it cannot be asked.
+            BrokerError: the request cannot be sent.
         """
         assert self._transaction is not None
-        with self._named("could not be written"):
-            self._renew()
+        with self._translate_errors("cannot be written"):
+            self._reconnect_if_credentials_changed()
             self._transaction.add_partitions_async(LOG_TOPIC, [0])
 
     def write(self, records: Mapping[str, bytes | None]) -> None:
-        """All of the records or none, durably; None deletes a key.
+        """Write all of the records atomically and durably.
+
+        Args:
+            records: values by key; None deletes a key.
 
         Raises:
-            Fenced: a newer writer has fenced this one.
-            BrokerError: as with Fenced, whether they were written is known to ``read_log`` alone, after a ``fence``.
+            LogWriterFenced: a newer writer has fenced this one.
+            BrokerError: another failure. After both, the records may have been written or not; to find out, call
+                ``fence_older_writers`` and then ``read_decisions``.
         """
         if not records:
             return
-        with self._named("could not be written"):
-            self._renew()
-            self._written(records)
+        with self._translate_errors("cannot be written"):
+            self._reconnect_if_credentials_changed()
+            self._send(records)
             self._commit()
 
-    def _renew(self) -> None:
+    def _reconnect_if_credentials_changed(self) -> None:
         for brokers in (self._leaders, self._coordinators):
             if brokers.credentials_changed():
                 brokers.close()
 
-    def _written(self, records: Mapping[str, bytes | None]) -> None:
+    def _send(self, records: Mapping[str, bytes | None]) -> None:
         assert self._transaction is not None
         transaction = self._transaction
         transaction.add_partitions_async(LOG_TOPIC, [0])
-        if self._delivery is None:
-            self._delivery = Sender(
+        if self._sender is None:
+            self._sender = Sender(
                 ProducerState(self._config, self._leaders, transaction.producer_id_and_epoch), LOG_TOPIC, ""
             )
-        self._delivery.send([small_batch(0, records, transaction.producer_id_and_epoch(), self._sequence)])
+        self._sender.send([small_batch(0, records, transaction.producer_id_and_epoch(), self._sequence)])
         self._sequence += len(records)
-        self._delivery.flush()
+        self._sender.flush()
 
     def _commit(self) -> None:
         assert self._transaction is not None
         self._transaction.commit()
 
     @contextmanager
-    def _named(self, what: str) -> Iterator[None]:
+    def _translate_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except WriterFencedError as e:
             raise LogWriterFenced(self._id) from e
         except BrokerError as e:
-            kind = AuthorizationError if isinstance(e, AuthorizationError) else TransactionError
-            raise kind(
-                f"The record of decisions (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {e.args[0]} "
-                "Exactly-once needs WRITE and DESCRIBE on the transactional ids that begin with "
+            error_type = AuthorizationError if isinstance(e, AuthorizationError) else TransactionError
+            raise error_type(
+                f"The decision log (topic '{LOG_TOPIC}', transactional id '{self._id}') {what}: {e.args[0]} "
+                "Exactly-once requires WRITE and DESCRIBE on the transactional ids that start with "
                 "'sink.transactional-id-prefix', and READ, WRITE and DESCRIBE on the topic."
             ) from e

@@ -1,5 +1,6 @@
-"""The log of decisions where brokers refuse it or are away. Their answers are a double's here, as real ones seldom give
-them; the log itself is tested on real brokers.
+"""The decision log when brokers return errors or are unavailable.
+
+Real brokers rarely return these errors, so clients are fakes. The log itself is tested on real brokers.
 """
 
 from __future__ import annotations
@@ -14,115 +15,117 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import decision_log
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.decision_log import _NO_TOPIC, LOG_TOPIC, make_log, read_log
-from kafka_sql.kafka.decision_log_writer import LogWriter
+from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log, read_decisions
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Request
-from kafka_sql.kafka.protocol.connection_pool import Brokers
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 
-AWAY = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
-CONFIG = to_librdkafka(AWAY)
+UNREACHABLE = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
+CONFIG = to_librdkafka(UNREACHABLE)
 
 
-def answers(**methods: Callable[..., Any]) -> Callable[..., Any]:
-    """A client of these methods, in place of any."""
+def fake_client(**methods: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a stand-in for ``open_client`` whose clients have these methods."""
     client = SimpleNamespace(close=lambda: None, assign=lambda _: None, **methods)
     return lambda *_: client
 
 
-def failing(code: int, words: str = "said so") -> Callable[..., Any]:
-    def fails(*_: object, **__: object) -> Any:
-        raise KafkaException(KafkaError(code, words))
+def failing(code: int, message: str = "as configured") -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> Any:
+        raise KafkaException(KafkaError(code, message))
 
-    return fails
-
-
-def test_brokers_that_are_away() -> None:
-    with pytest.raises(TransactionError, match=rf"topic '{LOG_TOPIC}', transactional id 'x'\) could not be begun"):
-        LogWriter(CONFIG, "x").fence()
+    return fail
 
 
-def test_a_configuration_that_librdkafka_refuses() -> None:
-    given = to_librdkafka({**AWAY, "security.protocol": "SSL", "ssl.ca.location": "/nowhere.pem"})
+def test_unreachable_brokers() -> None:
+    with pytest.raises(TransactionError, match=rf"topic '{LOG_TOPIC}', transactional id 'x'\) cannot be opened"):
+        DecisionLogWriter(CONFIG, "x").fence_older_writers()
+
+
+def test_rejected_configuration() -> None:
+    config = to_librdkafka({**UNREACHABLE, "security.protocol": "SSL", "ssl.ca.location": "/nowhere.pem"})
     with pytest.raises(BrokerError, match="The Kafka client could not start: "):
-        make_log(given)
+        create_log(config)
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "words"),
+    ("code", "error", "message"),
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, AuthorizationError, "Grant the user READ, WRITE and DESCRIBE"),
         (KafkaError.CLUSTER_AUTHORIZATION_FAILED, AuthorizationError, "may not create it"),
-        (KafkaError.POLICY_VIOLATION, BrokerError, r"could not be created: said so \(POLICY_VIOLATION\)"),
+        (KafkaError.POLICY_VIOLATION, BrokerError, r"could not be created: as configured \(POLICY_VIOLATION\)"),
     ],
 )
-def test_a_log_that_may_not_be_made(
-    monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception], words: str
-) -> None:
-    monkeypatch.setattr(decision_log, "_client", answers(list_topics=failing(code)))
-    with pytest.raises(error, match=words):
-        make_log(CONFIG)
+def test_creation_fails(monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception], message: str) -> None:
+    monkeypatch.setattr(decision_log, "open_client", fake_client(list_topics=failing(code)))
+    with pytest.raises(error, match=message):
+        create_log(CONFIG)
 
 
-def test_a_log_that_another_made_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decision_log, "_there", set())
-    none: Any = SimpleNamespace(topics={}, brokers={1: "a"})
-    made = answers(list_topics=lambda **_: none, create_topics=failing(KafkaError.TOPIC_ALREADY_EXISTS))
-    monkeypatch.setattr(decision_log, "_client", made)
-    make_log(CONFIG)
-    assert CONFIG["bootstrap.servers"] in decision_log._there
+def test_log_was_created_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision_log, "_clusters_with_log", set())
+    metadata: Any = SimpleNamespace(topics={}, brokers={1: "a"})
+    client = fake_client(list_topics=lambda **_: metadata, create_topics=failing(KafkaError.TOPIC_ALREADY_EXISTS))
+    monkeypatch.setattr(decision_log, "open_client", client)
+    create_log(CONFIG)
+    assert CONFIG["bootstrap.servers"] in decision_log._clusters_with_log
 
 
-def reading(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
-    """A log with one record more than is ever given, and messages of an error."""
-    message = SimpleNamespace(error=lambda: KafkaError(code, "said so")) if code is not None else None
-    place = TopicPartition(LOG_TOPIC, 0, 0)
-    monkeypatch.setattr(decision_log, "_client", answers(poll=lambda _: message, position=lambda _: [place]))
-    monkeypatch.setattr(decision_log, "_end", lambda *_, **__: 1)
+def patch_reads(monkeypatch: pytest.MonkeyPatch, code: int | None) -> None:
+    """Fake a log with one record that never arrives, and messages with an error."""
+    event = SimpleNamespace(error=lambda: KafkaError(code, "as configured")) if code is not None else None
+    position = TopicPartition(LOG_TOPIC, 0, 0)
+    monkeypatch.setattr(decision_log, "open_client", fake_client(poll=lambda _: event, position=lambda _: [position]))
+    monkeypatch.setattr(decision_log, "_end_offset", lambda *_, **__: 1)
     monkeypatch.setattr(decision_log, "_VISIBLE_SECONDS", 0.1)
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "words"),
+    ("code", "error", "message"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, AuthorizationError, "cannot be read: said so. Grant the user READ"),
-        (KafkaError._AUTHENTICATION, BrokerError, f"'{LOG_TOPIC}' cannot be read: said so"),
-        (KafkaError._PARTITION_EOF, BrokerError, r"\[0\]@0: a transaction of the log has been open for 0.1 s"),
-        (None, BrokerError, r"\[0\]@0: a transaction of the log has been open for 0.1 s"),
+        (
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            AuthorizationError,
+            "cannot be read: as configured. Grant the user READ",
+        ),
+        (KafkaError._AUTHENTICATION, BrokerError, f"'{LOG_TOPIC}' cannot be read: as configured"),
+        (KafkaError._PARTITION_EOF, BrokerError, r"\[0\]@0: a transaction of the decision log has been open for 0.1 s"),
+        (None, BrokerError, r"\[0\]@0: a transaction of the decision log has been open for 0.1 s"),
     ],
 )
-def test_a_log_that_cannot_be_read(
-    monkeypatch: pytest.MonkeyPatch, code: int | None, error: type[Exception], words: str
-) -> None:
-    reading(monkeypatch, code)
-    with pytest.raises(error, match=words):
-        read_log(CONFIG)
+def test_read_fails(monkeypatch: pytest.MonkeyPatch, code: int | None, error: type[Exception], message: str) -> None:
+    patch_reads(monkeypatch, code)
+    with pytest.raises(error, match=message):
+        read_decisions(CONFIG)
 
 
 @pytest.fixture
-def behind(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
-    """Brokers of which none has heard of the topic; what they are asked."""
-    asked = list[Request]()
-    unknown = codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("iih", -1, 1, _NO_TOPIC)
-    answer = unknown + codec.string(LOG_TOPIC) + codec.pack("?i", True, 0)
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """Make brokers return that the topic is unknown, and return the requests sent."""
+    sent = list[Request]()
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("iih", -1, 1, code)
+    response = unknown + codec.string(LOG_TOPIC) + codec.pack("?i", True, 0)
 
     def ask(request: Request) -> Reader:
-        asked.append(request)
-        return Reader(answer)
+        sent.append(request)
+        return Reader(response)
 
-    monkeypatch.setattr(decision_log, "_there", set())
-    monkeypatch.setattr(Brokers, "any", lambda _: SimpleNamespace(ask=ask))
-    return asked
-
-
-def test_there_may_be_no_log(behind: list[Request]) -> None:
-    assert read_log(CONFIG) == {}
-    assert len(behind) == 1
+    monkeypatch.setattr(decision_log, "_clusters_with_log", set())
+    monkeypatch.setattr(ConnectionPool, "any_connection", lambda _: SimpleNamespace(ask=ask))
+    return sent
 
 
-def test_a_log_that_a_broker_does_not_know_yet_is_not_taken_for_none(behind: list[Request]) -> None:
-    decision_log._there.add(CONFIG["bootstrap.servers"])
-    with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not answer within 0.2 s: .*Unknown topic"):
-        read_log(CONFIG)
-    assert len(behind) > 2
+def test_missing_log_is_empty(requests: list[Request]) -> None:
+    assert read_decisions(CONFIG) == {}
+    assert len(requests) == 1
+
+
+def test_stale_metadata_is_not_a_missing_log(requests: list[Request]) -> None:
+    decision_log._clusters_with_log.add(CONFIG["bootstrap.servers"])
+    with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not answer within 0.2 s: .*UNKNOWN_TOPIC"):
+        read_decisions(CONFIG)
+    assert len(requests) > 2

@@ -135,11 +135,11 @@ def test_the_rights_that_are_named_suffice(with_log: Guarded, tmp_path: Path) ->
         (("log, READ",), rf"^\[AUTHORIZATION\] Topic '{LOG_TOPIC}', .* cannot be read: .* READ, WRITE and DESCRIBE"),
         (
             ("log, WRITE",),
-            rf"^\[AUTHORIZATION\] The record of decisions \(topic '{LOG_TOPIC}', .* could not be written",
+            rf"^\[AUTHORIZATION\] The decision log \(topic '{LOG_TOPIC}', .* cannot be written",
         ),
         (
             ("log, READ", "log, WRITE"),
-            rf"^\[AUTHORIZATION\] Topic '{LOG_TOPIC}', .* may not see it. .* DESCRIBE on it; .* CREATE",
+            rf"^\[AUTHORIZATION\] Topic '{LOG_TOPIC}', .* not authorized to see it. .* DESCRIBE on it. .* CREATE",
         ),
     ],
 )
