@@ -1,9 +1,9 @@
-"""SQL files as tests: statements, each followed by what it gives.
+"""Run SQL files as tests: each statement is followed by its expected rows or error.
 
-A statement ends with ``;`` at the end of a line. Below it stand its rows, a line each: ``--> a | b``. A statement that
-gives rows must be followed by them; ``--> (no rows)`` says that there are none. ``--! words`` stands below a statement
-that fails: the error holds these words. Topics of the file get names of their own, ``localhost:9092`` becomes the run's
-broker, and ``${kafka}`` the options that most tables share.
+A statement ends with ``;`` at the end of a line. Its rows follow, one per line: ``--> a | b``. If a statement returns
+rows, they (or ``--> (no rows)``) are required. A statement that fails is followed by ``--! text``, and the error must
+contain the text. Topic names in the file are made unique, ``localhost:9092`` is replaced by the test broker, and
+``${kafka}`` by the options that most tables share.
 """
 
 from __future__ import annotations
@@ -26,96 +26,97 @@ from kafka_sql.sql.jobs.job_registry import session_jobs
 from tests.topics import Topics
 
 NONE = "(no rows)"
-REGISTRY = "http://localhost:8081"  # as files name the schema registry
+REGISTRY = "http://localhost:8081"  # the schema registry in SQL files
 _KAFKA = """'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092',
   'scan.startup.mode' = 'earliest-offset'"""
-_ENDS = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # the INSERTs of a set stay together
+_STATEMENT_END = re.compile(r"(?<=;)[ \t]*\n(?![ \t]*(?:INSERT[^;]*;\s*)*END;)")  # a statement set is one statement
 _TOPIC = re.compile(r"'topic' = '([^']*)'")
 _PATTERN = re.compile(r"'topic-pattern' = '([^']*)'")
-_CHOSEN = re.compile(r"'scan.partitions' = '([^']*)'")
-_OF_TOPIC = re.compile(r"\btopic:[\w.-]+")
+_SCAN_PARTITIONS = re.compile(r"'scan.partitions' = '([^']*)'")
+_TOPIC_PREFIX = re.compile(r"\btopic:[\w.-]+")
 _PARTITIONS = re.compile(r"^-- topic (\S+): (\d+) partitions$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A statement and what it gives."""
+    """A statement with its expected rows or error."""
 
     statement: str
     rows: list[str]
     error: str | None
 
 
-def steps(text: str) -> list[Step]:
-    """The statements of a file, in order."""
-    found: list[Step] = []
-    for part in _ENDS.split(text + "\n"):
+def parse_steps(text: str) -> list[Step]:
+    """Parse the statements of a file, in order."""
+    steps: list[Step] = []
+    for part in _STATEMENT_END.split(text + "\n"):
         lines = part.splitlines()
-        expected = [line for line in lines if line.startswith(("-->", "--!"))]
-        rows = [line.removeprefix("-->").strip() for line in expected if line.startswith("-->")]
-        errors = [line.removeprefix("--!").strip() for line in expected if line.startswith("--!")]
-        if expected:
-            found[-1] = Step(found[-1].statement, rows, errors[0] if errors else None)
-        rest = "\n".join(line for line in lines if line not in expected).strip()
+        markers = [line for line in lines if line.startswith(("-->", "--!"))]
+        rows = [line.removeprefix("-->").strip() for line in markers if line.startswith("-->")]
+        errors = [line.removeprefix("--!").strip() for line in markers if line.startswith("--!")]
+        if markers:
+            steps[-1] = Step(steps[-1].statement, rows, errors[0] if errors else None)
+        rest = "\n".join(line for line in lines if line not in markers).strip()
         if rest.endswith(";"):
-            found.append(Step(rest.removesuffix(";"), [], None))
+            steps.append(Step(rest.removesuffix(";"), [], None))
         else:
             assert all(not line or line.startswith("--") for line in rest.splitlines()), f"no ';' after: {rest}"
-    return found
+    return steps
 
 
-def run(path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path, registry: str = REGISTRY) -> int:
-    """Carry out a file; how many statements it has. ``/checkpoints`` stands for ``folder``."""
+def run_script(
+    path: Path, sql: Callable[[str], DataFrame], topics: Topics, folder: Path, registry: str = REGISTRY
+) -> int:
+    """Run a file and return the number of statements. ``/checkpoints`` is replaced by ``folder``."""
     text = path.read_text(encoding="utf-8")
     text = text.replace("${kafka}", _KAFKA).replace("localhost:9092", topics.bootstrap)
     text = text.replace(REGISTRY, registry)
     text = text.replace("'/checkpoints", f"'{folder}")
-    text = _own_topics(text, topics)
-    found = steps(text)
+    text = _create_unique_topics(text, topics)
+    steps = parse_steps(text)
     spark = SparkSession.getActiveSession()
     assert spark is not None
-    for step in found:
+    for step in steps:
         if step.error is not None:
-            with pytest.raises((KafkaSqlError, PySparkException)) as e:  # a SELECT's error comes wrapped
-                _rows(sql(step.statement))
-            assert step.error in str(e.value), f"{step.statement}\nfails with {e.value}"
+            with pytest.raises((KafkaSqlError, PySparkException)) as e:  # the error of a SELECT is wrapped by Spark
+                _render_rows(sql(step.statement))
+            assert step.error in str(e.value), f"{step.statement}\nfailed with {e.value}"
             continue
-        frame = sql(step.statement)
-        if frame.columns == ["job id"]:
-            assert not step.rows, f"a job's id is no row to expect: {step.statement}"
-            for (job,) in frame.collect():
-                known = next(
-                    j for j in reversed(session_jobs(spark)) if j.id == job
-                )  # Spark forgets those that have ended
-                known.query.processAllAvailable()
-                assert known.failure is None
+        dataframe = sql(step.statement)
+        if dataframe.columns == ["job id"]:
+            assert not step.rows, f"job ids cannot be expected rows: {step.statement}"
+            for (job_id,) in dataframe.collect():
+                # not from Spark, which forgets queries that have ended
+                job = next(j for j in reversed(session_jobs(spark)) if j.id == job_id)
+                job.query.processAllAvailable()
+                assert job.failure is None
         elif not step.statement.startswith(("SET ", "USE ")) or step.rows:
-            rows = _rows(frame)
-            assert rows == (step.rows if step.rows != [NONE] else []), f"{step.statement}\ngives {rows}"
-    return len(found)
+            rows = _render_rows(dataframe)
+            assert rows == (step.rows if step.rows != [NONE] else []), f"{step.statement}\nreturned {rows}"
+    return len(steps)
 
 
-def _own_topics(text: str, topics: Topics) -> str:
-    """The text with topics that are nobody else's; they are made."""
+def _create_unique_topics(text: str, topics: Topics) -> str:
+    """Create topics with unique names; return the text with these names."""
     partitions = {name: int(count) for name, count in _PARTITIONS.findall(text)}
     names = {name for value in _TOPIC.findall(text) for name in value.split(";")}
-    ending = f"-{uuid.uuid4().hex[:8]}"
+    suffix = f"-{uuid.uuid4().hex[:8]}"
     settings = {"retention.ms": "-1"}
-    new = [NewTopic(name + ending, partitions.get(name, 1), 1, config=settings) for name in names]
-    for done in topics.admin.create_topics(new).values() if new else ():
-        done.result(30)
-    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){ending}'", text)
-    text = _CHOSEN.sub(lambda m: f"'scan.partitions' = '{m[1].replace(':', ending + ':')}'", text)
-    text = _OF_TOPIC.sub(lambda m: f"{m[0]}{ending}", text)
-    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(name + ending for name in m[1].split(';'))}'", text)
+    new = [NewTopic(name + suffix, partitions.get(name, 1), 1, config=settings) for name in names]
+    for future in topics.admin.create_topics(new).values() if new else ():
+        future.result(30)
+    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){suffix}'", text)
+    text = _SCAN_PARTITIONS.sub(lambda m: f"'scan.partitions' = '{m[1].replace(':', suffix + ':')}'", text)
+    text = _TOPIC_PREFIX.sub(lambda m: f"{m[0]}{suffix}", text)
+    return _TOPIC.sub(lambda m: f"'topic' = '{';'.join(name + suffix for name in m[1].split(';'))}'", text)
 
 
-def _rows(frame: DataFrame) -> list[str]:
-    return [" | ".join(map(show, row)) for row in frame.collect()] if frame.columns else []
+def _render_rows(dataframe: DataFrame) -> list[str]:
+    return [" | ".join(map(render, row)) for row in dataframe.collect()] if dataframe.columns else []
 
 
-def show(value: Any) -> str:
-    """A value as the files write it: as Spark's shell does, bytes in hexadecimal."""
+def render(value: Any) -> str:
+    """Return a value like Spark's shell, with bytes in hexadecimal."""
     match value:
         case None:
             return "NULL"
@@ -126,10 +127,10 @@ def show(value: Any) -> str:
         case datetime():
             return value.isoformat(" ")
         case Row():
-            return "{" + ", ".join(f"{k}: {show(v)}" for k, v in value.asDict().items()) + "}"
+            return "{" + ", ".join(f"{k}: {render(v)}" for k, v in value.asDict().items()) + "}"
         case dict():
-            return "{" + ", ".join(f"{show(k)}: {show(v)}" for k, v in sorted(value.items())) + "}"
+            return "{" + ", ".join(f"{render(k)}: {render(v)}" for k, v in sorted(value.items())) + "}"
         case list():
-            return "[" + ", ".join(map(show, value)) + "]"
+            return "[" + ", ".join(map(render, value)) + "]"
         case _:
             return str(value)

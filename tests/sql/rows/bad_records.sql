@@ -1,4 +1,4 @@
--- A record that is not what the table declares
+-- A record that does not match the declared columns
 CREATE TABLE text (s STRING) WITH (${kafka}, 'topic' = 'bad', 'format' = 'raw');
 CREATE TABLE t (a INT) WITH (${kafka}, 'topic' = 'bad', 'format' = 'json');
 INSERT INTO text VALUES ('{"a": 1}'), ('{"a": "x"}'), ('nonsense');

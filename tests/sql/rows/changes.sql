@@ -1,4 +1,4 @@
--- Formats of changes: what a batch reads, what is refused, and the way there and back by row-kind.
+-- Changelog formats: batch reads, errors, and a round trip with row-kind.
 CREATE TABLE stock (
   id INT NOT NULL,
   name STRING,
@@ -42,7 +42,7 @@ SELECT v FROM documents;
 --> {"before":null,"after":{"id":3,"name":"c"},"op_type":"I"}
 --> {"before":{"id":2,"name":"b"},"after":null,"op_type":"D"}
 
--- Without a key and without kinds there is no telling what a row is.
+-- A changelog table without a primary key and row-kind is an error.
 CREATE TABLE neither (id INT) WITH (
   ${kafka}, 'topic' = 'changes', 'format' = 'ogg-json'
 );
@@ -50,7 +50,7 @@ CREATE TABLE neither (id INT) WITH (
 SELECT * FROM neither;
 --! Declare PRIMARY KEY (...) NOT ENFORCED to read the current content
 
--- What the formats tell besides the row.
+-- Metadata columns of changelog formats.
 CREATE TABLE canal (
   id INT,
   kind STRING METADATA FROM 'row-kind' VIRTUAL,

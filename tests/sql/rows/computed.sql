@@ -1,4 +1,4 @@
--- Computed columns have Flink's meaning: integers divide to integers, arrays begin at 1
+-- Computed columns have Flink's semantics: integer division, 1-based arrays
 CREATE TABLE t (
   a INT, b INT, arr ARRAY<STRING>, m MAP<STRING, INT>, s STRING, ts TIMESTAMP(3),
   quotient AS a / b,

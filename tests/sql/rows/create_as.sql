@@ -1,4 +1,4 @@
--- CREATE TABLE AS SELECT, and again with OR REPLACE: records stay
+-- CREATE TABLE AS SELECT, then OR REPLACE: the records remain
 CREATE TABLE t WITH (${kafka}, 'topic' = 'made', 'format' = 'json') AS SELECT 1 AS a, 'x' AS b;
 SELECT * FROM t;
 --> 1 | x

@@ -1,4 +1,4 @@
--- DESCRIBE, as Flink shows a table
+-- DESCRIBE returns the same columns as in Flink
 CREATE TABLE t (
   id BIGINT NOT NULL COMMENT 'the id',
   price DECIMAL(10, 2),

@@ -1,4 +1,4 @@
--- Records that cannot be read: left out, or rows that say why.
+-- Undecodable records are skipped, or become rows with an error column.
 CREATE TABLE documents (v STRING) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'raw');
 
 INSERT INTO documents VALUES ('{"n": 1}');
@@ -20,18 +20,18 @@ SELECT * FROM lenient;
 --> 1
 --> 2
 
-CREATE TABLE telling (
+CREATE TABLE with_errors (
   n INT NOT NULL,
   `offset` BIGINT METADATA VIRTUAL,
   why STRING METADATA FROM 'error' VIRTUAL,
   bytes BYTES METADATA FROM 'raw-value' VIRTUAL
 ) WITH (${kafka}, 'topic' = 'mixed', 'format' = 'json');
 
-SELECT n, `offset`, why IS NULL, CAST(bytes AS STRING) FROM telling ORDER BY `offset`;
+SELECT n, `offset`, why IS NULL, CAST(bytes AS STRING) FROM with_errors ORDER BY `offset`;
 --> 1 | 0 | true | {"n": 1}
 --> NULL | 1 | false | {"n": "one"}
 --> NULL | 2 | false | {
 --> 2 | 3 | true | {"n": 2}
 
-SELECT count(*) FROM telling WHERE why LIKE '%field ''n''%' OR why LIKE '%not valid JSON%';
+SELECT count(*) FROM with_errors WHERE why LIKE '%field ''n''%' OR why LIKE '%not valid JSON%';
 --> 2

@@ -1,4 +1,4 @@
--- Names, values and records that mean something elsewhere stay what they are
+-- Names, values and records with special characters are preserved
 CREATE TEMPORARY TABLE `../../t'; DROP TABLE x; --` (
   `c``; DROP` STRING COMMENT 'it''s $(x) \ " /*',
   `{0} %s` STRING

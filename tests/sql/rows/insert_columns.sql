@@ -1,4 +1,4 @@
--- INSERT with a list of columns, by name, and what does not fit
+-- INSERT with a column list and BY NAME, and invalid column lists
 CREATE TABLE t (a INT, b STRING, c AS a + 1, o BIGINT METADATA FROM 'offset' VIRTUAL) WITH (${kafka}, 'topic' = 'lists', 'format' = 'json');
 INSERT INTO t (b) VALUES ('only b');
 INSERT INTO t (b, a) SELECT 'turned', 2;

@@ -1,4 +1,4 @@
--- By default the value holds the key's columns, too
+-- By default the value also contains the key columns
 CREATE TABLE t (id INT, name STRING) WITH (${kafka}, 'topic' = 'both', 'key.format' = 'json', 'key.fields' = 'id', 'value.format' = 'json');
 CREATE TABLE raw (k STRING, v STRING) WITH (${kafka}, 'topic' = 'both', 'key.format' = 'raw', 'key.fields' = 'k', 'value.format' = 'raw', 'value.fields-include' = 'EXCEPT_KEY');
 INSERT INTO t VALUES (1, 'one');

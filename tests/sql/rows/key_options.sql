@@ -1,4 +1,4 @@
--- What the factory says of wrong key options
+-- Invalid key options
 CREATE TABLE t (a INT, b INT) WITH (${kafka}, 'topic' = 'x', 'key.fields' = 'a', 'value.format' = 'json');
 --! key.format
 CREATE TABLE t (a INT, b INT) WITH (${kafka}, 'topic' = 'x', 'key.format' = 'json', 'value.format' = 'json');

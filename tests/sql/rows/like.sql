@@ -1,4 +1,4 @@
--- LIKE: what is taken over, what is not
+-- LIKE: what the table inherits and what it does not
 CREATE TABLE base (a INT, b AS a + 1, o BIGINT METADATA FROM 'offset' VIRTUAL) WITH (${kafka}, 'topic' = 'base', 'format' = 'json');
 INSERT INTO base VALUES (1);
 CREATE TABLE all_of_it LIKE base;

@@ -1,4 +1,4 @@
--- Every metadata key with its own type
+-- All metadata keys with their types
 CREATE TABLE t (
   a INT,
   topic STRING METADATA VIRTUAL,

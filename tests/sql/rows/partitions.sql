@@ -1,4 +1,4 @@
--- A topic of several partitions
+-- A topic with several partitions
 -- topic wide: 3 partitions
 CREATE TABLE t (a INT, p INT METADATA FROM 'partition' VIRTUAL) WITH (${kafka}, 'topic' = 'wide', 'format' = 'json');
 INSERT INTO t SELECT id FROM range(300);

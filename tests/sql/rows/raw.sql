@@ -1,4 +1,4 @@
--- raw: one column, its bytes
+-- raw: one column with the bytes of the value
 CREATE TABLE big (n INT) WITH (${kafka}, 'topic' = 'numbers', 'format' = 'raw');
 CREATE TABLE little (n INT) WITH (${kafka}, 'topic' = 'numbers', 'format' = 'raw', 'raw.endianness' = 'little-endian');
 CREATE TABLE latin (s STRING) WITH (${kafka}, 'topic' = 'texts', 'format' = 'raw', 'raw.charset' = 'ISO-8859-1');

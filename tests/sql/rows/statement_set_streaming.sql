@@ -1,4 +1,4 @@
--- A statement set of the streaming mode: a job an insert
+-- A statement set in streaming mode: one job per INSERT
 CREATE TABLE src (a INT) WITH (${kafka}, 'topic' = 'set-in', 'format' = 'json');
 CREATE TABLE odd (a INT) WITH (${kafka}, 'topic' = 'set-odd', 'format' = 'json');
 CREATE TABLE even (a INT) WITH (${kafka}, 'topic' = 'set-even', 'format' = 'json');

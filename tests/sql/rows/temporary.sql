@@ -1,4 +1,4 @@
--- A temporary table hides a lasting one of its name
+-- A temporary table hides a permanent table of the same name
 CREATE TABLE t (a INT) WITH (${kafka}, 'topic' = 'lasting', 'format' = 'json');
 CREATE TEMPORARY TABLE t (a INT, b AS a * 10) WITH (${kafka}, 'topic' = 'passing', 'format' = 'json');
 INSERT INTO t VALUES (1);

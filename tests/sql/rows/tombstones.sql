@@ -1,4 +1,4 @@
--- A record without a value, and what another format makes of the same records
+-- A tombstone, and the same records read with another format
 CREATE TABLE bytes_of (v BYTES) WITH (${kafka}, 'topic' = 'tombs', 'format' = 'raw');
 CREATE TABLE t (a INT) WITH (${kafka}, 'topic' = 'tombs', 'format' = 'json');
 INSERT INTO bytes_of VALUES (NULL);

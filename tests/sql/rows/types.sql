@@ -1,4 +1,4 @@
--- Every type that JSON carries, there and back
+-- All types of the JSON format, written and read back
 CREATE TABLE t (
   c_boolean BOOLEAN, c_tinyint TINYINT, c_smallint SMALLINT, c_int INT, c_bigint BIGINT, c_float FLOAT, c_double DOUBLE,
   c_decimal DECIMAL(38, 18), c_string STRING, c_varchar VARCHAR(20), c_bytes BYTES, c_date DATE,

@@ -1,4 +1,4 @@
--- Names and texts beyond ASCII, odd quoting, comments everywhere
+-- Names and strings beyond ASCII, unusual quoting, comments everywhere
 CREATE /* here */ TABLE -- and here
 t (
   `größe` INT COMMENT 'it''s', -- a comment; with a semicolon

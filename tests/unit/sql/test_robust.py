@@ -1,4 +1,4 @@
-"""Whatever is typed: the right answer or a clear error, never a hang, and foreign text untouched."""
+"""Any input gives the correct result or a clear error, never hangs, and leaves Spark statements unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.fuzz.statements import passed_on
 from tests.hypothesis_examples import examples
 
 WITH = "WITH ('connector' = 'kafka')"
-SIZE = 100_000  # characters; the times grow with the length, not with its square
+SIZE = 100_000  # characters; run time must be linear in the length, not quadratic
 
 LONG = {
     "columns": f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(SIZE // 10))}) {WITH}",
@@ -53,9 +53,9 @@ LONG = {
 
 @pytest.mark.large
 @pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
-def test_long_and_deep_statements_end(sql: str) -> None:
+def test_long_and_deep_statements_terminate(sql: str) -> None:
     start = time.process_time()
-    for read_it in (
+    for parse in (
         classify,
         is_query,
         find_table_references,
@@ -64,7 +64,7 @@ def test_long_and_deep_statements_end(sql: str) -> None:
         lambda text: parse_hint(text, len("INSERT INTO t")),
     ):
         with contextlib.suppress(KafkaSqlError):
-            read_it(sql)
+            parse(sql)
     assert time.process_time() - start < 30
 
 
@@ -81,8 +81,8 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS)
-def test_reading_raises_only_our_errors(sql: str) -> None:
-    for read_it in (
+def test_parsers_raise_only_kafka_sql_errors(sql: str) -> None:
+    for parse in (
         classify,
         is_query,
         find_table_references,
@@ -90,16 +90,16 @@ def test_reading_raises_only_our_errors(sql: str) -> None:
         lambda text: parse_statement(text, parse_alteration),
     ):
         with contextlib.suppress(KafkaSqlError):
-            read_it(sql)
+            parse(sql)
 
 
 @examples(300)
 @given(TEXTS, st.sampled_from(["batch", "streaming"]))
-def test_what_is_not_ours_reaches_spark_as_it_was_typed(sql: str, mode: str) -> None:
+def test_spark_statements_are_passed_on_unchanged(sql: str, mode: str) -> None:
     passed_on(sql, mode)
 
 
-def test_nothing_of_a_comment_or_a_name_becomes_sql() -> None:
+def test_comments_and_names_cannot_inject_sql() -> None:
     evil = "x'; DROP TABLE y; --`/*"
     quoted = "`" + evil.replace("`", "``") + "`"
     text = evil.replace("'", "''")

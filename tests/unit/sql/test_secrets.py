@@ -21,7 +21,7 @@ from kafka_sql.options.secrets import is_secret
         "a.api_key",
     ],
 )
-def test_secret(key: str) -> None:
+def test_secret_keys(key: str) -> None:
     assert is_secret(key)
 
 
@@ -41,5 +41,5 @@ def test_secret(key: str) -> None:
         "sink.transactional-id-prefix",
     ],
 )
-def test_no_secret(key: str) -> None:
+def test_other_keys(key: str) -> None:
     assert not is_secret(key)

@@ -1,4 +1,4 @@
--- The table of a first session: three payload fields and when they were written.
+-- The table of a tutorial: three value fields and their timestamp.
 CREATE TABLE clickstream (
   `visitor` BIGINT,
   `page` BIGINT,

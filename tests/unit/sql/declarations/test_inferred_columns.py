@@ -1,4 +1,4 @@
-"""CREATE TABLE without columns, as far as it needs no registry: the schema stands in the options."""
+"""CREATE TABLE without columns, with the schema in the options, so that no schema registry is needed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def record(**fields: Any) -> str:
     return json.dumps({"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields.items()]})
 
 
-def table(statement: str) -> Table:
+def create_table(statement: str) -> Table:
     return to_table(add_inferred_columns(parse_statement(statement, parse_declaration)))
 
 
-def of(schema: str, more: str = "", columns: str = "") -> Table:
-    return table(f"CREATE TABLE t {columns} WITH ({WITH}, {VALUE}, 'value.avro-confluent.schema' = '{schema}'{more})")
+def table_of_schema(schema: str, extra_options: str = "", columns: str = "") -> Table:
+    return create_table(
+        f"CREATE TABLE t {columns} WITH ({WITH}, {VALUE}, 'value.avro-confluent.schema' = '{schema}'{extra_options})"
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,57 +60,59 @@ def of(schema: str, more: str = "", columns: str = "") -> Table:
         ),
     ],
 )
-def test_a_column(avro: Any, declared: str) -> None:
-    [column] = of(record(a=avro)).columns
+def test_column_types(avro: Any, declared: str) -> None:
+    [column] = table_of_schema(record(a=avro)).columns
     assert (column.name, column.nullable) == ("a", not declared.endswith(" NOT NULL"))
     assert column.declared.removesuffix(" NOT NULL") == declared.removesuffix(" NOT NULL")
 
 
-def test_what_is_declared_stands_behind_the_columns_and_all_of_it_is_kept() -> None:
-    found = of(record(a="int", b=["null", "string"]), columns="(o BIGINT METADATA FROM 'offset' VIRTUAL, c AS a + 1)")
-    assert [c.name for c in found.columns] == ["a", "b", "o", "c"]
-    assert found.options["value.avro-confluent.schema"] == record(a="int", b=["null", "string"])
-    again = table(render_create_table(found))
-    assert again == found
-    assert validate_table(found).value.columns == ("a", "b")
+def test_declared_columns_follow_the_inferred_ones() -> None:
+    table = table_of_schema(
+        record(a="int", b=["null", "string"]), columns="(o BIGINT METADATA FROM 'offset' VIRTUAL, c AS a + 1)"
+    )
+    assert [c.name for c in table.columns] == ["a", "b", "o", "c"]
+    assert table.options["value.avro-confluent.schema"] == record(a="int", b=["null", "string"])
+    copy = create_table(render_create_table(table))
+    assert copy == table
+    assert validate_table(table).value.columns == ("a", "b")
 
 
-def test_the_keys_columns_come_first() -> None:
+def test_key_columns_come_first() -> None:
     key = f", {KEY}, 'key.avro-confluent.schema' = '{record(id='long')}'"
-    found = of(record(a="int"), key)
-    assert [c.name for c in found.columns] == ["id", "a"]
-    definition = validate_table(found)
+    table = table_of_schema(record(a="int"), key)
+    assert [c.name for c in table.columns] == ["id", "a"]
+    definition = validate_table(table)
     assert definition.key is not None
     assert (definition.key.columns, definition.value.columns) == (("id",), ("a",))
-    both = validate_table(of(record(a="int", id="long"), key))
+    both = validate_table(table_of_schema(record(a="int", id="long"), key))
     assert both.key is not None
     assert (both.key.columns, both.value.columns) == (("id",), ("id", "a"))
-    prefixed = validate_table(of(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
+    prefixed = validate_table(table_of_schema(record(a="int"), f"{key}, 'key.fields-prefix' = 'k_'"))
     assert prefixed.key is not None
     assert (prefixed.key.columns, prefixed.key.fields) == (("k_id",), ("id",))
 
 
-def test_a_table_with_columns_and_other_formats_are_as_they_were() -> None:
-    assert [c.name for c in of(record(a="int"), columns="(z INT)").columns] == ["z"]
+def test_tables_with_columns_and_other_formats_are_unchanged() -> None:
+    assert [c.name for c in table_of_schema(record(a="int"), columns="(z INT)").columns] == ["z"]
     with pytest.raises(SchemaError, match="declares no columns"):
-        table(f"CREATE TABLE t WITH ({WITH}, 'format' = 'json')")
+        create_table(f"CREATE TABLE t WITH ({WITH}, 'format' = 'json')")
 
 
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "message"),
     [
         (record(a=["int", "string"]), "Field 'a' of the Avro schema is [int, string], a union of several types"),
         (record(a={"type": "array", "items": "null"}), "Field 'a[]' of the Avro schema is null"),
         ('"string"', "is string, expected a record"),
-        (record(a="Nobody"), "names the unknown type 'Nobody'. Declare the table's columns"),
+        (record(a="Missing"), "names the unknown type 'Missing'. Declare the table's columns"),
     ],
 )
-def test_a_schema_without_columns(schema: str, words: str) -> None:
+def test_unsupported_schemas(schema: str, message: str) -> None:
     with pytest.raises(SchemaError) as e:
-        of(schema)
-    assert words in str(e.value)
+        table_of_schema(schema)
+    assert message in str(e.value)
 
 
-def test_there_must_be_a_subject() -> None:
+def test_subject_is_required() -> None:
     with pytest.raises(MissingOptionError, match=r"set 'avro-confluent\.subject'"):
-        table(f"CREATE TABLE t WITH ({WITH}, {VALUE})".replace("'t'", "'t;u'"))
+        create_table(f"CREATE TABLE t WITH ({WITH}, {VALUE})".replace("'t'", "'t;u'"))

@@ -39,52 +39,52 @@ def statements(draw: st.DrawFn) -> str:
     elements = [f"{quoted(names[0])} TIMESTAMP(3)"]
     physical = []
     for name in names[1:]:
-        kind = draw(st.sampled_from(("physical", "metadata", "computed")))
-        if kind == "computed":
+        column_type = draw(st.sampled_from(("physical", "metadata", "computed")))
+        if column_type == "computed":
             text = f"{quoted(name)} AS COALESCE({literal(draw(TEXTS))}, 'x') -- why\n"
         else:
             text = f"{quoted(name)} {draw(TYPES)}{draw(st.sampled_from(['', ' NOT NULL', ' NULL']))}"
-        if kind == "metadata":
+        if column_type == "metadata":
             text += draw(st.sampled_from([" METADATA", " METADATA VIRTUAL"]))
             if draw(st.booleans()):
                 text = text.replace("METADATA", f"METADATA FROM {literal(draw(TEXTS))}")
-        if kind == "physical":
+        if column_type == "physical":
             physical.append(name)
         if draw(st.booleans()):
             text += f" COMMENT {literal(draw(TEXTS))}"
         elements.append(text)
     if draw(st.booleans()):
-        mark = quoted(names[0])
+        watermark = quoted(names[0])
         delay = draw(st.sampled_from(["", " - INTERVAL '5' SECOND"]))
-        elements.append(f"WATERMARK FOR {mark} AS {mark}{delay}")
+        elements.append(f"WATERMARK FOR {watermark} AS {watermark}{delay}")
     with_key = draw(st.booleans())
     if physical and with_key:
         elements.append(f"CONSTRAINT x PRIMARY KEY ({', '.join(map(quoted, physical))}) NOT ENFORCED")
     options = draw(st.dictionaries(NAMES, TEXTS, min_size=1, max_size=3))
-    head = draw(st.sampled_from(["CREATE TABLE", "create temporary table", "CREATE TABLE IF NOT EXISTS"]))
+    create = draw(st.sampled_from(["CREATE TABLE", "create temporary table", "CREATE TABLE IF NOT EXISTS"]))
     comment = f" COMMENT {literal(draw(TEXTS))}" if draw(st.booleans()) else ""
     pairs = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in options.items())
     table = ".".join(map(quoted, draw(st.lists(NAMES, min_size=1, max_size=2))))
-    return f"{head} {table} ({', '.join(elements)}){comment} WITH ({pairs})"
+    return f"{create} {table} ({', '.join(elements)}){comment} WITH ({pairs})"
 
 
 @given(statements())
-def test_what_is_shown_declares_an_equal_table(sql: str) -> None:
+def test_rendered_statement_declares_an_equal_table(sql: str) -> None:
     table = parse_create(sql)
-    again = parse_create(render_masked(table))
-    assert again == table
-    assert list(again.options.items()) == list(table.options.items())
-    assert render_masked(again) == render_masked(table)
+    copy = parse_create(render_masked(table))
+    assert copy == table
+    assert list(copy.options.items()) == list(table.options.items())
+    assert render_masked(copy) == render_masked(table)
 
 
-def test_a_column_of_the_key_is_computed_with_as_one_that_is_never_null() -> None:
+def test_primary_key_columns_are_not_null_in_computed_columns() -> None:
     text = "CREATE TABLE t (a BIGINT{}, b AS a * 2, PRIMARY KEY (a) NOT ENFORCED) WITH ('k' = 'v')"
     table = parse_create(text.format(""))
     assert table == parse_create(text.format(" NOT NULL"))
     assert parse_create(render_masked(table)) == table
 
 
-def test_canonical_text() -> None:
+def test_rendered_text() -> None:
     table = parse_create(
         "create temporary table if not exists db.t (id int primary key not enforced comment 'it''s',"
         " t as id*2 comment 'x',"
@@ -108,7 +108,7 @@ def test_canonical_text() -> None:
     )
 
 
-def test_printing_a_table_shows_no_options() -> None:
+def test_repr_omits_options() -> None:
     table = parse_create("CREATE TABLE t (a INT) WITH ('a.password' = 'hunter2')")
     assert isinstance(table, Table)
     assert "hunter2" not in repr(table)

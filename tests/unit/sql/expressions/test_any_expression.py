@@ -1,4 +1,4 @@
-"""Whatever Flink's grammar of expressions allows is translated or refused with an error that is named."""
+"""Any expression of Flink's grammar is translated or raises a KafkaSqlError."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LITERALS = st.one_of(
 OPERATORS = ["+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "||", "LIKE", "IS DISTINCT FROM"]
 
 
-def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     arguments = st.lists(inner, max_size=4).map(", ".join)
     return st.one_of(
         st.builds("({} {} {})".format, inner, st.sampled_from(OPERATORS), inner),
@@ -65,12 +65,12 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-EXPRESSIONS = st.recursive(LITERALS | st.sampled_from(list(COLUMNS)), larger, max_leaves=6)
+EXPRESSIONS = st.recursive(LITERALS | st.sampled_from(list(COLUMNS)), compound, max_leaves=6)
 
 
 @examples(400)
 @given(EXPRESSIONS)
-def test_an_expression_is_translated_or_refused(expression: str) -> None:
+def test_any_expression_is_translated_or_raises(expression: str) -> None:
     columns = ", ".join(f"{name} {type}" for name, type in COLUMNS.items())
     with contextlib.suppress(KafkaSqlError):
         table = parse_create(f"CREATE TABLE t ({columns}, c AS {expression}) WITH ('connector' = 'kafka')")

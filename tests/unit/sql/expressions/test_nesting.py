@@ -1,4 +1,4 @@
-"""Types of any nesting are read as they were written, and what is nested too deeply is an error, quickly."""
+"""Nested types are parsed correctly, and too deep nesting is rejected quickly."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LEAVES = st.one_of(
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
 
 
-def nullability(types: st.SearchStrategy[FlinkType]) -> st.SearchStrategy[FlinkType]:
+def with_nullability(types: st.SearchStrategy[FlinkType]) -> st.SearchStrategy[FlinkType]:
     return st.builds(lambda t, n: FlinkType(t.name, t.sizes, t.elements, t.fields, n), types, st.booleans())
 
 
-def nested(types: st.SearchStrategy[FlinkType]) -> st.SearchStrategy[FlinkType]:
-    inner = nullability(types)
+def nested_types(types: st.SearchStrategy[FlinkType]) -> st.SearchStrategy[FlinkType]:
+    inner = with_nullability(types)
     field = st.builds(Field, NAMES, inner, st.none() | NAMES)
     return st.one_of(
         st.builds(lambda t: FlinkType("ARRAY", elements=(t,)), inner),
@@ -42,19 +42,19 @@ def nested(types: st.SearchStrategy[FlinkType]) -> st.SearchStrategy[FlinkType]:
     )
 
 
-def quoted(text: str, mark: str) -> str:
-    return mark + text.replace(mark, mark * 2) + mark
+def quote(text: str, quote_character: str) -> str:
+    return quote_character + text.replace(quote_character, quote_character * 2) + quote_character
 
 
-def written(type: FlinkType) -> str:
+def render(type: FlinkType) -> str:
     text = type.name
     if type.sizes:
         text += f"({', '.join(map(str, type.sizes))})"
     if type.elements:
-        text += f"<{', '.join(map(written, type.elements))}>"
+        text += f"<{', '.join(map(render, type.elements))}>"
     if type.name == "ROW":
         fields = (
-            f"{quoted(f.name, '`')} {written(f.type)}" + ("" if f.comment is None else f" {quoted(f.comment, chr(39))}")
+            f"{quote(f.name, '`')} {render(f.type)}" + ("" if f.comment is None else f" {quote(f.comment, chr(39))}")
             for f in type.fields
         )
         text += f"<{', '.join(fields)}>"
@@ -62,13 +62,13 @@ def written(type: FlinkType) -> str:
 
 
 @examples(60)
-@given(nullability(st.recursive(LEAVES, nested, max_leaves=6)))
-def test_a_type_is_read_as_it_was_written(type: FlinkType) -> None:
-    sql = f"CREATE TABLE t (c {written(type)}) WITH ('connector' = 'kafka')"
+@given(with_nullability(st.recursive(LEAVES, nested_types, max_leaves=6)))
+def test_types_are_parsed_as_rendered(type: FlinkType) -> None:
+    sql = f"CREATE TABLE t (c {render(type)}) WITH ('connector' = 'kafka')"
     assert parse_declaration(sql).columns[0].type == type
 
 
-def declared(expression: str) -> Table:
+def create_table(expression: str) -> Table:
     return parse_create(f"CREATE TABLE t (i INT, o BOOLEAN, c AS {expression}) WITH ('connector' = 'kafka')")
 
 
@@ -85,18 +85,18 @@ def declared(expression: str) -> Table:
     ],
     ids=lambda e: e[:6],
 )
-def test_deep_nesting_is_an_error(expression: str) -> None:
+def test_deep_nesting_is_rejected(expression: str) -> None:
     with pytest.raises(SqlSyntaxError, match="is nested more than 50 levels deep"):
-        declared(expression)
+        create_table(expression)
 
 
-def test_forty_levels_are_read() -> None:
-    assert declared("(" * 40 + "i" + ")" * 40).columns[-1].expression == "`i`"
+def test_forty_levels_are_supported() -> None:
+    assert create_table("(" * 40 + "i" + ")" * 40).columns[-1].expression == "`i`"
     deep = parse_create(f"CREATE TABLE t (c {'ARRAY<' * 40}INT{'>' * 40}) WITH ('connector' = 'kafka')")
     assert deep.columns[0].type == "ARRAY<" * 40 + "INT" + ">" * 40
 
 
 @given(st.text(st.sampled_from(list("`'\"()[]<>,.;-+*/%|=!~é😀\\\u0000 \n0aisNOT")), max_size=40))
-def test_any_text_is_an_expression_or_an_error(text: str) -> None:
+def test_any_text_parses_or_raises(text: str) -> None:
     with contextlib.suppress(KafkaSqlError):
-        declared(text)
+        create_table(text)

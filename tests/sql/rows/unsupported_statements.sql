@@ -1,4 +1,4 @@
--- Statements that a topic has no answer to
+-- Statements that Kafka tables do not support
 CREATE TABLE t (a INT) WITH (${kafka}, 'topic' = 'refused', 'format' = 'json');
 TRUNCATE TABLE t;
 --! TRUNCATE
