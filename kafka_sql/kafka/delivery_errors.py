@@ -1,9 +1,11 @@
-"""Why a record was not written, or a transaction not begun, as a named error that says what to do."""
+"""Turn the error codes of writing and of beginning transactions into errors that say what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+from confluent_kafka import KafkaError
 
 from kafka_sql.errors import (
     AuthorizationError,
@@ -16,85 +18,100 @@ from kafka_sql.errors import (
     WriterFencedError,
 )
 from kafka_sql.kafka.config.properties import TRANSACTION_TIMEOUT
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.error_codes import ErrorCode, error_text
 
 _FENCED: Final = (
     WriterFencedError,
     "Another producer with the same transactional id has taken over (a second query with the same "
-    "'sink.transactional-id-prefix', or this one started again): end one of the two",
+    "'sink.transactional-id-prefix', or a restart of this one). Stop one of the two",
 )
-_UNKNOWN: Final = (
+_TOPIC_NOT_FOUND: Final = (
     TopicNotFoundError,
-    "Create the topic, or let the sink do it: 'sink.topic.create' = 'true'",
+    "Create the topic, or set 'sink.topic.create' = 'true'",
 )
-_LATE: Final = (
+_NOT_ACKNOWLEDGED: Final = (
     DeliveryError,
-    "No acknowledgement came within 'properties.delivery.timeout.ms': check the brokers, the number of in-sync "
+    "No acknowledgement arrived within 'properties.delivery.timeout.ms'. Check the brokers, the number of in-sync "
     "replicas and the network",
 )
 
-_TIMEOUT_TOO_LARGE: Final = 50
-_FORBIDDEN: Final = 53
-
-# rd_kafka_resp_err_t: the error, and what to do
-_KNOWN: Final[dict[int, tuple[type[BrokerError], str]]] = {
-    10: (
+# error code of the protocol or local error of librdkafka -> error, and what to do
+_ERRORS: Final[dict[int, tuple[type[BrokerError], str]]] = {
+    ErrorCode.MESSAGE_TOO_LARGE: (
         RecordTooLargeError,
-        "Raise 'properties.max.request.size' and the topic's 'max.message.bytes', which both bound a record, or write "
-        "smaller ones. Where all records are small, the topic's bound is smaller than a batch of them: lower "
+        "Raise 'properties.max.request.size' and the topic's 'max.message.bytes', which both limit a record, or write "
+        "smaller records. If all records are small, a batch of them exceeds the topic's limit: lower "
         "'properties.batch.size'",
     ),
-    18: (RecordTooLargeError, "Lower 'properties.batch.size' below the topic's 'segment.bytes'"),
-    29: (AuthorizationError, "Grant the user of 'properties.sasl.username' (or of the certificate) WRITE on the topic"),
-    31: (AuthorizationError, "Grant the user IDEMPOTENT_WRITE on the cluster, or WRITE on the topic"),
-    53: (AuthorizationError, "Grant the user WRITE on the transactional id ('sink.transactional-id-prefix')"),
-    47: _FENCED,
-    90: _FENCED,
-    -144: _FENCED,
-    3: _UNKNOWN,
-    -188: _UNKNOWN,
-    -190: (
+    ErrorCode.RECORD_LIST_TOO_LARGE: (
+        RecordTooLargeError,
+        "Lower 'properties.batch.size' below the topic's 'segment.bytes'",
+    ),
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
+        AuthorizationError,
+        "Grant the user of 'properties.sasl.username' (or of the certificate) WRITE on the topic",
+    ),
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
+        AuthorizationError,
+        "Grant the user IDEMPOTENT_WRITE on the cluster, or WRITE on the topic",
+    ),
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        AuthorizationError,
+        "Grant the user WRITE on the transactional id ('sink.transactional-id-prefix')",
+    ),
+    ErrorCode.INVALID_PRODUCER_EPOCH: _FENCED,
+    ErrorCode.PRODUCER_FENCED: _FENCED,
+    KafkaError._FENCED: _FENCED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _TOPIC_NOT_FOUND,
+    KafkaError._UNKNOWN_TOPIC: _TOPIC_NOT_FOUND,
+    KafkaError._UNKNOWN_PARTITION: (
         DeliveryError,
-        "The partition does not exist: 'sink.partitioner' must choose one of those that it is given",
+        "The partition does not exist: 'sink.partitioner' must return one of the partitions that it is passed",
     ),
-    32: (RecordRejectedError, "The timestamp lies too far from now for the topic ('message.timestamp.before.max.ms')"),
-    87: (
+    ErrorCode.INVALID_TIMESTAMP: (
         RecordRejectedError,
-        "A topic with 'cleanup.policy' = 'compact' takes no records without a key: give the table 'key.format' and "
-        "'key.fields', or use another topic",
+        "The timestamp is too far from the current time for the topic ('message.timestamp.before.max.ms')",
     ),
-    -192: _LATE,
-    7: _LATE,
-    19: _LATE,
-    20: _LATE,
+    ErrorCode.INVALID_RECORD: (
+        RecordRejectedError,
+        "A topic with 'cleanup.policy' = 'compact' rejects records without a key: set 'key.format' and 'key.fields' "
+        "of the table, or use another topic",
+    ),
+    KafkaError._MSG_TIMED_OUT: _NOT_ACKNOWLEDGED,
+    ErrorCode.REQUEST_TIMED_OUT: _NOT_ACKNOWLEDGED,
+    ErrorCode.NOT_ENOUGH_REPLICAS: _NOT_ACKNOWLEDGED,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _NOT_ACKNOWLEDGED,
 }
 
 
-def delivery_error(code: int, where: str, more: str, words: str | None = None) -> BrokerError:
-    """The error for librdkafka's code.
+def delivery_error(code: int, where: str, details: str, reason: str | None = None) -> BrokerError:
+    """Return the error for an error code of the protocol, or for a local error of librdkafka.
 
     Args:
-        where: table, topic and partition, as the message's beginning.
-        more: what else is known, as its end.
-        words: librdkafka's own, where they say more than the code's.
+        where: table, topic and partition; the beginning of the message.
+        details: what else is known; the end of the message.
+        reason: librdkafka's description of the error; None for that of the code.
     """
-    kind, advice = _KNOWN.get(code, (DeliveryError, ""))
-    return kind(f"{where}: {words or bindings.reason(code)}.{' ' + advice + '.' if advice else ''} {more}")
+    error_class, advice = _ERRORS.get(code, (DeliveryError, ""))
+    if reason is None:
+        is_local = code < ErrorCode.UNKNOWN_SERVER_ERROR
+        reason = str(KafkaError(code).str()) if is_local else error_text(code)
+    return error_class(f"{where}: {reason}.{' ' + advice + '.' if advice else ''} {details}")
 
 
-def not_begun(
-    transactional_id: str, code: int, words: str, config: Mapping[str, str], causes: str = ""
+def begin_transaction_error(
+    transactional_id: str, code: int, reason: str, config: Mapping[str, str], causes: str = ""
 ) -> TransactionError | AuthorizationError | BrokerError:
-    """The error for the code with which a transaction was refused."""
-    begun = f"Transaction '{transactional_id}' could not be begun"
-    if code == _TIMEOUT_TOO_LARGE:
+    """Return the error for the error code with which the brokers rejected a transaction."""
+    subject = f"Transaction '{transactional_id}' could not be started"
+    if code == ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         return TransactionError(
-            f"{begun}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' is more than the "
-            "brokers' 'transaction.max.timeout.ms'. Lower it, or raise theirs."
+            f"{subject}: 'properties.{TRANSACTION_TIMEOUT}' = '{config.get(TRANSACTION_TIMEOUT)}' exceeds the brokers' "
+            "'transaction.max.timeout.ms'. Lower the option, or raise the brokers' limit."
         )
-    if code == _FORBIDDEN:
+    if code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
         return AuthorizationError(
-            f"{begun}: {words}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the option "
-            "'sink.transactional-id-prefix'."
+            f"{subject}: {reason}. Grant the user WRITE and DESCRIBE on the transactional ids that begin with the "
+            "option 'sink.transactional-id-prefix'."
         )
-    return BrokerError(f"{begun}: {words}.{causes}")
+    return BrokerError(f"{subject}: {reason}.{causes}")

@@ -17,37 +17,37 @@ from kafka_sql.kafka.config.properties import DEFAULTS
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.kafka.direct.producer_state import open_producer_state
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
-from kafka_sql.kafka.protocol import connection, produce, transactions
-from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader
-from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
+from kafka_sql.kafka.protocol import connection, transactions
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.fetch import read_fetch
+from kafka_sql.kafka.protocol.metadata import read_metadata
+from kafka_sql.kafka.protocol.produce import read_produce
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from tests.fuzz.mutation import mutate
 
 CORPUS: Final = Path(__file__).with_name("corpus") / "responses.json"
 _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
-    f"{transactions.METADATA}.1": transactions.read_leaders,
-    f"{transactions.METADATA}.4": produce.read_describe,
-    f"{transactions.FIND_COORDINATOR}.4": transactions.read_coordinators,
-    f"{transactions.INIT}.1": produce.read_initialize,
-    f"{transactions.INIT}.3": transactions.read_code,
-    f"{transactions.END}.4": transactions.read_code,
-    f"{transactions.DESCRIBE_PRODUCERS}.0": transactions.read_describe_producers,
-    f"{transactions.DESCRIBE}.0": transactions.read_describe,
-    f"{transactions.LIST}.0": transactions.read_list,
-    f"{FETCH}.4": lambda answer: read_fetch(answer, 0),
-    f"{produce.ADD_PARTITIONS}.1": produce.read_partition_codes,
-    f"{produce.PRODUCE}.7": produce.read_write,
-    f"{connection.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
-    "brokers": transactions.read_brokers,
+    f"{ApiKey.METADATA}.4": read_metadata,
+    f"{ApiKey.FIND_COORDINATOR}.4": transactions.read_find_coordinators,
+    f"{ApiKey.INIT_PRODUCER_ID}.1": transactions.read_init_producer_id,
+    f"{ApiKey.INIT_PRODUCER_ID}.3": transactions.read_error_code,
+    f"{ApiKey.END_TXN}.4": transactions.read_error_code,
+    f"{ApiKey.DESCRIBE_PRODUCERS}.0": transactions.read_describe_producers,
+    f"{ApiKey.DESCRIBE_TRANSACTIONS}.0": transactions.read_describe_transactions,
+    f"{ApiKey.LIST_TRANSACTIONS}.0": transactions.read_list_transactions,
+    f"{ApiKey.FETCH}.4": lambda answer: read_fetch(answer, 0),
+    f"{ApiKey.ADD_PARTITIONS_TO_TXN}.1": transactions.read_add_partitions_to_txn,
+    f"{ApiKey.PRODUCE}.7": read_produce,
+    f"{ApiKey.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
 }
 _FLEXIBLE: Final = {
-    f"{transactions.FIND_COORDINATOR}.4",
-    f"{transactions.INIT}.3",
-    f"{transactions.END}.4",
-    f"{transactions.DESCRIBE_PRODUCERS}.0",
-    f"{transactions.DESCRIBE}.0",
-    f"{transactions.LIST}.0",
+    f"{ApiKey.FIND_COORDINATOR}.4",
+    f"{ApiKey.INIT_PRODUCER_ID}.3",
+    f"{ApiKey.END_TXN}.4",
+    f"{ApiKey.DESCRIBE_PRODUCERS}.0",
+    f"{ApiKey.DESCRIBE_TRANSACTIONS}.0",
+    f"{ApiKey.LIST_TRANSACTIONS}.0",
 }
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
 _SAID: Final = (
@@ -80,7 +80,6 @@ def real() -> dict[str, list[bytes]]:
 def make_responses() -> Callable[[random.Random], str]:
     """The decoding alone."""
     bodies = real()
-    bodies["brokers"] = bodies[f"{transactions.METADATA}.1"]
     names = sorted(bodies.keys() & _READERS.keys())
 
     def one(rng: random.Random) -> str:
@@ -123,7 +122,7 @@ class Hostile:
         rng = self._rng
         bodies = self._bodies.get(key, [b"\0\0"])
         body = rng.choice(bodies) if rng.random() < self._steady else mutant(rng, bodies)
-        if key == f"{connection.SASL_AUTHENTICATE}.0":
+        if key == f"{ApiKey.SASL_AUTHENTICATE}.0":
             body = _authenticated(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
         chance = rng.random()
@@ -165,7 +164,7 @@ def hostile(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -
     def connected(address: object, wait: float) -> Hostile:
         return Hostile(rng, bodies, steady)
 
-    with mock.patch.object(connection, "_connected", connected):
+    with mock.patch.object(connection, "_connect", connected):
         yield
 
 

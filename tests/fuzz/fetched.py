@@ -12,7 +12,7 @@ import pyarrow as pa
 from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.direct.batch import HEADER, ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.compression import CODECS
-from kafka_sql.kafka.direct.reader import _Content, read_columnar
+from kafka_sql.kafka.direct.reader import FetchedBatches, read_columnar
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
@@ -46,11 +46,11 @@ def _response(rng: random.Random) -> str:
     body = mutant(rng, [body]) if rng.random() < 0.2 else body
     try:
         found = read_fetch(Reader(body), 0)
-        content = _Content(found.records)
+        content = FetchedBatches(found.records)
         content.check()
         rows = 0
-        for columns, _ in content.located(0, _STOP, found.aborted, _MOST):
-            records = reader._records(columns, _WANTED)
+        for columns, _ in content.locate(0, _STOP, found.aborted, _MOST):
+            records = reader.to_records(columns, _WANTED)
             assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
             assert records.values.nbytes <= 5 * _MOST
             rows += len(records.values)

@@ -8,21 +8,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, TopicDescription
 
 from kafka_sql.errors import AuthorizationError, BrokerError, TopicNotFoundError, did_you_mean
 from kafka_sql.kafka.admin.client import UNREACHABLE, Admin, admin_config, open_client
 from kafka_sql.kafka.config.properties import connect_timeout
+from kafka_sql.kafka.error_codes import is_retriable
+from kafka_sql.kafka.protocol.codec import ApiKey
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"  # sent by brokers before 2.8
 _RETRY_SECONDS: Final = 0.1
-_RETRIABLE: Final = (
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-)
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def _describe_group(api: AdminClient, group: str, seconds: float) -> Any:
             futures = api.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=seconds)
             return futures[group].result()
         except KafkaException as e:
-            if e.args[0].code() not in _RETRIABLE or time.monotonic() > deadline:
+            if not is_retriable(e.args[0].code(), ApiKey.DESCRIBE_GROUPS) or time.monotonic() > deadline:
                 raise
         time.sleep(_RETRY_SECONDS)  # brokers do not notify clients when a coordinator is ready
 

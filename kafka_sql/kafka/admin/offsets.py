@@ -16,6 +16,8 @@ from confluent_kafka.admin import OffsetSpec, TopicMetadata
 from kafka_sql.errors import BrokerUnreachableError, TopicNotFoundError
 from kafka_sql.kafka.admin.client import Admin
 from kafka_sql.kafka.config.properties import API_TIMEOUT
+from kafka_sql.kafka.error_codes import is_retriable
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.types import TopicPartition
 
 _LOG = logging.getLogger("kafka_sql.kafka")
@@ -32,16 +34,6 @@ _NOT_FOUND: Final = (
     KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._NOENT,  # from the admin client itself, if it knows no leader
-)
-# what Java's client retries: https://kafka.apache.org/protocol#protocol_error_codes, KIP-207, KIP-320
-_RETRIABLE: Final = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.REPLICA_NOT_AVAILABLE,
-    KafkaError.KAFKA_STORAGE_ERROR,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
 )
 _REQUEST_SECONDS: Final = 3.0  # for one response: a leader that has died sends none, and its successor is asked
 _RETRY_SECONDS: Final = 0.1  # between two requests while a partition, for instance a new one, has no leader
@@ -139,7 +131,7 @@ class OffsetRequest:
                     f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, "
                     "or has fewer partitions."
                 ) from e
-            if code not in (*_RETRIABLE, *_NOT_FOUND) or time.monotonic() > deadline:
+            if not (code in _NOT_FOUND or is_retriable(code, ApiKey.LIST_OFFSETS)) or time.monotonic() > deadline:
                 raise
             return None
         return None if offset == OFFSET_INVALID else offset  # librdkafka's result if the leader has gone

@@ -1,4 +1,6 @@
-"""Writing and reading without librdkafka, which makes a message of each row: rows become record batches here, and
-batches rows, over connections of this package's own. What librdkafka alone can do (headers, a record's own time, to
-compress, followers of a rack, patience with brokers that are away) still goes through it.
+"""Write and read columns without librdkafka, which allocates an object per record. Record batches are encoded and
+decoded here, and exchanged over the connections of ``kafka_sql.kafka.protocol``.
+
+librdkafka still handles everything that is not supported here: record headers, per-record timestamps, compression when
+writing, followers in the same rack, and brokers that stay unreachable while reading.
 """

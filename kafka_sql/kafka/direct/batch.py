@@ -1,4 +1,7 @@
-"""Record batches that are closed and on their way."""
+"""Encode the header of record batches.
+
+Layout: https://kafka.apache.org/documentation/#recordbatch.
+"""
 
 from __future__ import annotations
 
@@ -14,31 +17,30 @@ import numpy.typing as npt
 from kafka_sql.kafka.protocol.codec import uvarint
 
 HEADER: Final = 61  # bytes before the first record
-CHECKED: Final = 21  # of them are before what the checksum is of
-_COUNTED: Final = 12  # and before what the batch's length is of
+CHECKED: Final = 21  # bytes before the part that the checksum covers
+_COUNTED: Final = 12  # bytes before the part that the batch length covers
 _MAGIC: Final = 2
 _TRANSACTIONAL: Final = 0x10
-_SEQUENCES: Final = 2**31  # then they begin again at 0
+_SEQUENCES: Final = 2**31  # sequence numbers wrap around to 0
 
 
-class Sender(NamedTuple):
-    """Who writes, to the brokers' eyes.
+class ProducerIdAndEpoch(NamedTuple):
+    """The identity of a producer.
 
     Attributes:
-        id, epoch: of the producer.
-        transaction: the transactional id; None outside of transactions.
+        transactional_id: None outside of transactions.
     """
 
     id: int
     epoch: int
-    transaction: str | None = None
+    transactional_id: str | None = None
 
 
 class Batch(NamedTuple):
     """A closed batch.
 
     Attributes:
-        head, body: its bytes, in two parts so that they need not be copied; nobody writes to them any more.
+        head, body: its bytes, in two parts to avoid a copy. They no longer change.
         since: when it was closed, in seconds of ``time.monotonic``.
     """
 
@@ -50,44 +52,48 @@ class Batch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return len(self.head) + len(self.body)
 
 
-def sequence_after(sequence: int, records: int) -> int:
-    """The next batch's."""
+def next_sequence(sequence: int, records: int) -> int:
+    """Return the sequence number of the next batch."""
     return (sequence + records) % _SEQUENCES
 
 
-def closed(partition: int, content: npt.NDArray[np.uint8], records: int, sender: Sender, sequence: int) -> Batch:
-    """A batch.
+def close_batch(
+    partition: int, content: npt.NDArray[np.uint8], records: int, producer: ProducerIdAndEpoch, sequence: int
+) -> Batch:
+    """Write the header and return the batch.
 
     Args:
-        content: its records, after room for its header, which is filled in; the batch's from now on.
-        sequence: of its first record.
+        content: space for the header, then the records. The batch takes ownership.
+        sequence: the sequence number of the first record.
     """
-    now, transactional = int(time.time() * 1000), _TRANSACTIONAL if sender.transaction is not None else 0
-    middle = (transactional, records - 1, now, now, sender.id, sender.epoch, sequence, records)
+    now, transactional = int(time.time() * 1000), _TRANSACTIONAL if producer.transactional_id is not None else 0
+    middle = (transactional, records - 1, now, now, producer.id, producer.epoch, sequence, records)
     struct.pack_into(">hiqqqhii", content.data, CHECKED, *middle)
     body = content[CHECKED:]
     head = struct.pack(">qiibI", 0, len(content) - _COUNTED, -1, _MAGIC, google_crc32c.value(body))
     return Batch(partition, head, body.data, records, time.monotonic())
 
 
-def small(partition: int, records: Mapping[str, bytes | None], sender: Sender, sequence: int) -> Batch:
-    """A batch of a few records, by key; None makes a tombstone."""
+def small_batch(
+    partition: int, records: Mapping[str, bytes | None], producer: ProducerIdAndEpoch, sequence: int
+) -> Batch:
+    """Return a batch of a few records by key; None makes a tombstone."""
     content = bytearray(HEADER)
     for offset, (key, value) in enumerate(records.items()):
-        # attributes and the time's distance are 0, there are no headers
-        record = b"\0\0" + _varint(offset) + _sized(key.encode()) + _sized(value) + b"\0"
-        content += _sized(record)
-    return closed(partition, np.frombuffer(content, np.uint8), len(records), sender, sequence)
+        # attributes and timestamp delta are 0; no headers
+        record = b"\0\0" + _varint(offset) + _with_length(key.encode()) + _with_length(value) + b"\0"
+        content += _with_length(record)
+    return close_batch(partition, np.frombuffer(content, np.uint8), len(records), producer, sequence)
 
 
-def _sized(data: bytes | None) -> bytes:
+def _with_length(data: bytes | None) -> bytes:
     return _varint(-1) if data is None else _varint(len(data)) + data
 
 
 def _varint(value: int) -> bytes:
-    """As Protocol Buffers' sint32."""
+    """Encode a VARINT (zigzag, as sint32 of Protocol Buffers)."""
     return uvarint(value << 1 if value >= 0 else ~(value << 1))

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_sql.kafka.protocol.codec import BrokenAnswer
+from kafka_sql.kafka.protocol.codec import MalformedResponse
 
 CODECS: Final = (None, "gzip", "snappy", "lz4", "zstd")
 _GZIP_FRAME: Final = 31  # zlib's number for it
@@ -20,7 +20,7 @@ _JAVA: Final = b"\x82SNAPPY\0"
 _JAVA_HEADER: Final = 16  # bytes: that, and two versions
 
 
-def decompressed(codec: int, content: memoryview, most: int) -> bytes:
+def decompress(codec: int, content: memoryview, most: int) -> bytes:
     """The content of a batch behind its header.
 
     Args:
@@ -28,7 +28,7 @@ def decompressed(codec: int, content: memoryview, most: int) -> bytes:
         most: bytes that are believed.
 
     Raises:
-        BrokenAnswer: it is damaged, or larger.
+        MalformedResponse: it is damaged, or larger.
     """
     name = CODECS[codec]
     try:
@@ -39,9 +39,9 @@ def decompressed(codec: int, content: memoryview, most: int) -> bytes:
         else:
             found = pa.CompressedInputStream(pa.BufferReader(pa.py_buffer(content)), name).read(most + 1)
     except (OSError, EOFError, zlib.error, struct.error, pa.ArrowException) as e:
-        raise BrokenAnswer(f"a record batch cannot be decompressed ({name}): {e}") from None
+        raise MalformedResponse(f"a record batch cannot be decompressed ({name}): {e}") from None
     if len(found) > most:
-        raise BrokenAnswer(f"a record batch has more than {most} bytes when it is decompressed")
+        raise MalformedResponse(f"a record batch has more than {most} bytes when it is decompressed")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The coordinator of one transactional id, which is asked while rows are made."""
+"""Send requests to the transaction coordinator of one transactional id, also while rows are being encoded."""
 
 from __future__ import annotations
 
@@ -7,106 +7,108 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
-from kafka_sql.kafka.delivery_errors import not_begun
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.protocol import transaction_requests
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.delivery_errors import begin_transaction_error
+from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.protocol import transactions
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
-from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
-from kafka_sql.kafka.protocol.errors import PASSING, Passing, complete
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
 
 T = TypeVar("T")
-Codes = tuple[int, ...]  # an error code first
+Codes = tuple[int, ...]  # the first is an error code
 
 
 class Coordinator:
-    """Whichever broker it is now.
+    """The current coordinator, wherever it moves.
 
     Attributes:
-        address: the broker's; None where it is to be looked for.
+        address: the broker's address; None if it has to be looked up.
     """
 
-    def __init__(self, config: Mapping[str, str], brokers: Brokers, transactional_id: str) -> None:
-        """
+    def __init__(self, config: Mapping[str, str], connections: ConnectionPool, transactional_id: str) -> None:
+        """Send nothing yet.
+
         Args:
-            brokers: on whose connections nothing else is asked.
+            connections: not used for anything else: a response that is waited for later would block other requests.
         """
-        self._config, self._brokers, self._id = config, brokers, transactional_id
-        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._whom = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
+        self._config, self._connections, self._id = config, connections, transactional_id
+        self._timeout = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._subject = f"'{config['bootstrap.servers']}': the coordinator of transaction '{transactional_id}'"
         self.address: Address | None = None
         self._unread: Callable[[], Reader] | None = None
 
-    def begin(self, request: Request, read: Callable[[Reader], Codes]) -> Callable[[], Codes]:
-        """Send a request that may be carried out twice; what is given back waits for the answer, as ``ask`` does.
+    def ask_async(self, request: Request, read: Callable[[Reader], Codes]) -> Callable[[], Codes]:
+        """Send an idempotent request without waiting for its response.
 
-        An answer that has not been waited for when something else is asked is lost.
+        Returns:
+            a function that waits for the response as ``ask`` does, and sends the request again if necessary. If another
+            request was sent in the meantime, the first response is lost.
         """
         try:
-            connection = self._connection()
+            connection = self._connect()
             self._unread = functools.partial(connection.receive, request, connection.send(request))
-        except (OSError, EOFError, Passing):
-            self._forget()
+        except (OSError, EOFError, RetriableError):
+            self._disconnect()
 
-        def answer() -> Codes:
+        def wait() -> Codes:
             unread, self._unread = self._unread, None
             if unread is not None:
                 try:
-                    found = read(unread())
-                    if found[0] not in PASSING:
-                        return found
+                    codes = read(unread())
+                    if not is_retriable(codes[0], request.key):
+                        return codes
                     self.address = None
                 except (OSError, EOFError):
-                    self._forget()
+                    self._disconnect()
             return self.ask(request, read)
 
-        return answer
+        return wait
 
     def ask(self, request: Request, read: Callable[[Reader], Codes]) -> Codes:
-        """The answer, whose error code is none that passes.
+        """Send a request until its error code is not retriable.
 
         Raises:
-            BrokerUnreachableError: there was none within ``delivery.timeout.ms``.
-            BrokerError: the coordinator may not be asked.
+            BrokerUnreachableError: ``delivery.timeout.ms`` expired.
+            BrokerError: the user may not look up the coordinator.
         """
 
-        def once() -> Codes:
-            found = self.ask_once(request, read)
-            if found[0] in PASSING:
+        def attempt() -> Codes:
+            codes = self.ask_once(request, read)
+            if is_retriable(codes[0], request.key):
                 self.address = None
-                raise Passing(found[0])
-            return found
+                raise RetriableError(codes[0])
+            return codes
 
-        return patiently(once, self._forget, self._wait, self._whom, f" ('properties.{DELIVERY_TIMEOUT}')")
+        option = f" ('properties.{DELIVERY_TIMEOUT}')"
+        return retry_until(attempt, self._disconnect, self._timeout, self._subject, option)
 
     def ask_once(self, request: Request, read: Callable[[Reader], T]) -> T:
-        """The answer, whatever it is.
+        """Send a request and return the response, whatever its error code.
 
         Raises:
-            OSError: there is none.
-            Passing: nobody is the coordinator now.
+            OSError: there is no response.
+            RetriableError: there is no coordinator at the moment.
         """
         unread, self._unread = self._unread, None
         if unread is not None:
             unread()
-        return read(self._connection().ask(request))
+        return read(self._connect().ask(request))
 
-    def _connection(self) -> Connection:
-        return self._brokers.at(self.address or self._found())
+    def _connect(self) -> Connection:
+        return self._connections.connect_to(self.address or self._find())
 
-    def _found(self) -> Address:
-        answers = transaction_requests.read_coordinators(
-            self._brokers.any().ask(transaction_requests.coordinators([self._id]))
-        )
-        complete(answers, [self._id])
-        code, address = answers[self._id]
-        if code in PASSING:
-            raise Passing(code)
-        if code:
-            raise not_begun(self._id, code, bindings.reason(code), self._config)
+    def _find(self) -> Address:
+        answer = self._connections.any_connection().ask(transactions.find_coordinators([self._id]))
+        found = transactions.read_find_coordinators(answer)
+        check_complete(found, [self._id])
+        code, address = found[self._id]
+        raise_if_retriable(code, ApiKey.FIND_COORDINATOR)
+        if code != ErrorCode.NONE:
+            raise begin_transaction_error(self._id, code, error_text(code), self._config)
         self.address = address
         return address
 
-    def _forget(self) -> None:
+    def _disconnect(self) -> None:
         self.address = None
-        self._brokers.close()
+        self._connections.close()

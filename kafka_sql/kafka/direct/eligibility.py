@@ -66,21 +66,21 @@ _SECURITY: Final = ("ssl.", "sasl.")
 _KERBEROS: Final = "GSSAPI"  # needs a package beyond those that every installation has
 
 
-def writes(config: Mapping[str, str]) -> bool:
+def can_write(config: Mapping[str, str]) -> bool:
     """Whether a producer with this configuration (librdkafka's) can be a direct one."""
-    return _known(config, _ANY | _OF_READERS) and _let_in(config)
+    return _known(config, _ANY | _OF_READERS) and _can_authenticate(config)
 
 
-def reads(config: Mapping[str, str]) -> bool:
+def can_read(config: Mapping[str, str]) -> bool:
     """Whether records can be read directly with this configuration (librdkafka's)."""
-    return _known(config, _ANY | _OF_READERS | _OF_WRITERS) and not config.get(_RACK) and _let_in(config)
+    return _known(config, _ANY | _OF_READERS | _OF_WRITERS) and not config.get(_RACK) and _can_authenticate(config)
 
 
 def _known(config: Mapping[str, str], names: frozenset[str]) -> bool:
     return all(key in names or key.startswith(_SECURITY) or DEFAULTS.get(key) == value for key, value in config.items())
 
 
-def _let_in(config: Mapping[str, str]) -> bool:
+def _can_authenticate(config: Mapping[str, str]) -> bool:
     """Whether the brokers would let a client of this package in."""
     try:
         check_security(config)

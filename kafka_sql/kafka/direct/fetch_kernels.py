@@ -21,11 +21,11 @@ _FIRST_TIME, _LAST_TIME, _PRODUCER, _COUNT = 27, 35, 43, 57
 _UNCOUNTED: Final = 12  # bytes that its length does not count
 _COMPRESSED, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _CODECS: Final = 4
-LEAST: Final = 7  # bytes of a record
+MIN_RECORD: Final = 7  # bytes of a record
 _ABORT: Final = 0
 
 WAITING, ABORTED, ENDED = range(3)  # a transaction that was aborted: how far its batches have been met
-DONE, FOREIGN, BROKEN = range(3)  # all was understood; what follows is of another layout; or damaged
+DONE, UNSUPPORTED, MALFORMED = range(3)  # all was understood; what follows is of another layout; or damaged
 
 # the columns that ``locate`` fills
 COLUMNS: Final = 8
@@ -85,7 +85,7 @@ AT, SIZE, RECORDS, CODEC = range(4)
 
 
 @compiled
-def batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
+def find_batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
     """The whole batches between two addresses.
 
     Args:
@@ -98,15 +98,15 @@ def batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
     while at + HEADER <= end:
         size = _int32(at + _LENGTH) + _UNCOUNTED
         if size < HEADER:
-            return count, BROKEN
+            return count, MALFORMED
         if size > end - at:
             break
         codec = _int16(at + _ATTRIBUTES) & _COMPRESSED
         if types.int64(load(at + _MAGIC, types.uint8)) != 2 or codec > _CODECS:
-            return count, FOREIGN
+            return count, UNSUPPORTED
         records = _int32(at + _COUNT)
-        if records < 0 or _int32(at + _LAST) < 0 or (codec == 0 and records > (size - HEADER) // LEAST):
-            return count, BROKEN
+        if records < 0 or _int32(at + _LAST) < 0 or (codec == 0 and records > (size - HEADER) // MIN_RECORD):
+            return count, MALFORMED
         found[count, AT], found[count, SIZE] = at, size
         found[count, RECORDS], found[count, CODEC] = records, codec
         count += 1
@@ -115,7 +115,7 @@ def batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
 
 
 @compiled
-def after(batch: int) -> int:
+def next_offset(batch: int) -> int:
     """The offset that follows a batch."""
     return _int64(batch) + _int32(batch + _LAST) + 1
 
@@ -126,7 +126,7 @@ def _meet(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool
 
     A producer's batches from the first of its aborted transaction on are, up to the marker that ends it.
     """
-    attributes, producer, last = _int16(batch + _ATTRIBUTES), _int64(batch + _PRODUCER), after(batch) - 1
+    attributes, producer, last = _int16(batch + _ATTRIBUTES), _int64(batch + _PRODUCER), next_offset(batch) - 1
     inside = False
     for i in range(len(aborted)):
         if states[i] == WAITING and aborted[i, 1] <= last:
@@ -159,7 +159,7 @@ def _is_abort(batch: int, end: int) -> bool:
 
 
 @compiled
-def locate(
+def locate_records(
     found: np.ndarray,
     count: int,
     first: int,
@@ -195,21 +195,21 @@ def locate(
                 time = _int64(batch + _LAST_TIME)
             for _ in range(_int32(batch + _COUNT)):
                 size, at = _varint(at, end)
-                if at == 0 or size < LEAST - 1 or size > end - at:
-                    return before, position, BROKEN
+                if at == 0 or size < MIN_RECORD - 1 or size > end - at:
+                    return before, position, MALFORMED
                 limit = at + size
                 later, at = _varint(at + 1, limit)
                 if at == 0:
-                    return before, position, BROKEN
+                    return before, position, MALFORMED
                 place, at = _varint(at, limit)
                 if at == 0:
-                    return before, position, BROKEN
+                    return before, position, MALFORMED
                 key, key_size, at = _data(at, limit)
                 if at == 0:
-                    return before, position, BROKEN
+                    return before, position, MALFORMED
                 value, value_size, at = _data(at, limit)
                 if at == 0:
-                    return before, position, BROKEN
+                    return before, position, MALFORMED
                 offset = base + place
                 if first <= offset < stop:
                     columns[OFFSET, rows] = offset
@@ -221,6 +221,6 @@ def locate(
                     rows += 1
                 at = limit
             if at != end:
-                return before, position, BROKEN
-        position = max(position, after(batch))
+                return before, position, MALFORMED
+        position = max(position, next_offset(batch))
     return rows, position, DONE

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from kafka_sql.kafka.librdkafka.produce_kernels import Column
+from kafka_sql.kafka.binary_columns import ColumnView
 from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
 
 # of Java's murmur2 (org.apache.kafka.common.utils.Utils)
@@ -38,7 +38,7 @@ def _murmur2(data: int, size: int) -> np.uint32:
 
 
 @compiled
-def partition_by_key(partitions: np.ndarray, keys: Column, count: int) -> None:
+def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> None:
     """Fill in the partition of each row that has none and whose key is not null, as Java's client chooses it.
 
     Args:
@@ -75,7 +75,7 @@ def _varint(at: int, value: int) -> int:
 
 
 @helper
-def _put(at: int, column: Column, row: int) -> int:
+def _put_bytes(at: int, column: ColumnView, row: int) -> int:
     """Write a row's bytes after their length, -1 for null; the address after them."""
     positions, data, valid = column
     if not valid[row]:
@@ -89,7 +89,7 @@ def _put(at: int, column: Column, row: int) -> int:
 
 
 @helper
-def _size(column: Column, row: int) -> int:
+def _size(column: ColumnView, row: int) -> int:
     positions, _, valid = column
     if not valid[row]:
         return 1
@@ -98,7 +98,7 @@ def _size(column: Column, row: int) -> int:
 
 
 @compiled
-def pack(batches: np.ndarray, values: Column, keys: Column, partitions: np.ndarray, row: int) -> int:
+def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: np.ndarray, row: int) -> int:
     """Append rows to the open batches of their partitions, as records without headers and at the batch's own time.
 
     Layout: https://kafka.apache.org/documentation/#record
@@ -118,12 +118,12 @@ def pack(batches: np.ndarray, values: Column, keys: Column, partitions: np.ndarr
             return i
         at = _varint(at, size)
         store(at, types.uint16(0))  # attributes, and no milliseconds after the batch's time
-        at = _put(_put(_varint(at + 2, offset), keys, i), values, i)
+        at = _put_bytes(_put_bytes(_varint(at + 2, offset), keys, i), values, i)
         store(at, types.uint8(0))  # no headers
         batch[AT], batch[RECORDS] = at + 1, offset + 1
     return len(partitions)
 
 
-def room(key: int, value: int) -> int:
+def max_record_size(key: int, value: int) -> int:
     """Bytes that are enough for a record of a key and a value of so many."""
     return key + value + 32

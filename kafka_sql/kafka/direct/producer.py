@@ -1,4 +1,4 @@
-"""Columns of records into a topic, with the same calls as librdkafka's ``Producer`` has for them."""
+"""Write columns of records to a topic, with the interface of ``kafka_sql.kafka.librdkafka.producer.Producer``."""
 
 from __future__ import annotations
 
@@ -11,69 +11,69 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from confluent_kafka import KafkaError
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.client_cache import Kept
+from kafka_sql.kafka.binary_columns import ColumnView, column_view, null_column
+from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.direct.accumulator import OpenBatches
-from kafka_sql.kafka.direct.batch import sequence_after
-from kafka_sql.kafka.direct.produce_kernels import pack, partition_by_key, room
-from kafka_sql.kafka.direct.producer_state import Session, open_session
-from kafka_sql.kafka.direct.sender import Deliverer
-from kafka_sql.kafka.librdkafka.produce_columns import column, nothing
-from kafka_sql.kafka.librdkafka.produce_kernels import Column
-from kafka_sql.kafka.protocol.transaction_admin import Hint
+from kafka_sql.kafka.direct.accumulator import RecordAccumulator
+from kafka_sql.kafka.direct.batch import next_sequence
+from kafka_sql.kafka.direct.produce_kernels import max_record_size, pack, partition_by_key
+from kafka_sql.kafka.direct.producer_state import ProducerState, open_producer_state
+from kafka_sql.kafka.direct.sender import Sender
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol.transaction_admin import TransactionHint
 
-_MEMORY: Final = 1 << 25  # bytes of all open batches of a topic with many partitions
-_LEAST: Final = 1 << 14  # and of each of them
-_TOO_LARGE: Final = 10
-_NO_PARTITION: Final = -190
+_MAX_MEMORY: Final = 1 << 25  # bytes of all open batches of a topic with many partitions
+_MIN_BATCH: Final = 1 << 14  # bytes
 
 
 class DirectProducer:
     """An open producer of one topic.
 
     Attributes:
-        sent: rows handed over so far.
+        sent: rows accepted so far.
         sent_bytes: bytes of their keys and values.
-        send_time: how long the last records took to be acknowledged by the last flush, in milliseconds.
+        send_time: milliseconds that the last flush waited for acknowledgements.
     """
 
-    def __init__(self, session: Session, topic: str, table: str | None) -> None:
-        """
+    def __init__(self, state: ProducerState, topic: str, table: str | None) -> None:
+        """Request the topic's partitions.
+
         Args:
-            table: its name, for errors.
+            table: the table's name, for error messages.
 
         Raises:
-            BrokerError: the topic does not exist, may not be written to, or no broker answered in time.
+            BrokerError: the topic does not exist, the user may not write to it, or no broker answered in time.
         """
         self.topic = topic
         self._label = f"Table '{table}': " if table else ""
-        self._session = session
-        self._delivery = Deliverer(session, topic, self._label)
-        config, count = session.config, len(self._delivery.leaders)
-        self._count = count  # partitions that are added while this producer lives are the next one's
-        self._largest = int(config["message.max.bytes"])
-        size = min(int(config["batch.size"]), self._largest)
-        self._batches = OpenBatches(count, min(size, max(_MEMORY // count, _LEAST)))
-        self._next = random.randrange(count)
+        self._state = state
+        self._sender = Sender(state, topic, self._label)
+        config, count = state.config, len(self._sender.leaders)
+        self._partition_count = count  # the next producer sees partitions that are added later
+        self._max_record = int(config["message.max.bytes"])
+        size = min(int(config["batch.size"]), self._max_record)
+        self._accumulator = RecordAccumulator(count, min(size, max(_MAX_MEMORY // count, _MIN_BATCH)))
+        self._next_sticky = random.randrange(count)
         self.sent = self.sent_bytes = 0
         self.send_time = 0.0
 
     @property
     def errors(self) -> int:
-        """How often brokers were away or could not take a batch, most of which passed."""
-        return self._delivery.errors
+        """How often a broker was unreachable or returned a retriable error; most retries succeed."""
+        return self._sender.errors
 
     @property
-    def hint(self) -> Hint:
-        """For whoever ends its transaction."""
-        return Hint(self._session.coordinator(), self._delivery.first)
+    def hint(self) -> TransactionHint:
+        """Facts about the transaction for the client that ends it."""
+        return TransactionHint(self._state.coordinator(), self._sender.first_record)
 
-    def partitions(self, topic: str) -> int:
-        """How many partitions the topic has."""
+    def partition_count(self, topic: str) -> int:
+        """Return the number of the topic's partitions."""
         assert topic == self.topic
-        return self._count
+        return self._partition_count
 
     def produce(
         self,
@@ -81,32 +81,32 @@ class DirectProducer:
         keys: pa.BinaryArray | None = None,
         partitions: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Put records into batches, and send those that are full; waits while much is on its way.
+        """Append records to batches and send full batches. Waits while the maximum number of requests is in flight.
 
         Args:
-            values: payloads; null makes a tombstone.
-            keys: as many; None for records without a key.
-            partitions: each record's, -1 or None for the choice by key, as Java's client has it; without a key one
-                partition after another, a batch each.
+            values: payloads; null for a tombstone.
+            keys: one per value; None for records without keys.
+            partitions: one per value; -1 or None to choose by key as the Java client does. Records without a key go to
+                one partition until its batch is full, then to another.
 
         Raises:
-            DeliveryError: a record was refused, or one before was not acknowledged; or another BrokerError of
-                ``delivery``.
+            DeliveryError: a record was rejected, or an earlier one was not acknowledged; or another error of
+                ``delivery_errors``.
         """
         count = len(values)
-        rows = column(values), column(keys) if keys is not None else nothing(count)
-        chosen = self._chosen(count, rows[1] if keys is not None else None, partitions)
-        free = chosen < 0
-        some_free = bool(free.any())
+        rows = column_view(values), column_view(keys) if keys is not None else null_column(count)
+        chosen = self._choose_partitions(count, rows[1] if keys is not None else None, partitions)
+        is_free = chosen < 0
+        any_free = bool(is_free.any())
         row = 0
         while True:
-            if some_free:
-                chosen[row:][free[row:]] = self._sticky()
-            row = pack(self._batches.places, *rows, chosen, row)
+            if any_free:
+                chosen[row:][is_free[row:]] = self._sticky_partition()
+            row = pack(self._accumulator.cursors, *rows, chosen, row)
             if row == count:
                 break
-            self._make_room(int(chosen[row]), rows, row, bool(free[row]))
-        self._session.announce(self.topic, self._batches.filled())
+            self._open_batch(int(chosen[row]), rows, row, bool(is_free[row]))
+        self._state.add_partitions_async(self.topic, self._accumulator.partitions_with_records())
         self.sent += count
         self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
 
@@ -114,77 +114,78 @@ class DirectProducer:
         """Return when every record is acknowledged.
 
         Raises:
-            BrokerError: one was not.
+            BrokerError: a record was rejected or not acknowledged in time.
         """
         began = time.monotonic()
-        if filled := self._batches.filled():  # without one, nothing needs to begin
-            self._send(filled)
-        self._delivery.flush()
+        if partitions := self._accumulator.partitions_with_records():  # without records, no transaction begins
+            self._send(partitions)
+        self._sender.flush()
         self.send_time = (time.monotonic() - began) * 1000
 
-    def _chosen(self, count: int, keys: Column | None, given: npt.NDArray[np.int32] | None) -> npt.NDArray[np.int32]:
-        """Each row's partition, -1 for whichever."""
-        total = self._count
-        chosen = np.full(count, -1, np.int32) if given is None else given.astype(np.int32)
-        if given is not None and count and not -1 <= chosen.min() <= chosen.max() < total:
+    def _choose_partitions(
+        self, count: int, keys: ColumnView | None, partitions: npt.NDArray[np.int32] | None
+    ) -> npt.NDArray[np.int32]:
+        """Return the partition of each row; -1 for any."""
+        total = self._partition_count
+        chosen = np.full(count, -1, np.int32) if partitions is None else partitions.astype(np.int32)
+        if partitions is not None and count and not -1 <= chosen.min() <= chosen.max() < total:
             row = int(np.flatnonzero((chosen < -1) | (chosen >= total))[0])
-            raise self._refused(_NO_PARTITION, row)
+            raise self._row_error(KafkaError._UNKNOWN_PARTITION, row)
         if keys is not None:
             partition_by_key(chosen, keys, total)
         return chosen
 
-    def _sticky(self) -> int:
-        """The partition of records that may go to any: the same until its batch is full; one that has a leader."""
-        for i in range(self._count):
-            partition = (self._next + i) % self._count
-            if self._delivery.leader(partition) is not None:
+    def _sticky_partition(self) -> int:
+        """Return the partition for records that may go to any: one with a leader, the same until its batch is full."""
+        for i in range(self._partition_count):
+            partition = (self._next_sticky + i) % self._partition_count
+            if self._sender.leader(partition) is not None:
                 return partition
-        return self._next % self._count
+        return self._next_sticky % self._partition_count
 
-    def _make_room(self, partition: int, rows: tuple[Column, Column], row: int, free: bool) -> None:
-        """Send a partition's batch, which is full, if it has one, and open the next.
+    def _open_batch(self, partition: int, rows: tuple[ColumnView, ColumnView], row: int, is_free: bool) -> None:
+        """Send the partition's batch, which has no space for the row, and open the next one.
 
         Args:
-            free: whether the row may go elsewhere.
+            is_free: whether the row may go to any partition.
 
         Raises:
-            RecordTooLargeError: the row alone is larger than a record may be.
+            RecordTooLargeError: the row exceeds the maximum size of a record.
         """
         values, keys = ((int(part[0][row + 1] - part[0][row]) if part[2][row] else 0) for part in rows)
-        if values + keys > self._largest:
-            raise self._refused(_TOO_LARGE, row)
-        if self._batches.places[partition].any():
-            self._next = partition + 1
-            where = self._sticky() if free else partition  # the row, for which there is no room here
-            self._session.announce(self.topic, {*self._batches.filled(), where})
+        if values + keys > self._max_record:
+            raise self._row_error(ErrorCode.MESSAGE_TOO_LARGE, row)
+        if self._accumulator.cursors[partition].any():
+            self._next_sticky = partition + 1
+            next_partition = self._sticky_partition() if is_free else partition  # of this row
+            self._state.add_partitions_async(self.topic, {*self._accumulator.partitions_with_records(), next_partition})
             self._send([partition])
-        self._batches.begin(partition, room(keys, values))
+        self._accumulator.open(partition, max_record_size(keys, values))
 
     def _send(self, partitions: list[int]) -> None:
-        session, closed = self._session, []
-        session.enlist(self.topic, partitions)
+        state, batches = self._state, []
+        state.add_partitions(self.topic, partitions)
         for partition in partitions:
-            place = self.topic, partition
-            sequence = session.sequences.get(place, 0)
-            closed.append(self._batches.close(partition, session.sender(), sequence))
-            session.sequences[place] = sequence_after(sequence, closed[-1].records)
-        self._delivery.send(closed)
+            sequence = state.sequences.get((self.topic, partition), 0)
+            batches.append(self._accumulator.close(partition, state.producer_id_and_epoch(), sequence))
+            state.sequences[self.topic, partition] = next_sequence(sequence, batches[-1].records)
+        self._sender.send(batches)
 
-    def _refused(self, code: int, row: int) -> BrokerError:
+    def _row_error(self, code: int, row: int) -> BrokerError:
         where = f"{self._label}topic '{self.topic}', row {self.sent + row} of the task"
         return delivery_error(code, where, "")
 
 
 @contextmanager
-def kept_direct_producer(config: Mapping[str, str], topic: str, table: str | None = None) -> Iterator[DirectProducer]:
-    """A producer whose id and connections the process keeps.
+def cached_direct_producer(config: Mapping[str, str], topic: str, table: str | None = None) -> Iterator[DirectProducer]:
+    """Yield a producer whose id and connections are cached per process.
 
     Args:
-        config: librdkafka's, one that ``settings.writes`` takes.
-        table: its name, for errors.
+        config: librdkafka's configuration, for which ``eligibility.can_write`` is true.
+        table: the table's name, for error messages.
     """
-    with _KEPT.use(config) as session:
-        yield DirectProducer(session, topic, table)
+    with _CACHE.lease(config) as state:
+        yield DirectProducer(state, topic, table)
 
 
-_KEPT: Final = Kept(open_session)
+_CACHE: Final = ClientCache(open_producer_state)

@@ -1,4 +1,4 @@
-"""A producer's id with its connections, which a process keeps for its next task."""
+"""Keep identity, sequence numbers and connections of a producer, which the next task of the process reuses."""
 
 from __future__ import annotations
 
@@ -8,76 +8,86 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
-from kafka_sql.kafka.direct.batch import Sender
-from kafka_sql.kafka.librdkafka.client import patience
-from kafka_sql.kafka.protocol import produce
+from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol import produce, transactions
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address
-from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
-from kafka_sql.kafka.protocol.errors import PASSING, Passing
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.errors import raise_if_retriable
+from kafka_sql.kafka.types import TopicPartition
 
-_WRITES: Final = 7  # the version of the request: brokers from 2.1 on know it
-_UNUSED_MS: Final = 60_000  # the protocol wants a transaction's timeout, with or without one
+_UNUSED_TIMEOUT_MS: Final = 60_000  # InitProducerId requires a transaction timeout, even without a transaction
 
 
 @dataclass
-class Session:
-    """An idempotent producer.
+class ProducerState:
+    """An idempotent or transactional producer.
 
     Attributes:
-        sender: who writes; may wait for a transaction's coordinator.
-        announce: is told of a topic and partitions that are going to be written to, and does not wait.
-        enlist: the same before they are written to, and waits.
-        coordinator: tells the transaction's, as far as it is known.
-        sequences: the next one of each partition that was written to, by topic and partition.
-        pending: how many batches are not acknowledged.
+        producer_id_and_epoch: returns the producer's identity; may wait for the transaction coordinator.
+        add_partitions_async: announces partitions of a topic that are going to be written to; does not wait.
+        add_partitions: does the same and waits; called before they are written to.
+        coordinator: returns the transaction coordinator's address, if it is known.
+        sequences: the next sequence number of each partition that was written to.
+        pending: number of batches that are not acknowledged.
     """
 
     config: Mapping[str, str] = field(repr=False)
-    brokers: Brokers
-    sender: Callable[[], Sender]
-    announce: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
-    enlist: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
+    connections: ConnectionPool
+    producer_id_and_epoch: Callable[[], ProducerIdAndEpoch]
+    add_partitions_async: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
+    add_partitions: Callable[[str, Collection[int]], None] = lambda topic, partitions: None
     coordinator: Callable[[], Address | None] = lambda: None
-    sequences: dict[tuple[str, int], int] = field(default_factory=dict)
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
     pending: int = 0
 
-    def rested(self) -> bool:
-        """Whether everything was acknowledged."""
+    def is_reusable(self) -> bool:
+        """Return whether all batches are acknowledged."""
         return not self.pending
 
-    def renew(self) -> None:
-        """Nothing was heard while it was idle."""
+    def on_reuse(self) -> None:
+        """Do nothing: an idle producer receives nothing."""
 
 
-def open_session(config: Mapping[str, str], stack: ExitStack) -> Session:
-    """A producer with an id of its own.
+def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> ProducerState:
+    """Return an idempotent producer with a new id.
 
     Raises:
         BrokerUnreachableError: no broker answered in time.
-        AuthorizationError: the user may not write idempotently.
-        BrokerError: the brokers refuse the client, or are too old.
+        AuthorizationError: the user lacks the ACL for idempotent writes.
+        BrokerError: the brokers rejected the client, or are too old.
     """
-    brokers = connections(config)
-    stack.callback(brokers.close)
-    sender = patiently(lambda: _sender(brokers), brokers.close, patience(config), f"'{config['bootstrap.servers']}'")
-    return Session(config, brokers, lambda: sender)
+    connections = open_connections(config)
+    stack.callback(connections.close)
+    producer = retry_until(
+        lambda: _init_producer_id(connections),
+        connections.close,
+        connect_timeout(config),
+        f"'{config['bootstrap.servers']}'",
+    )
+    return ProducerState(config, connections, lambda: producer)
 
 
-def connections(config: Mapping[str, str]) -> Brokers:
-    """A producer's: a silent one is given up when its records have waited for as long as they may."""
-    silence = min(int(config[SOCKET_TIMEOUT]), int(config[DELIVERY_TIMEOUT]))
-    return Brokers({**config, SOCKET_TIMEOUT: str(silence)})
+def open_connections(config: Mapping[str, str]) -> ConnectionPool:
+    """Return a connection pool for a producer.
+
+    The socket timeout is at most ``delivery.timeout.ms``, so that an unresponsive broker is dropped before the records
+    expire.
+    """
+    timeout = min(int(config[SOCKET_TIMEOUT]), int(config[DELIVERY_TIMEOUT]))
+    return ConnectionPool({**config, SOCKET_TIMEOUT: str(timeout)})
 
 
-def _sender(brokers: Brokers) -> Sender:
-    connection = brokers.any()
-    if connection.versions.get(produce.PRODUCE, 0) < _WRITES:
-        raise BrokerError("The brokers are older than Apache Kafka 2.1, which is the oldest that is written to.")
-    code, id_, epoch = produce.read_initialize(connection.ask(produce.initialize(None, _UNUSED_MS)))
-    if code in PASSING:
-        raise Passing(code)
-    if code:
-        raise delivery_error(code, "No producer id was given", "")
-    return Sender(id_, epoch)
+def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:
+    connection = connections.any_connection()
+    if connection.versions.get(ApiKey.PRODUCE, 0) < produce.VERSION:
+        raise BrokerError("The brokers are older than Apache Kafka 2.1, the oldest supported version for writing.")
+    answer = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
+    code, producer_id, epoch = transactions.read_init_producer_id(answer)
+    raise_if_retriable(code, ApiKey.INIT_PRODUCER_ID)
+    if code != ErrorCode.NONE:
+        raise delivery_error(code, "The brokers assigned no producer id", "")
+    return ProducerIdAndEpoch(producer_id, epoch)

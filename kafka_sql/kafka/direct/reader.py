@@ -1,7 +1,7 @@
-"""The plain way of reading: record batches from the leader of a partition, as columns.
+"""Read a split as columns, from record batches fetched from the partition's leader.
 
-What is not plain (a leader that has moved or does not answer, an offset that is gone, batches of an old layout) is left
-to librdkafka, which goes on where this has ended: it has the patience, and the words for errors.
+Whatever is not supported (an error code or a missing leader, a deleted offset, an old message format) ends the read
+early. librdkafka then continues from there: it implements retries and error reporting.
 """
 
 from __future__ import annotations
@@ -17,247 +17,262 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_sql.errors import KafkaSqlError
-from kafka_sql.kafka.client_cache import Kept
+from kafka_sql.kafka.binary_columns import copy_binary
+from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT
 from kafka_sql.kafka.direct import fetch_kernels as kernels
 from kafka_sql.kafka.direct.batch import CHECKED, HEADER
-from kafka_sql.kafka.direct.compression import decompressed
-from kafka_sql.kafka.direct.eligibility import reads
-from kafka_sql.kafka.librdkafka.binary_columns import binary
-from kafka_sql.kafka.protocol import produce
-from kafka_sql.kafka.protocol.codec import BrokenAnswer
+from kafka_sql.kafka.direct.compression import decompress
+from kafka_sql.kafka.direct.eligibility import can_read
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol.codec import MalformedResponse
 from kafka_sql.kafka.protocol.connection import Address, Request
-from kafka_sql.kafka.protocol.connection_pool import Brokers
-from kafka_sql.kafka.protocol.errors import Passing
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
-from kafka_sql.kafka.records import Records, Wanted
+from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
+from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-_SILENCE_MS: Final = 10_000  # then librdkafka tries, with patience
-_AT_ONCE: Final = 4 << 20  # bytes of a response; the next one is on its way meanwhile
-_WAIT_MS: Final = 10  # of a leader for records: those of a split are there already
-_CHECKSUM: Final = np.arange(17, 21)  # where it stands in a batch
-_NO_LEADER: Final = 5
-_DECOMPRESSED: Final = 8 << 20  # bytes, about so many at once
-_LARGEST: Final = 100_000_000  # bytes of a batch that is decompressed, where 'receive.message.max.bytes' says nothing
+_TIMEOUT_MS: Final = 10_000  # then librdkafka takes over, with its longer timeouts
+_MAX_RESPONSE: Final = 4 << 20  # bytes of records per response; the next response arrives while one is decoded
+_WAIT_MS: Final = 10  # for the first record; those of a split exist already
+_CHECKSUM: Final = np.arange(17, 21)  # its bytes in a batch
+_MAX_DECOMPRESSED: Final = 8 << 20  # bytes held at once, plus one batch
+_MAX_BATCH: Final = 100_000_000  # bytes of a decompressed batch, by default
 
 
-def read_plain(
-    config: Mapping[str, str], split: Split, wanted: Wanted, rows: int, size: int
+def read_columnar(
+    config: Mapping[str, str], split: Split, wanted: RecordFields, max_rows: int, max_bytes: int
 ) -> Generator[Records, None, int]:
-    """Read a split as far as that goes.
+    """Read a split as far as it is supported.
 
     Args:
-        rows, size: of a run of records at most, the latter in bytes.
+        max_rows, max_bytes: the maximum size of a batch of records.
 
     Returns:
-        the offset from which it is to be read on; at or behind the split's end where nothing is left.
+        the offset of the first record that was not read; at least ``split.stop`` if all were.
     """
     position = split.start
-    if wanted.headers or split.waits or not reads(config):
+    if wanted.headers or split.end_may_not_exist or not can_read(config):
         return position
-    silence = str(min(int(config[SOCKET_TIMEOUT]), _SILENCE_MS))
+    timeout = str(min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS))
     try:
-        with _KEPT.use({**config, SOCKET_TIMEOUT: silence}) as leaders:
-            if split.topic in leaders.foreign:
+        with _CACHE.lease({**config, SOCKET_TIMEOUT: timeout}) as leaders:
+            if split.topic in leaders.unsupported:
                 return position
-            for records, reached in _runs(leaders, split, wanted, rows, size):
+            for records, reached in _read(leaders, split, wanted, max_rows, max_bytes):
                 position = reached
                 if records is not None:
                     yield records
-    except (OSError, EOFError, Passing, KafkaSqlError) as e:
-        _LOG.debug("%s: librdkafka reads on: %s", split.at(position), e)
+    except (OSError, EOFError, RetriableError, KafkaSqlError) as e:
+        _LOG.debug("%s: continuing with librdkafka: %s", split.describe_offset(position), e)
     return position
 
 
 @dataclass
 class _Leaders:
-    """Connections to leaders.
+    """Cached leaders and connections to them.
 
     Attributes:
-        known: each topic's.
-        foreign: topics that have batches that are not read here.
-        pending: how many answers are on their way.
+        topics: the metadata of topics that were read.
+        unsupported: topics that contain batches in an unsupported format.
+        pending: number of responses that are on their way.
     """
 
     config: Mapping[str, str] = field(repr=False)
-    brokers: Brokers
-    known: dict[str, list[Address | None]] = field(default_factory=dict)
-    foreign: set[str] = field(default_factory=set)
+    connections: ConnectionPool
+    topics: dict[str, TopicMetadata] = field(default_factory=dict)
+    unsupported: set[str] = field(default_factory=set)
     pending: int = 0
 
-    def rested(self) -> bool:
-        """Whether no answer is on its way."""
+    def is_reusable(self) -> bool:
+        """Return whether no response is on its way."""
         return not self.pending
 
-    def renew(self) -> None:
-        """Leaders that have moved say so."""
+    def on_reuse(self) -> None:
+        """Do nothing: a broker that no longer leads a partition returns an error."""
 
-    def of(self, split: Split) -> Address:
-        """Of a partition.
+    def leader(self, split: Split) -> Address:
+        """Return the leader of the split's partition.
 
         Raises:
-            Passing: it has none now.
+            RetriableError: it has no leader at the moment.
         """
-        if split.topic not in self.known:
-            code, leaders = produce.read_describe(self.brokers.any().ask(produce.describe(split.topic)))
-            if code:
-                raise Passing(code)
-            self.known[split.topic] = leaders
-        leaders = self.known[split.topic]
-        leader = leaders[split.partition] if split.partition < len(leaders) else None
+        if split.topic not in self.topics:
+            topic = read_metadata(self.connections.any_connection().ask(metadata([split.topic]))).topic(split.topic)
+            if topic.code != ErrorCode.NONE:
+                raise RetriableError(topic.code)
+            self.topics[split.topic] = topic
+        leader = self.topics[split.topic].leader(split.partition)
         if leader is None:
-            raise Passing(_NO_LEADER)
+            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
         return leader
 
 
-def _made(config: Mapping[str, str], stack: ExitStack) -> _Leaders:
-    leaders = _Leaders(config, Brokers(config))
-    stack.callback(leaders.brokers.close)
+def _open_leaders(config: Mapping[str, str], stack: ExitStack) -> _Leaders:
+    leaders = _Leaders(config, ConnectionPool(config))
+    stack.callback(leaders.connections.close)
     return leaders
 
 
-_KEPT: Final = Kept(_made)
+_CACHE: Final = ClientCache(_open_leaders)
 
 
-def _runs(
-    leaders: _Leaders, split: Split, wanted: Wanted, rows: int, size: int
+def _read(
+    leaders: _Leaders, split: Split, wanted: RecordFields, max_rows: int, max_bytes: int
 ) -> Iterator[tuple[Records | None, int]]:
-    """Runs of records, each with the offset from which the next is read.
+    """Yield batches of records, each with the offset of the next record.
 
     Raises:
-        OSError: a connection, or an answer, is broken.
-        Passing: there is no leader, or it answers with an error.
+        OSError: a connection broke, or a response is malformed.
+        RetriableError: there is no leader, or it returned an error code.
     """
     config, position = leaders.config, split.start
-    committed, checked = config["isolation.level"] == "read_committed", config["check.crcs"] == "true"
-    most = min(int(config["max.partition.fetch.bytes"]), int(config.get("fetch.max.bytes", _AT_ONCE)), _AT_ONCE, size)
-    largest = int(config.get("receive.message.max.bytes", _LARGEST))
-    connection = leaders.brokers.at(leaders.of(split))
+    committed, check_crcs = config["isolation.level"] == "read_committed", config["check.crcs"] == "true"
+    max_response = min(
+        int(config["max.partition.fetch.bytes"]),
+        int(config.get("fetch.max.bytes", _MAX_RESPONSE)),
+        _MAX_RESPONSE,
+        max_bytes,
+    )
+    max_batch = int(config.get("receive.message.max.bytes", _MAX_BATCH))
+    connection = leaders.connections.connect_to(leaders.leader(split))
 
-    def ask(offset: int) -> tuple[Request, int]:
-        request = fetch(split.topic, split.partition, offset, most, wait=_WAIT_MS, committed=committed)
+    def send_fetch(offset: int) -> tuple[Request, int]:
+        request = fetch(split.topic, split.partition, offset, max_response, wait_ms=_WAIT_MS, committed=committed)
         leaders.pending += 1
         return request, connection.send(request)
 
-    asked = ask(position)
+    sent = send_fetch(position)
     while True:
-        found = read_fetch(connection.receive(*asked), split.partition)
+        result = read_fetch(connection.receive(*sent), split.partition)
         leaders.pending -= 1
-        if found.code:
-            raise Passing(found.code)
-        content = _Content(found.records)
-        if content.following <= position:  # no batch, or none that is understood here
+        if result.code != ErrorCode.NONE:
+            raise RetriableError(result.code)
+        batches = FetchedBatches(result.records)
+        if batches.next_offset <= position:  # no batch, or none in a supported format
             break
-        if more := content.plain and content.following < split.stop:
-            asked = ask(content.following)
-        if checked:
-            content.check()
-        for columns, reached in content.located(position, split.stop, found.aborted, largest):
-            for start, end in _cuts(columns, rows, size):
-                yield _records(columns[:, start:end], wanted), int(columns[kernels.OFFSET, end - 1]) + 1
+        if has_more := batches.is_supported and batches.next_offset < split.stop:
+            sent = send_fetch(batches.next_offset)
+        if check_crcs:
+            batches.check()
+        for columns, reached in batches.locate(position, split.stop, result.aborted, max_batch):
+            for start, end in split_runs(columns, max_rows, max_bytes):
+                yield to_records(columns[:, start:end], wanted), int(columns[kernels.OFFSET, end - 1]) + 1
             position = reached
             yield None, position
-        if not more:
+        if not has_more:
             break
-    if not content.plain:
-        leaders.foreign.add(split.topic)
+    if not batches.is_supported:
+        leaders.unsupported.add(split.topic)
 
 
-class _Content:
-    """Fetched batches.
+class FetchedBatches:
+    """The record batches of one response.
 
     Attributes:
-        following: the offset after the last whole one; -1 where there is none.
-        plain: whether there is nothing else.
+        next_offset: the offset after the last complete batch; -1 without one.
+        is_supported: whether all batches have a supported format; those after the first other one are ignored.
     """
 
     def __init__(self, records: memoryview) -> None:
+        """Find the batches.
+
+        Args:
+            records: as in ``FetchResult.records``.
+        """
         self._bytes = np.frombuffer(records, np.uint8)
         self._bytes.setflags(write=False)
         start = self._bytes.ctypes.data
-        places = np.empty((len(records) // HEADER, 4), np.int64)
-        count, what = kernels.batches(start, start + len(records), places)
-        self._places = places[:count]
-        self.plain = what == kernels.DONE
-        self.following = kernels.after(int(places[count - 1, kernels.AT])) if count else -1
+        batches = np.empty((len(records) // HEADER, 4), np.int64)
+        count, status = kernels.find_batches(start, start + len(records), batches)
+        self._batches = batches[:count]
+        self.is_supported = status == kernels.DONE
+        self.next_offset = kernels.next_offset(int(batches[count - 1, kernels.AT])) if count else -1
 
     def check(self) -> None:
-        """Compare the batches with their checksums.
+        """Verify the checksums of the batches.
 
         Raises:
-            BrokenAnswer: one is damaged.
+            MalformedResponse: a checksum is wrong.
         """
-        starts = self._places[:, kernels.AT] - self._bytes.ctypes.data
+        starts = self._batches[:, kernels.AT] - self._bytes.ctypes.data
         stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
-        ends = starts + self._places[:, kernels.SIZE]
-        # a batch may have a single record
+        ends = starts + self._batches[:, kernels.SIZE]
+        # plain lists: a batch may contain a single record, so this loop is hot
         for start, end, checksum in zip((starts + CHECKED).tolist(), ends.tolist(), stored.tolist(), strict=True):
             if google_crc32c.value(self._bytes[start:end]) != checksum:
-                raise BrokenAnswer("the checksum of a record batch is wrong")
+                raise MalformedResponse("the checksum of a record batch is wrong")
 
-    def located(
-        self, start: int, stop: int, aborted: list[tuple[int, int]], most: int
+    def locate(
+        self, start: int, stop: int, aborted: list[tuple[int, int]], max_batch: int
     ) -> Iterator[tuple[npt.NDArray[np.int64], int]]:
-        """The records from an offset to another as columns of addresses, and the offset after them, part by part.
+        """Yield the records from offset ``start`` to ``stop`` in parts: columns of addresses, and the next offset.
+
+        The addresses are valid until the next part is requested.
 
         Args:
-            most: bytes of a batch that is decompressed.
+            aborted: as in ``FetchResult.aborted``.
+            max_batch: maximum bytes of a decompressed batch.
 
         Raises:
-            BrokenAnswer: a batch is damaged.
+            MalformedResponse: a batch is damaged.
         """
-        ended = np.array(aborted, np.int64).reshape(-1, 2)
-        states, position = np.zeros(len(ended), np.uint8), start
-        for part in self._parts(most):
+        transactions = np.array(aborted, np.int64).reshape(-1, 2)
+        states, position = np.zeros(len(transactions), np.uint8), start
+        for part in self._parts(max_batch):
             columns = np.empty((kernels.COLUMNS, part[:, kernels.RECORDS].sum()), np.int64)
-            count, position, what = kernels.locate(part, len(part), position, stop, ended, states, columns)
-            if what != kernels.DONE:
-                raise BrokenAnswer("a record batch is damaged")
+            count, position, status = kernels.locate_records(
+                part, len(part), position, stop, transactions, states, columns
+            )
+            if status != kernels.DONE:
+                raise MalformedResponse("a record batch is damaged")
             yield columns[:, :count], position
 
-    def _parts(self, most: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Runs of batches of which not much is compressed; it is decompressed for as long as its run is looked at."""
-        start, size, kept = 0, 0, list[npt.NDArray[np.uint8]]()
-        for i in np.flatnonzero(self._places[:, kernels.CODEC]).tolist():
-            kept.append(self._decompressed(i, most))
-            size += len(kept[-1])
-            if size > _DECOMPRESSED:
-                yield self._places[start : i + 1]
+    def _parts(self, max_batch: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield runs of batches, with compressed ones decompressed until the next run is requested."""
+        start, size, buffers = 0, 0, list[npt.NDArray[np.uint8]]()
+        for i in np.flatnonzero(self._batches[:, kernels.CODEC]).tolist():
+            buffers.append(self._decompress(i, max_batch))
+            size += len(buffers[-1])
+            if size > _MAX_DECOMPRESSED:
+                yield self._batches[start : i + 1]
                 start, size = i + 1, 0
-                kept.clear()
-        yield self._places[start:]
+                buffers.clear()
+        yield self._batches[start:]
 
-    def _decompressed(self, i: int, most: int) -> npt.NDArray[np.uint8]:
-        """A batch's header and what was compressed behind it, in memory of its own, which is its place then."""
-        address, size, records, codec = self._places[i].tolist()
+    def _decompress(self, i: int, max_batch: int) -> npt.NDArray[np.uint8]:
+        """Copy a batch with its records decompressed, and make the copy the i-th batch."""
+        address, size, records, codec = self._batches[i].tolist()
         at = address - self._bytes.ctypes.data
-        content = decompressed(codec, self._bytes.data[at + HEADER : at + size], most)
-        if records > len(content) // kernels.LEAST:
-            raise BrokenAnswer("a record batch is damaged")
-        whole = np.concatenate((self._bytes[at : at + HEADER], np.frombuffer(content, np.uint8)))
-        self._places[i, : kernels.RECORDS] = whole.ctypes.data, len(whole)
-        return whole
+        content = decompress(codec, self._bytes.data[at + HEADER : at + size], max_batch)
+        if records > len(content) // kernels.MIN_RECORD:
+            raise MalformedResponse("a record batch is damaged")
+        batch = np.concatenate((self._bytes[at : at + HEADER], np.frombuffer(content, np.uint8)))
+        self._batches[i, : kernels.RECORDS] = batch.ctypes.data, len(batch)
+        return batch
 
 
-def _cuts(columns: npt.NDArray[np.int64], rows: int, size: int) -> Iterator[tuple[int, int]]:
-    """Runs of so many rows and bytes; a single record is always one."""
+def split_runs(columns: npt.NDArray[np.int64], max_rows: int, max_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield start and end of runs of at most so many rows and bytes. A single larger record is a run."""
     ends = np.cumsum(np.maximum(columns[kernels.KEY_SIZE], 0) + np.maximum(columns[kernels.VALUE_SIZE], 0))
     start, before = 0, 0
     while start < len(ends):
-        end = min(max(int(np.searchsorted(ends, before + size, "right")), start + 1), start + rows)
+        end = min(max(int(np.searchsorted(ends, before + max_bytes, "right")), start + 1), start + max_rows)
         end = min(end, len(ends))
         yield start, end
         start, before = end, int(ends[end - 1])
 
 
-def _records(columns: npt.NDArray[np.int64], wanted: Wanted) -> Records:
+def to_records(columns: npt.NDArray[np.int64], wanted: RecordFields) -> Records:
+    """Copy the records at columns of addresses (see ``fetch_kernels.locate_records``)."""
     return Records(
-        binary(columns[kernels.VALUE], columns[kernels.VALUE_SIZE]),
+        copy_binary(columns[kernels.VALUE], columns[kernels.VALUE_SIZE]),
         columns[kernels.OFFSET],
-        binary(columns[kernels.KEY], columns[kernels.KEY_SIZE]) if wanted.keys else None,
+        copy_binary(columns[kernels.KEY], columns[kernels.KEY_SIZE]) if wanted.keys else None,
         columns[kernels.TIME] if wanted.timestamps else None,
         columns[kernels.TIME_TYPE].astype(np.int32) if wanted.timestamps else None,
         None,

@@ -1,4 +1,4 @@
-"""Closed batches to the leaders of their partitions, until each is acknowledged."""
+"""Send closed batches to the leaders of their partitions until each is acknowledged."""
 
 from __future__ import annotations
 
@@ -8,92 +8,90 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from confluent_kafka import KafkaError
+
 from kafka_sql.errors import BrokerError
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, api_timeout, connect_timeout
 from kafka_sql.kafka.delivery_errors import delivery_error
 from kafka_sql.kafka.direct.batch import Batch
-from kafka_sql.kafka.direct.producer_state import Session
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.librdkafka.client import patience, patience_at_work
+from kafka_sql.kafka.direct.producer_state import ProducerState
+from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import produce
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
-from kafka_sql.kafka.protocol.errors import Passing, complete
+from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
+from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
-_IN_FLIGHT: Final = 5  # requests of a connection: brokers know the last five batches of a producer (KIP-98)
-_REQUEST: Final = 1_000_000  # bytes of batches in one request, unless a single one has more
-_PAUSE, _LONGEST_PAUSE = 0.02, 1.0  # seconds; brokers do not tell when they are ready
-_THERE_ALREADY: Final = 46  # DUPLICATE_SEQUENCE_NUMBER: it was written, and the answer was lost
-_OUT_OF_ORDER: Final = 45  # OUT_OF_ORDER_SEQUENCE_NUMBER
-_NO_TOPIC: Final = 3
-_NO_LEADER: Final = 5
-_TIMED_OUT: Final = -192
-# corrupt on its way, leaders and coordinators that move or load, too few replicas, a disk that is away
-_PASSING: Final = frozenset({2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 51, 56, 74, 75, 76})
+_MAX_IN_FLIGHT: Final = 5  # requests per connection: brokers remember the last five batches of a producer (KIP-98)
+_MAX_REQUEST: Final = 1_000_000  # bytes of batches per request, unless a single batch is larger
+_BACKOFF, _MAX_BACKOFF = 0.02, 1.0  # seconds
 
 
-class _Sent(NamedTuple):
+class _InFlight(NamedTuple):
     request: Request
-    number: int
+    correlation_id: int
     batches: Sequence[Batch]
 
 
-class Deliverer:
-    """One topic's.
+class Sender:
+    """The sender of one topic.
 
     Attributes:
-        leaders: each partition's, when that was last asked; None where nobody was.
-        errors: how often brokers were away or could not take a batch.
-        first: topic, partition and offset of the first record in one of the partitions; None before one is known.
+        leaders: the leader of each partition when the metadata was last requested; None if it had no leader.
+        errors: how often a broker was unreachable or returned a retriable error.
+        first_record: topic, partition and offset of the first record in one of the partitions; None if unknown.
     """
 
-    def __init__(self, session: Session, topic: str, label: str) -> None:
-        """Ask for the topic's leaders.
+    def __init__(self, state: ProducerState, topic: str, label: str) -> None:
+        """Request the leaders of the topic's partitions.
 
         Args:
-            label: what errors begin with.
+            label: the beginning of error messages.
 
         Raises:
-            BrokerError: it does not exist, may not be written, or no broker answered in time.
+            BrokerError: the topic does not exist, the user may not write to it, or no broker answered in time.
         """
-        self._session, self._topic, self._label = session, topic, label
-        config = session.config
-        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._first_wait, self._wait_at_work = patience(config), patience_at_work(config)
-        self._leader_waits = int(config[SOCKET_TIMEOUT])
+        self._state, self._topic, self._label = state, topic, label
+        config = state.config
+        self._delivery_timeout = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._connect_timeout, self._api_timeout = connect_timeout(config), api_timeout(config)
+        self._acks_timeout_ms = int(config[SOCKET_TIMEOUT])
         self._pending: dict[int, deque[Batch]] = {}
-        self._flight: dict[Connection, deque[_Sent]] = {}
+        self._in_flight: dict[Connection, deque[_InFlight]] = {}
         self.errors = 0
-        self.first: tuple[str, int, int] | None = None
-        self._begun = set[int]()  # partitions of which something is acknowledged
+        self.first_record: tuple[str, int, int] | None = None
+        self._acknowledged = set[int]()  # partitions with an acknowledged batch
         self.leaders: list[Address | None] = []
-        self._deliver_again()
+        self._resend()
 
     def leader(self, partition: int) -> Address | None:
-        """Who led a partition when that was last asked; None where nobody did."""
+        """Return the leader of a partition when the metadata was last requested; None if it had no leader."""
         return self.leaders[partition] if partition < len(self.leaders) else None
 
     def send(self, batches: Iterable[Batch]) -> None:
-        """Send closed batches, those of a partition in the order of their sequences; waits where much is on its way.
+        """Send closed batches, those of one partition in the order of their sequence numbers.
+
+        Waits while the maximum number of requests is in flight.
 
         Raises:
-            DeliveryError: one was refused, or not acknowledged in time; or another BrokerError of ``delivery``.
+            DeliveryError: a batch was rejected, or not acknowledged in time; or another error of ``delivery_errors``.
         """
         groups: dict[Address | None, list[Batch]] = {}
         for batch in batches:
             self._pending.setdefault(batch.partition, deque()).append(batch)
-            self._session.pending += 1
+            self._state.pending += 1
             groups.setdefault(self.leader(batch.partition), []).append(batch)
         try:
             for leader, group in groups.items():
                 if leader is None:
-                    raise Passing(_NO_LEADER)
-                connection = self._session.brokers.at(leader)
-                for some in _requests(group):
-                    self._send(connection, some)
-        except (OSError, EOFError, Passing) as e:
-            self._deliver_again(e)
+                    raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+                connection = self._state.connections.connect_to(leader)
+                for request_batches in _requests(group):
+                    self._send(connection, request_batches)
+        except (OSError, EOFError, RetriableError) as e:
+            self._resend(e)
 
     def flush(self) -> None:
         """Return when everything is acknowledged.
@@ -102,148 +100,149 @@ class Deliverer:
             DeliveryError: as ``send``.
         """
         try:
-            for connection, flight in self._flight.items():
-                while flight:
+            for connection, in_flight in self._in_flight.items():
+                while in_flight:
                     self._receive(connection)
-        except (OSError, EOFError, Passing) as e:
-            self._deliver_again(e)
+        except (OSError, EOFError, RetriableError) as e:
+            self._resend(e)
 
     def _send(self, connection: Connection, batches: Sequence[Batch]) -> None:
-        flight = self._flight.setdefault(connection, deque())
-        while len(flight) >= _IN_FLIGHT or (flight and self._too_early(batches)):
+        in_flight = self._in_flight.setdefault(connection, deque())
+        while len(in_flight) >= _MAX_IN_FLIGHT or (in_flight and self._must_wait(batches)):
             self._receive(connection)
-        request, heads = produce.write(
-            self._session.sender().transaction,
+        request, heads = produce.produce(
+            self._state.producer_id_and_epoch().transactional_id,
             self._topic,
             [(batch.partition, batch.size) for batch in batches],
-            self._leader_waits,
+            self._acks_timeout_ms,
         )
         parts = [part for head, batch in zip(heads, batches, strict=True) for part in (head, batch.head, batch.body)]
-        flight.append(_Sent(request, connection.send(request, parts), batches))
+        in_flight.append(_InFlight(request, connection.send(request, parts), batches))
 
-    def _too_early(self, batches: Sequence[Batch]) -> bool:
-        """Whether a batch is the second of its partition while the first is on its way.
+    def _must_wait(self, batches: Sequence[Batch]) -> bool:
+        """Return whether a batch is the second one of its partition while the first one is in flight.
 
-        A leader that does not know a producer takes any sequence of it: it would take the second where it has just
-        refused the first, and never the first again.
+        A leader that does not know a producer accepts any sequence number. If it rejected the first batch, it would
+        accept the second one in its place, and then never the first one.
         """
-        return any(b.partition not in self._begun and b is not self._pending[b.partition][0] for b in batches)
+        return any(b.partition not in self._acknowledged and b is not self._pending[b.partition][0] for b in batches)
 
     def _receive(self, connection: Connection) -> None:
-        """Take the oldest answer of a connection."""
-        sent = self._flight[connection].popleft()
-        answers = produce.read_write(connection.receive(sent.request, sent.number))
-        complete(answers, [batch.partition for batch in sent.batches])
+        """Handle the oldest response of a connection."""
+        sent = self._in_flight[connection].popleft()
+        results = produce.read_produce(connection.receive(sent.request, sent.correlation_id))
+        check_complete(results, [batch.partition for batch in sent.batches])
         for batch in sent.batches:
-            self._answered(batch, *answers[batch.partition])
+            self._complete(batch, *results[batch.partition])
 
-    def _answered(self, batch: Batch, code: int, offset: int) -> None:
-        """
+    def _complete(self, batch: Batch, code: int, offset: int) -> None:
+        """Handle the result of a batch.
+
         Raises:
-            Passing: it was not, and is to be sent again.
-            BrokerError: it never will be.
+            RetriableError: it has to be sent again.
+            BrokerError: it was rejected.
         """
-        behind = batch.partition in self._begun and batch is not self._pending[batch.partition][-1]
-        if code in _PASSING or (code == _OUT_OF_ORDER and behind):
-            raise Passing(code)
-        if code and code != _THERE_ALREADY:
+        is_last = batch is self._pending[batch.partition][-1]
+        if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.partition in self._acknowledged and not is_last:
+            raise RetriableError(code)  # see _send_oldest
+        raise_if_retriable(code, ApiKey.PRODUCE)
+        # DUPLICATE_SEQUENCE_NUMBER: it was written, and the first response was lost
+        if code not in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             raise self._error(code, f"{self._topic}[{batch.partition}]", "")
-        begins = batch.partition not in self._begun and batch is self._pending[batch.partition][0]
-        if begins and self.first is None and not code and offset >= 0:
-            self.first = self._topic, batch.partition, offset
-        self._begun.add(batch.partition)
+        is_first = batch.partition not in self._acknowledged and batch is self._pending[batch.partition][0]
+        if is_first and self.first_record is None and code == ErrorCode.NONE and offset >= 0:
+            self.first_record = self._topic, batch.partition, offset
+        self._acknowledged.add(batch.partition)
         while self._pending[batch.partition].popleft() is not batch:
-            self._session.pending -= 1
-        self._session.pending -= 1
+            self._state.pending -= 1
+        self._state.pending -= 1
 
-    def _deliver_again(self, why: Exception | None = None) -> None:
-        """Find the leaders and send what is pending, one batch after another.
+    def _resend(self, error: Exception | None = None) -> None:
+        """Request the leaders and send the pending batches one by one.
 
-        Nothing is doubled: a leader knows the sequences of the producer's last batches.
+        Creates no duplicates: a leader knows the sequence numbers of the producer's last batches.
         """
-        began, pause = time.monotonic(), _PAUSE
+        began, backoff = time.monotonic(), _BACKOFF
         while True:
-            if why is not None:
+            if error is not None:
                 self.errors += 1
-                self._flight.clear()
-                self._session.brokers.close()  # answers to what was sent before would be in the way
-                _LOG.warning("topic '%s': sending again: %s", self._topic, _shown(why))
-                self._check_time(began, why)
-                time.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                self._in_flight.clear()
+                self._state.connections.close()  # responses to earlier requests would come first
+                _LOG.warning("topic '%s': retrying: %s", self._topic, error)
+                self._check_timeout(began, error)
+                time.sleep(backoff)
+                backoff = min(backoff * 2, _MAX_BACKOFF)
             try:
-                self.leaders = self._described()
+                self.leaders = self._request_leaders()
                 for batches in self._pending.values():
                     while batches:
-                        self._send_alone(tuple(batches))
+                        self._send_oldest(tuple(batches))
                 return
-            except (OSError, EOFError, Passing) as e:
-                why = e
+            except (OSError, EOFError, RetriableError) as e:
+                error = e
 
-    def _described(self) -> list[Address | None]:
-        # a kept connection may be forgotten by what lies between: another one is opened while there is time
-        answer = self._session.brokers.any().ask(produce.describe(self._topic), self._first_wait)
-        code, leaders = produce.read_describe(answer)
-        if code in _PASSING:
-            raise Passing(code)
-        if code:
+    def _request_leaders(self) -> list[Address | None]:
+        # a firewall may have dropped the cached connection: with this timeout there is time for another one
+        answer = self._state.connections.any_connection().ask(metadata([self._topic]), self._connect_timeout)
+        code, leaders = read_metadata(answer).topic(self._topic)
+        raise_if_retriable(code, ApiKey.METADATA)
+        if code != ErrorCode.NONE:
             raise self._error(code, f"topic '{self._topic}'", "")
         if not leaders:
-            raise Passing(_NO_LEADER)
+            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
         return leaders
 
-    def _send_alone(self, batches: Sequence[Batch]) -> None:
-        """Send a partition's oldest batch, or the first one that its leader does not find out of order.
+    def _send_oldest(self, batches: Sequence[Batch]) -> None:
+        """Send a partition's oldest batch; if its sequence number is out of order, the next one.
 
-        A leader that was started again knows a producer's last batch only. One before it, which the leader has and
-        whose answer was lost, it finds out of order. Sequences have no gaps: where a later batch is there or is taken,
-        those before it are there, too, on as many replicas.
+        A restarted leader knows only the last batch of a producer. For an older batch, which it has and whose response
+        was lost, it returns OUT_OF_ORDER_SEQUENCE_NUMBER. Sequence numbers have no gaps: if a later batch was written
+        or is accepted, the earlier ones were written too, on as many replicas.
         """
         leader = self.leader(batches[0].partition)
         if leader is None:
-            raise Passing(_NO_LEADER)
+            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
         for batch in batches:
             try:
-                connection = self._session.brokers.at(leader)
+                connection = self._state.connections.connect_to(leader)
                 self._send(connection, [batch])
                 self._receive(connection)
                 return
-            except Passing as e:
-                if e.code != _OUT_OF_ORDER:
+            except RetriableError as e:
+                if e.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
                     raise
 
-    def _check_time(self, began: float, why: Exception) -> None:
-        """
-        Raises:
-            BrokerError: the oldest batch has waited for as long as it may; or before the first one the brokers, for as
-                long as they may be away; or the topic, for as long as it may be new.
-        """
-        missing = isinstance(why, Passing) and why.code == _NO_TOPIC
-        oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
-        limit = oldest + self._wait if oldest is not None else began + self._wait_at_work
-        if time.monotonic() > (began + self._first_wait if missing else limit):
-            code = why.code if isinstance(why, Passing) and (missing or oldest is None) else _TIMED_OUT
-            raise self._error(code, f"topic '{self._topic}'", f"Client: {_shown(why)}.") from why
+    def _check_timeout(self, began: float, error: Exception) -> None:
+        """Check the timeout of the oldest pending batch, or without one, of requesting the leaders.
 
-    def _error(self, code: int, place: str, more: str) -> BrokerError:
+        Raises:
+            BrokerError: ``delivery.timeout.ms`` expired for the batch; or without one, the API timeout, and for a topic
+                that does not exist the connect timeout.
+        """
+        topic_missing = isinstance(error, RetriableError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        oldest = min((batches[0].since for batches in self._pending.values() if batches), default=None)
+        deadline = oldest + self._delivery_timeout if oldest is not None else began + self._api_timeout
+        if time.monotonic() > (began + self._connect_timeout if topic_missing else deadline):
+            code: int = KafkaError._MSG_TIMED_OUT
+            if isinstance(error, RetriableError) and (topic_missing or oldest is None):
+                code = error.code
+            raise self._error(code, f"topic '{self._topic}'", f"Client: {error}.") from error
+
+    def _error(self, code: int, place: str, details: str) -> BrokerError:
         waiting = sum(batch.records for batches in self._pending.values() for batch in batches)
         lost = f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
-        return delivery_error(code, f"{self._label}{place}", f"{lost if waiting else ''} {more}".strip())
-
-
-def _shown(why: Exception) -> str:
-    return bindings.reason(why.code) if isinstance(why, Passing) else str(why)
+        return delivery_error(code, f"{self._label}{place}", f"{lost if waiting else ''} {details}".strip())
 
 
 def _requests(batches: Sequence[Batch]) -> Iterable[list[Batch]]:
-    """Batches of one leader, no two of a partition in one request."""
-    some: dict[int, Batch] = {}
+    """Split batches for one leader into requests, with at most one batch per partition each."""
+    request: dict[int, Batch] = {}
     size = 0
     for batch in batches:
-        if some and (size + batch.size > _REQUEST or batch.partition in some):
-            yield list(some.values())
-            some, size = {}, 0
-        some[batch.partition] = batch
+        if request and (size + batch.size > _MAX_REQUEST or batch.partition in request):
+            yield list(request.values())
+            request, size = {}, 0
+        request[batch.partition] = batch
         size += batch.size
-    if some:
-        yield list(some.values())
+    if request:
+        yield list(request.values())

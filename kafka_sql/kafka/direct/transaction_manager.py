@@ -1,4 +1,4 @@
-"""A transaction's producer, and what its coordinator has been told of it."""
+"""Run the transactions of one transactional id: initialize the producer, add partitions, commit or abort."""
 
 from __future__ import annotations
 
@@ -7,112 +7,129 @@ from collections.abc import Callable, Collection, Mapping
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import TRANSACTION_TIMEOUT
-from kafka_sql.kafka.delivery_errors import delivery_error, not_begun
-from kafka_sql.kafka.direct.batch import Sender
+from kafka_sql.kafka.delivery_errors import begin_transaction_error, delivery_error
+from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch
 from kafka_sql.kafka.direct.coordinator import Codes, Coordinator
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.protocol import produce, transaction_requests
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.error_codes import ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.protocol import transactions
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Address
-from kafka_sql.kafka.protocol.connection_pool import Brokers
-from kafka_sql.kafka.protocol.errors import PASSING, Passing, complete
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from kafka_sql.kafka.protocol.errors import RetriableError, check_complete
+from kafka_sql.kafka.types import TopicPartition
 
 
-class Transaction:
-    """One after another under an id. Answers are waited for when they are needed: rows are made meanwhile."""
+class TransactionManager:
+    """Run one transaction after another. Responses are awaited only when needed: rows are encoded meanwhile."""
 
-    def __init__(self, config: Mapping[str, str], brokers: Brokers, id_: str, table: str | None = None) -> None:
-        """Keep how to ask; ``begin``, or whatever needs the producer first, begins."""
-        self._config, self._id = config, id_
+    def __init__(
+        self, config: Mapping[str, str], connections: ConnectionPool, transactional_id: str, table: str | None = None
+    ) -> None:
+        """Send nothing yet. ``begin`` begins, or whatever needs the producer id first.
+
+        Args:
+            connections: for requests to the coordinator only.
+            table: the table's name, for error messages.
+        """
+        self._config, self._id = config, transactional_id
         self._label = f"Table '{table}': " if table else ""
-        self._coordinator = Coordinator(config, brokers, id_)
-        self._sender: Sender | None = None
-        self._told: set[tuple[str, int]] = set()
-        self._awaited: Callable[[], None] | None = None
+        self._coordinator = Coordinator(config, connections, transactional_id)
+        self._producer: ProducerIdAndEpoch | None = None
+        self._added: set[TopicPartition] = set()
+        self._wait: Callable[[], None] | None = None  # waits for and checks the response that is on its way
 
     def begin(self) -> None:
-        """Ask for a producer's id: what is open under the transaction's is aborted."""
-        request = produce.initialize(self._id, int(self._config[TRANSACTION_TIMEOUT]))
-        self._awaited = self._begun(self._coordinator.begin(request, produce.read_initialize))
+        """Request a producer id. The coordinator aborts the open transaction of the transactional id."""
+        request = transactions.init_producer_id(self._id, int(self._config[TRANSACTION_TIMEOUT]))
+        self._wait = self._check_begun(self._coordinator.ask_async(request, transactions.read_init_producer_id))
 
-    def silent(self) -> bool:
-        """Whether no answer is on its way."""
-        return self._awaited is None
+    def is_idle(self) -> bool:
+        """Return whether no response is on its way."""
+        return self._wait is None
 
-    def sender(self) -> Sender:
-        """The producer; when it is known, and all partitions that were announced are."""
-        if self._sender is None and self._awaited is None:
+    def producer_id_and_epoch(self) -> ProducerIdAndEpoch:
+        """Wait for the producer id, and for all partitions to be added; return the producer's identity."""
+        if self._producer is None and self._wait is None:
             self.begin()
-        if self._awaited is not None:
-            self._awaited()
-            self._awaited = None
-        assert self._sender is not None
-        return self._sender
+        if self._wait is not None:
+            self._wait()
+            self._wait = None
+        assert self._producer is not None
+        return self._producer
 
-    def announce(self, topic: str, partitions: Collection[int]) -> None:
-        """Tell of partitions that are going to be written to."""
-        new = [partition for partition in sorted(partitions) if (topic, partition) not in self._told]
+    def add_partitions_async(self, topic: str, partitions: Collection[int]) -> None:
+        """Add partitions to the transaction without waiting for the response."""
+        new = [partition for partition in sorted(partitions) if (topic, partition) not in self._added]
         if not new:
             return
-        id_, epoch, _ = self.sender()
+        producer_id, epoch, _ = self.producer_id_and_epoch()
 
         def read(answer: Reader) -> Codes:
-            """An error code and its partition: one that stays, if there is one."""
-            codes = produce.read_partition_codes(answer)
-            complete(codes, new)
-            return max(((codes[one], one) for one in new), key=lambda found: (found[0] not in (0, *PASSING), *found))
+            codes = transactions.read_add_partitions_to_txn(answer)
+            check_complete(codes, new)
+            return max(
+                ((codes[partition], partition) for partition in new), key=lambda pair: (_severity(pair[0]), *pair)
+            )
 
-        request = produce.add_partitions(self._id, id_, epoch, topic, new)
-        self._awaited = self._added(topic, self._coordinator.begin(request, read))
-        self._told.update((topic, partition) for partition in new)
+        request = transactions.add_partitions_to_txn(self._id, producer_id, epoch, topic, new)
+        self._wait = self._check_added(topic, self._coordinator.ask_async(request, read))
+        self._added.update((topic, partition) for partition in new)
 
-    def enlist(self, topic: str, partitions: Collection[int]) -> None:
-        """Return when partitions may be written to."""
-        self.announce(topic, partitions)
-        self.sender()
+    def add_partitions(self, topic: str, partitions: Collection[int]) -> None:
+        """Add partitions to the transaction, and return when they may be written to."""
+        self.add_partitions_async(topic, partitions)
+        self.producer_id_and_epoch()
 
     def coordinator(self) -> Address | None:
-        """Who answered last."""
+        """Return the address of the coordinator that answered last."""
         return self._coordinator.address
 
     def commit(self) -> None:
-        """End it; what is announced next is another one's.
+        """Commit the transaction. Partitions added from now on belong to the next one.
 
         Raises:
-            WriterFencedError: a newer producer has this one's id.
-            BrokerError: whether it was committed is not known.
+            WriterFencedError: a newer producer uses the transactional id.
+            BrokerError: the transaction may or may not be committed.
         """
-        id_, epoch, _ = self.sender()
-        request = produce.end(self._id, id_, epoch, committed=True)
-        (code,) = self._coordinator.ask(request, lambda answer: (transaction_requests.read_code(answer),))
-        if code:
+        producer_id, epoch, _ = self.producer_id_and_epoch()
+        request = transactions.end_txn(self._id, producer_id, epoch, committed=True)
+        (code,) = self._coordinator.ask(request, lambda answer: (transactions.read_error_code(answer),))
+        if code != ErrorCode.NONE:
             raise delivery_error(code, f"{self._label}transaction '{self._id}'", "")
-        self._told.clear()
+        self._added.clear()
 
     def abort(self) -> None:
-        """As well as that can be done; else the brokers do it when its time is over."""
-        if self._sender is None:
-            return  # nothing has begun
-        id_, epoch, _ = self._sender
-        with contextlib.suppress(OSError, EOFError, Passing, BrokerError):
-            self._coordinator.ask_once(
-                produce.end(self._id, id_, epoch, committed=False), transaction_requests.read_code
-            )
+        """Abort the transaction if the coordinator answers; else the brokers abort it after its timeout."""
+        if self._producer is None:
+            return  # not begun
+        producer_id, epoch, _ = self._producer
+        with contextlib.suppress(OSError, EOFError, RetriableError, BrokerError):
+            request = transactions.end_txn(self._id, producer_id, epoch, committed=False)
+            self._coordinator.ask_once(request, transactions.read_error_code)
 
-    def _begun(self, answer: Callable[[], Codes]) -> Callable[[], None]:
+    def _check_begun(self, wait: Callable[[], Codes]) -> Callable[[], None]:
         def check() -> None:
-            code, id_, epoch = answer()
-            if code:
-                raise not_begun(self._id, code, bindings.reason(code), self._config)
-            self._sender = Sender(id_, epoch, self._id)
+            code, producer_id, epoch = wait()
+            if code != ErrorCode.NONE:
+                raise begin_transaction_error(self._id, code, error_text(code), self._config)
+            self._producer = ProducerIdAndEpoch(producer_id, epoch, self._id)
 
         return check
 
-    def _added(self, topic: str, answer: Callable[[], Codes]) -> Callable[[], None]:
+    def _check_added(self, topic: str, wait: Callable[[], Codes]) -> Callable[[], None]:
         def check() -> None:
-            code, partition = answer()
-            if code:
+            code, partition = wait()
+            if code != ErrorCode.NONE:
                 where = f"{self._label}{topic}[{partition}]"
                 raise delivery_error(code, where, f"Transaction '{self._id}'.")
 
         return check
+
+
+def _severity(code: int) -> int:
+    """Order the error codes of one response to AddPartitionsToTxn: the cause is worse than its consequences."""
+    if code == ErrorCode.NONE:
+        return 0
+    if code == ErrorCode.OPERATION_NOT_ATTEMPTED:  # another partition's error is why
+        return 1
+    return 2 if is_retriable(code, ApiKey.ADD_PARTITIONS_TO_TXN) else 3

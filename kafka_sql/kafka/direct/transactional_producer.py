@@ -1,4 +1,4 @@
-"""A direct producer that leaves an open transaction behind, as ``kafka_sql.kafka.librdkafka.transaction`` has it."""
+"""Open a direct producer that leaves its transaction open for the committer."""
 
 from __future__ import annotations
 
@@ -7,88 +7,88 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_sql.kafka.client_cache import Kept
-from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT
+from kafka_sql.kafka.client_cache import ClientCache
+from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT, SOCKET_TIMEOUT, TRANSACTION_TIMEOUT, connect_timeout
 from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.producer_state import Session, connections
-from kafka_sql.kafka.direct.transaction_manager import Transaction
-from kafka_sql.kafka.librdkafka.client import patience
-from kafka_sql.kafka.protocol.connection_pool import Brokers
+from kafka_sql.kafka.direct.producer_state import ProducerState, open_connections
+from kafka_sql.kafka.direct.transaction_manager import TransactionManager
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 
 
 @contextlib.contextmanager
 def open_direct_transaction(
     config: Mapping[str, str], transactional_id: str, topic: str, table: str | None = None
 ) -> Iterator[DirectProducer]:
-    """A producer inside a transaction that is its own; see ``kafka_sql.kafka.librdkafka.transaction.open_transaction``.
+    """Yield a producer in a transaction; see ``kafka_sql.kafka.librdkafka.transaction.open_transaction``.
 
-    Enter it before there are rows: the brokers are asked while they are made.
+    Enter it before there are rows: the brokers answer while rows are being encoded.
 
     Raises:
-        TransactionError: the brokers refuse the transaction.
-        AuthorizationError: the user may not write under the transactional id.
-        BrokerError: they do not answer.
+        TransactionError: the brokers rejected the transaction.
+        AuthorizationError: the user may not write with the transactional id.
+        BrokerError: the brokers did not answer.
     """
-    # a record waits no longer than its transaction
-    wait = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
-    mine = {**config, DELIVERY_TIMEOUT: wait}
-    with _KEPT.use(mine) as lines:
-        transaction = Transaction(config, lines.coordinators, transactional_id, table)
+    # a record must not wait longer than its transaction lasts
+    delivery_timeout = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
+    producer_config = {**config, DELIVERY_TIMEOUT: delivery_timeout}
+    with _CACHE.lease(producer_config) as connections:
+        transaction = TransactionManager(config, connections.coordinators, transactional_id, table)
         try:
-            if lines.had_rows:
+            if connections.had_rows:
                 transaction.begin()
-            session = Session(
-                mine,
-                lines.leaders,
-                transaction.sender,
-                transaction.announce,
-                transaction.enlist,
+            state = ProducerState(
+                producer_config,
+                connections.leaders,
+                transaction.producer_id_and_epoch,
+                transaction.add_partitions_async,
+                transaction.add_partitions,
                 transaction.coordinator,
             )
-            producer = DirectProducer(session, topic, table)
+            producer = DirectProducer(state, topic, table)
             yield producer
         except BaseException:
             transaction.abort()
             raise
-        if not transaction.silent():
-            lines.coordinators.close()
-        lines.had_rows = producer.sent > 0
-        lines.silent = session.rested()
+        if not transaction.is_idle():
+            connections.coordinators.close()
+        connections.had_rows = producer.sent > 0
+        connections.is_idle = state.is_reusable()
 
 
 @dataclass
-class _Lines:
-    """Connections that a process keeps for its next transaction.
+class _Connections:
+    """Connections that the next transaction of the process reuses.
 
     Attributes:
-        leaders: of partitions.
-        coordinators: whose answers must not wait behind those of a leader that is the same broker.
-        silent: whether no answer is on its way.
-        had_rows: whether the last task had; then this one probably has, too, and need not wait for them to begin.
-            Brokers remember what has begun for a week, so many tasks without rows must not all begin.
+        leaders: to the leaders of partitions.
+        coordinators: to coordinators. Separate, because responses of a coordinator must not wait behind those of a
+            leader on the same broker.
+        is_idle: whether no response is on its way.
+        had_rows: whether the last task had rows. If so, the next one probably has rows too, and begins its transaction
+            before the first row. Brokers remember transactional ids for a week, so tasks without rows must not begin.
     """
 
-    leaders: Brokers
-    coordinators: Brokers
-    silent: bool = False
+    leaders: ConnectionPool
+    coordinators: ConnectionPool
+    is_idle: bool = False
     had_rows: bool = True
 
-    def rested(self) -> bool:
-        """Whether another transaction can use them."""
-        return self.silent
+    def is_reusable(self) -> bool:
+        """Return whether another transaction can use the connections."""
+        return self.is_idle
 
-    def renew(self) -> None:
-        """Begin another one."""
-        self.silent = False
-
-
-def _lines(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Lines:
-    # a coordinator answers at once, or its connection is forgotten
-    silence = str(min(int(config[SOCKET_TIMEOUT]), int(patience(config) * 1000)))
-    lines = _Lines(connections(config), Brokers({**config, SOCKET_TIMEOUT: silence}))
-    for brokers in (lines.leaders, lines.coordinators):
-        stack.callback(brokers.close)
-    return lines
+    def on_reuse(self) -> None:
+        """Mark the connections as in use."""
+        self.is_idle = False
 
 
-_KEPT: Final = Kept(_lines)
+def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:
+    # a coordinator answers quickly, or the connection is dropped
+    timeout = str(min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000)))
+    connections = _Connections(open_connections(config), ConnectionPool({**config, SOCKET_TIMEOUT: timeout}))
+    for pool in (connections.leaders, connections.coordinators):
+        stack.callback(pool.close)
+    return connections
+
+
+_CACHE: Final = ClientCache(_open)

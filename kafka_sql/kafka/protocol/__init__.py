@@ -1,3 +1,3 @@
-"""The few requests of Kafka's protocol that are asked without librdkafka: describing, listing and ending transactions
-of producers that are gone, writing and fetching record batches. Over the same security as the client.
+"""A small client of Kafka's protocol in pure Python: it lists, describes and ends transactions of other producers, and
+sends and fetches record batches. It takes librdkafka's security settings.
 """

@@ -1,9 +1,10 @@
-"""The types of Kafka's protocol as bytes: https://kafka.apache.org/protocol, "Protocol Primitive Types"."""
+"""Encode and decode the primitive types of Kafka's protocol: https://kafka.apache.org/protocol#protocol_types."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from enum import IntEnum
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -11,17 +12,37 @@ T = TypeVar("T")
 NO_TAGS = b"\0"
 
 
-class BrokenAnswer(ConnectionError):
-    """A response that is not what the protocol says: the connection is of no use any more."""
+class ApiKey(IntEnum):
+    """The requests that this package knows, by the numbers of https://kafka.apache.org/protocol#protocol_api_keys."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    FIND_COORDINATOR = 10
+    DESCRIBE_GROUPS = 15
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+    INIT_PRODUCER_ID = 22
+    ADD_PARTITIONS_TO_TXN = 24
+    END_TXN = 26
+    SASL_AUTHENTICATE = 36
+    DESCRIBE_PRODUCERS = 61
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
+
+
+class MalformedResponse(ConnectionError):
+    """The response violates the protocol. The connection cannot be used any longer."""
 
 
 def pack(layout: str, *values: Any) -> bytes:
-    """Numbers: b, h, i and q for INT8 to INT64, ? for BOOLEAN."""
+    """Encode numbers: b, h, i and q for INT8 to INT64, ? for BOOLEAN."""
     return struct.pack(">" + layout, *values)
 
 
 def string(text: str | None) -> bytes:
-    """NULLABLE_STRING."""
+    """Encode a NULLABLE_STRING."""
     if text is None:
         return pack("h", -1)
     data = text.encode()
@@ -29,12 +50,12 @@ def string(text: str | None) -> bytes:
 
 
 def data(content: bytes) -> bytes:
-    """BYTES."""
+    """Encode BYTES."""
     return pack("i", len(content)) + content
 
 
 def uvarint(value: int) -> bytes:
-    """UNSIGNED_VARINT."""
+    """Encode an UNSIGNED_VARINT."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -44,70 +65,70 @@ def uvarint(value: int) -> bytes:
 
 
 def compact_string(text: str) -> bytes:
-    """COMPACT_STRING."""
+    """Encode a COMPACT_STRING."""
     content = text.encode()
     return uvarint(len(content) + 1) + content
 
 
 def compact_array(items: Iterable[bytes]) -> bytes:
-    """COMPACT_ARRAY of what is encoded already."""
-    found = list(items)
-    return uvarint(len(found) + 1) + b"".join(found)
+    """Encode a COMPACT_ARRAY of encoded items."""
+    encoded = list(items)
+    return uvarint(len(encoded) + 1) + b"".join(encoded)
 
 
 class Reader:
-    """A response's body, read from the front. Nothing is allocated that a length alone asks for.
+    """Read the body of a response from start to end. Never allocates memory on the word of a length field alone.
 
     Raises:
-        BrokenAnswer: by every method, where the body ends early or is no text where one should be.
+        MalformedResponse: by every method, if the body ends early or a string is not UTF-8.
     """
 
     def __init__(self, body: bytes | bytearray) -> None:
         self._body, self._at = memoryview(body), 0
 
     def number(self, layout: str) -> Any:
-        """One number: b, h, i or q, or ? for a boolean."""
+        """Read one number: b, h, i or q, or ? for a boolean."""
         (value,) = struct.unpack(">" + layout, self._bytes(struct.calcsize(">" + layout)))
         return value
 
     def string(self) -> str | None:
-        """NULLABLE_STRING."""
+        """Read a NULLABLE_STRING."""
         length = self.number("h")
         return None if length < 0 else self._text(length)
 
     def data(self) -> bytes:
-        """BYTES, empty for null."""
+        """Read BYTES; empty for null."""
         return self._bytes(max(0, self.number("i")))
 
     def view(self) -> memoryview:
-        """BYTES where they are, empty for null."""
+        """Read BYTES without copying them; empty for null."""
         return self._part(max(0, self.number("i")))
 
     def array(self, item: Callable[[], T]) -> list[T]:
-        """ARRAY."""
+        """Read an ARRAY."""
         return [item() for _ in range(max(0, self.number("i")))]
 
     def uvarint(self) -> int:
-        """UNSIGNED_VARINT."""
+        """Read an UNSIGNED_VARINT."""
         value = 0
         for shift in range(0, 35, 7):
             byte: int = self.number("B")
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-        raise BrokenAnswer("the response has a number that does not end")
+        raise MalformedResponse("the response contains a varint of more than 5 bytes")
 
     def compact_string(self) -> str | None:
-        """COMPACT_NULLABLE_STRING."""
+        """Read a COMPACT_NULLABLE_STRING."""
         length = self.uvarint()
         return None if length == 0 else self._text(length - 1)
 
     def compact_array(self, item: Callable[[], T]) -> list[T]:
-        """COMPACT_ARRAY, empty for null."""
+        """Read a COMPACT_ARRAY; empty for null."""
         return [item() for _ in range(max(0, self.uvarint() - 1))]
 
     def tags(self) -> None:
-        """Pass over the tagged fields."""
+        """Skip the tagged fields."""
         for _ in range(self.uvarint()):
             self.uvarint()
             self._bytes(self.uvarint())
@@ -116,14 +137,14 @@ class Reader:
         try:
             return self._bytes(length).decode()
         except UnicodeDecodeError:
-            raise BrokenAnswer("the response has a text that is none") from None
+            raise MalformedResponse("the response contains a string that is not UTF-8") from None
 
     def _bytes(self, length: int) -> bytes:
         return bytes(self._part(length))
 
     def _part(self, length: int) -> memoryview:
-        found = self._body[self._at : self._at + length]
-        if len(found) < length:
-            raise BrokenAnswer("the response ends early")
+        part = self._body[self._at : self._at + length]
+        if len(part) < length:
+            raise MalformedResponse("the response ends early")
         self._at += length
-        return found
+        return part

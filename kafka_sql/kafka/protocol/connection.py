@@ -1,4 +1,4 @@
-"""A connection to one broker: TCP, TLS, SASL, and requests with their responses in order."""
+"""Connect to one broker over TCP, TLS and SASL, and exchange requests and responses."""
 
 from __future__ import annotations
 
@@ -11,194 +11,204 @@ from typing import Final, NamedTuple
 
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import BrokenAnswer, Reader
-from kafka_sql.kafka.protocol.sasl import conversation, mechanism
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.sasl import mechanism, sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
 
 Address = tuple[str, int]
 
-API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
-_CLIENT: Final = "kafka_sql"
-_PART: Final = 1 << 16  # bytes that are sent for themselves
-_LARGEST: Final = "receive.message.max.bytes"
+_DEFAULT_CLIENT_ID: Final = "kafka_sql"
+_LARGE_PART: Final = 1 << 16  # bytes; from this size on, parts of a request are sent without copying them
+_MAX_RESPONSE: Final = "receive.message.max.bytes"
 
 
 class Request(NamedTuple):
-    """A request that is encoded already.
+    """An encoded request.
 
     Attributes:
-        flexible: whether its version has compact types and tagged fields in its headers.
+        flexible: whether this version of the API has compact types, and tagged fields in the headers.
     """
 
-    key: int
+    key: ApiKey
     version: int
     body: bytes
     flexible: bool = False
 
 
 class Connection:
-    """An open connection, ready for requests.
+    """An open connection, authenticated and ready for requests.
 
     Attributes:
-        versions: the last version that the broker knows of each request.
+        versions: the latest version of each API that the broker supports, by API key.
     """
 
     def __init__(self, address: Address, config: Mapping[str, str]) -> None:
-        """Connect.
+        """Connect and authenticate.
 
         Args:
-            config: librdkafka's, with references resolved.
+            config: librdkafka's configuration, with references to secrets resolved.
 
         Raises:
-            OSError: the broker cannot be reached now, or its address is none.
-            BrokerError: it refuses the certificate or the user; trying again will not help.
+            OSError: the broker is not reachable now, or the address is invalid.
+            BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted. A retry
+                would not help.
         """
-        self._last, self._largest = 0, int(config.get(_LARGEST, "100000000"))
-        self._client = config.get("client.id", _CLIENT)
+        self._correlation_id, self._max_response = 0, int(config.get(_MAX_RESPONSE, "100000000"))
+        self._client_id = config.get("client.id", _DEFAULT_CLIENT_ID)
         protocol = config.get("security.protocol", "plaintext").lower()
-        wait = int(config[CONNECT_TIMEOUT]) / 1000
-        self._socket = _connected(address, wait)
+        self._socket = _connect(address, int(config[CONNECT_TIMEOUT]) / 1000)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if protocol in ("ssl", "sasl_ssl"):
-                self._socket = self._secured(address, config)
+                self._socket = self._start_tls(address, config)
             if protocol.startswith("sasl"):
                 self._authenticate(address, config)
             self._socket.settimeout(int(config.get("socket.timeout.ms", "60000")) / 1000)
-            self.versions = self._ask_versions()
+            self.versions = self._request_versions()
         except BaseException:
             self._socket.close()
             raise
 
     def ask(self, request: Request, seconds: float | None = None) -> Reader:
-        """Send one request and wait for its response.
+        """Send a request and wait for its response.
 
         Args:
-            seconds: for its response; None for 'socket.timeout.ms'.
+            seconds: the timeout for the response; None for 'socket.timeout.ms'.
+
+        Raises:
+            OSError: as ``send`` and ``receive``.
         """
         return self.receive(request, self.send(request), seconds)
 
     def ask_all(self, requests: Sequence[Request]) -> list[Reader]:
-        """Send requests at once and wait for all responses, which come in the same order.
+        """Send several requests at once and wait for all responses, which arrive in the same order.
 
         Raises:
-            OSError: the connection broke, an answer is not whole within 'socket.timeout.ms', or is none; which of them
-                were carried out is not known.
+            OSError: the connection broke, a response is not complete within 'socket.timeout.ms', or is malformed. Any
+                of the requests may have been processed.
         """
-        self._socket.sendall(b"".join(self._framed(request) for request in requests))
-        return [self.receive(request, self._last - len(requests) + i) for i, request in enumerate(requests, 1)]
+        self._socket.sendall(b"".join(self._frame(request) for request in requests))
+        first = self._correlation_id - len(requests) + 1
+        return [self.receive(request, first + i) for i, request in enumerate(requests)]
 
     def send(self, request: Request, parts: Sequence[bytes | memoryview] = ()) -> int:
-        """Send a request and what follows its body; the number that ``receive`` takes.
+        """Send a request, followed by ``parts``.
+
+        Returns:
+            the correlation id, for ``receive``.
 
         Raises:
-            OSError: the connection broke; whether it was sent is not known.
+            OSError: the connection broke. The request may have been processed.
         """
-        small = bytearray(self._framed(request, sum(map(len, parts))))
+        buffer = bytearray(self._frame(request, sum(map(len, parts))))
         for part in parts:
-            if len(part) < _PART:
-                small += part
-            else:  # not copied once more
-                self._socket.sendall(small)
+            if len(part) < _LARGE_PART:
+                buffer += part
+            else:
+                self._socket.sendall(buffer)
                 self._socket.sendall(part)
-                small.clear()
-        self._socket.sendall(small)
-        return self._last
+                buffer.clear()
+        self._socket.sendall(buffer)
+        return self._correlation_id
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._socket.close()
 
-    def _framed(self, request: Request, more: int = 0) -> bytes:
-        """A request's bytes, which ``more`` bytes follow."""
-        self._last += 1
-        header = codec.pack("hhi", request.key, request.version, self._last) + codec.string(self._client)
+    def _frame(self, request: Request, parts_size: int = 0) -> bytes:
+        self._correlation_id += 1
+        header = codec.pack("hhi", request.key, request.version, self._correlation_id) + codec.string(self._client_id)
         message = header + (codec.NO_TAGS if request.flexible else b"") + request.body
-        return codec.pack("i", len(message) + more) + message
+        return codec.pack("i", len(message) + parts_size) + message
 
-    def receive(self, request: Request, number: int, seconds: float | None = None) -> Reader:
-        """The response to the oldest request that has none yet.
+    def receive(self, request: Request, correlation_id: int, seconds: float | None = None) -> Reader:
+        """Wait for the response to the oldest request without one.
 
         Args:
-            seconds: for the whole of it; None for 'socket.timeout.ms'.
+            seconds: the timeout for the complete response; None for 'socket.timeout.ms'.
 
         Raises:
-            OSError: the connection broke, the answer is not whole in time, or is none.
+            OSError: the connection broke, or the response is incomplete after the timeout, or is malformed.
         """
-        patience = self._socket.gettimeout()
-        wait = patience if seconds is None else seconds
-        deadline = None if wait is None else time.monotonic() + wait
+        socket_timeout = self._socket.gettimeout()
+        timeout = socket_timeout if seconds is None else seconds
+        deadline = None if timeout is None else time.monotonic() + timeout
         try:
             (size,) = struct.unpack(">i", self._read(4, deadline))
-            if not 4 <= size <= self._largest:
-                raise BrokenAnswer(f"a response of {size} bytes: is it a broker? ('properties.{_LARGEST}')")
+            if not 4 <= size <= self._max_response:
+                raise MalformedResponse(
+                    f"the size of the response is {size} bytes. Check that the server is a Kafka broker, and "
+                    f"'properties.{_MAX_RESPONSE}'"
+                )
             answer = Reader(self._read(size, deadline))
         finally:
-            self._socket.settimeout(patience)
-        if answer.number("i") != number:
-            raise BrokenAnswer("the broker's responses are out of order")
+            self._socket.settimeout(socket_timeout)
+        if answer.number("i") != correlation_id:
+            raise MalformedResponse("the responses are out of order")
         if request.flexible:
             answer.tags()
         return answer
 
     def _read(self, size: int, deadline: float | None) -> bytearray:
-        content, at = bytearray(size), 0  # of the memory that is not written to, none is taken
+        content, at = bytearray(size), 0  # the kernel allocates pages only as they are written
         view = memoryview(content)
         while at < size:
-            if deadline is not None:  # for the whole answer: a byte now and then must not hold it up
+            if deadline is not None:  # for the complete response: a slow trickle of bytes must not extend it
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError("timed out")
                 self._socket.settimeout(left)
             count = self._socket.recv_into(view[at:])
             if not count:
-                raise ConnectionError("closed by the broker")
+                raise ConnectionError("the broker closed the connection")
             at += count
         return content
 
-    def _secured(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
+    def _start_tls(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
         try:
             return tls_context(config).wrap_socket(self._socket, server_hostname=address[0])
         except ssl.SSLCertVerificationError as e:
             raise BrokerError(
-                f"{address[0]}:{address[1]}: the broker's certificate is refused: {e.verify_message}."
+                f"{address[0]}:{address[1]}: the broker's certificate is not trusted: {e.verify_message}."
             ) from e
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)
-        answer = self.ask(Request(SASL_HANDSHAKE, 1, codec.string(name)))
-        if answer.number("h"):
-            known = ", ".join(str(m) for m in answer.array(answer.string))
-            raise BrokerError(f"{address[0]}:{address[1]} does not know SASL mechanism '{name}'. It knows: {known}.")
-        talk, said = conversation(config, address[0]), b""
+        answer = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, codec.string(name)))
+        if answer.number("h") != ErrorCode.NONE:
+            supported = ", ".join(str(m) for m in answer.array(answer.string))
+            raise BrokerError(
+                f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}."
+            )
+        exchange = sasl_exchange(config, address[0])
         try:
-            message = next(talk)
+            message = next(exchange)
             while True:
-                answer = self.ask(Request(SASL_AUTHENTICATE, 0, codec.data(message)))
-                code, words, said = answer.number("h"), answer.string(), answer.data()
-                if code:
+                answer = self.ask(Request(ApiKey.SASL_AUTHENTICATE, 0, codec.data(message)))
+                code, text, challenge = answer.number("h"), answer.string(), answer.data()
+                if code != ErrorCode.NONE:
                     raise BrokerError(
-                        f"{address[0]}:{address[1]}: SASL authentication failed: {words or bindings.reason(code)}. "
+                        f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
                         "Check 'properties.sasl.*'."
                     )
-                message = talk.send(said)
+                message = exchange.send(challenge)
         except StopIteration:
             return
-        except ValueError:  # no base 64, no UTF-8
-            raise BrokerError(f"{address[0]}:{address[1]}: SASL: the broker's answer is none.") from None
+        except ValueError:  # invalid base64 or UTF-8
+            raise BrokerError(f"{address[0]}:{address[1]}: SASL: malformed response of the broker.") from None
 
-    def _ask_versions(self) -> dict[int, int]:
-        answer = self.ask(Request(API_VERSIONS, 0, b""))
+    def _request_versions(self) -> dict[int, int]:
+        answer = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))
         code = answer.number("h")
-        if code:
-            raise BrokerError(f"The broker does not tell its versions: {bindings.reason(code)}.")
-        return {key: last for key, _, last in answer.array(lambda: [answer.number("h") for _ in range(3)])}
+        if code != ErrorCode.NONE:
+            raise BrokerError(f"The broker did not return its API versions: {error_text(code)}.")
+        return {key: latest for key, _, latest in answer.array(lambda: [answer.number("h") for _ in range(3)])}
 
 
-def _connected(address: Address, wait: float) -> socket.socket:
+def _connect(address: Address, seconds: float) -> socket.socket:
     try:
-        return socket.create_connection(address, wait)
-    except (OverflowError, ValueError):  # a broker may tell any port, and a name that no host has
-        raise ConnectionError(f"{address[0]!r}:{address[1]} is no address") from None
+        return socket.create_connection(address, seconds)
+    except (OverflowError, ValueError):  # a broker may advertise any port and any host name
+        raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None

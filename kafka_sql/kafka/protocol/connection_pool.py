@@ -1,4 +1,4 @@
-"""Open connections to a cluster's brokers."""
+"""Keep connections to a cluster's brokers open, and retry requests."""
 
 from __future__ import annotations
 
@@ -8,107 +8,110 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
-from kafka_sql.kafka.config.properties import login, resolved
-from kafka_sql.kafka.librdkafka import bindings
+from kafka_sql.kafka.config.properties import credentials_fingerprint, resolve_config
 from kafka_sql.kafka.protocol.connection import Address, Connection
-from kafka_sql.kafka.protocol.errors import Passing
-from kafka_sql.options.secret_references import masked, resolve_all
+from kafka_sql.kafka.protocol.errors import RetriableError
+from kafka_sql.options.secret_references import mask_secrets, resolve_all
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 T = TypeVar("T")
 
 _SERVERS: Final = "bootstrap.servers"
-_PORT: Final = 9092
-_PAUSE: Final = 0.02  # seconds; brokers do not tell when they are ready
-_LONGEST_PAUSE: Final = 1.0
+_DEFAULT_PORT: Final = 9092
+_BACKOFF: Final = 0.02  # seconds
+_MAX_BACKOFF: Final = 1.0
 
 
-class Brokers:
-    """Those that have been needed so far, by address."""
+class ConnectionPool:
+    """Connections by address, opened on first use."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """
+        """Open nothing yet.
+
         Args:
-            config: librdkafka's, with references to secrets, which are resolved where a connection is made.
+            config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
         """
         self._config = config
         self._open: dict[Address, Connection] = {}
         self._login: tuple[object, ...] = ()
 
     def close(self) -> None:
-        """Close all connections; they are opened again when they are needed."""
+        """Close all connections. They are opened again on next use."""
         for connection in self._open.values():
             connection.close()
         self._open.clear()
 
-    def login_changed(self) -> bool:
-        """Whether connections are open whose user may not be let in, or not be allowed, any more."""
-        return bool(self._open) and login(self._config) != self._login
+    def credentials_changed(self) -> bool:
+        """Return whether the credentials changed since the open connections authenticated."""
+        return bool(self._open) and credentials_fingerprint(self._config) != self._login
 
-    def any(self) -> Connection:
-        """A connection to whichever broker answers.
+    def any_connection(self) -> Connection:
+        """Return a connection to any broker.
 
         Raises:
-            OSError: none does now.
-            BrokerError: it refuses the user.
+            OSError: no broker is reachable now.
+            BrokerError: the broker rejected the client or its credentials.
         """
         for connection in self._open.values():
             return connection
-        failure: OSError = OSError("no broker is given")
+        failure: OSError = OSError("'properties.bootstrap.servers' is empty")
         servers = resolve_all({_SERVERS: self._config[_SERVERS]}, "properties.")[_SERVERS]
         for server in servers.split(","):
             try:
-                return self.at(_address(server))
+                return self.connect_to(_address(server))
             except OSError as e:
                 failure = e
         raise failure
 
-    def at(self, address: Address) -> Connection:
-        """A connection to one of them.
+    def connect_to(self, address: Address) -> Connection:
+        """Return a connection to the broker at an address.
 
         Raises:
-            OSError: it cannot be reached now.
-            BrokerError: it refuses the certificate or the user.
+            OSError: the broker is not reachable now.
+            BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
         """
         if address not in self._open:
-            self._login = login(self._config)
-            settings = resolved(self._config)
+            self._login = credentials_fingerprint(self._config)
+            settings = resolve_config(self._config)
             try:
                 self._open[address] = Connection(address, settings)
             except BrokerError as e:
-                raise type(e)(masked(str(e.args[0]), self._config, settings)) from None
+                raise type(e)(mask_secrets(str(e.args[0]), self._config, settings)) from None
         return self._open[address]
 
 
 def _address(server: str) -> Address:
-    """Of an entry of 'bootstrap.servers', as librdkafka reads it: what is before it and its port may be missing."""
+    """Parse an entry of 'bootstrap.servers' as librdkafka does: the protocol and the port are optional."""
     text = server.strip().rpartition("://")[2]
     host, _, port = text.rpartition(":")
-    return (host.strip("[]"), int(port)) if host and port.isdigit() else (text.strip("[]"), _PORT)
+    return (host.strip("[]"), int(port)) if host and port.isdigit() else (text.strip("[]"), _DEFAULT_PORT)
 
 
-def patiently(ask: Callable[[], T], close: Callable[[], None], seconds: float, whom: str, limit: str = "") -> T:
-    """Ask again while the cause may pass.
+def retry_until(
+    request: Callable[[], T], close: Callable[[], None], seconds: float, subject: str, option: str = ""
+) -> T:
+    """Repeat a request after connection failures and retriable errors.
 
     Args:
-        close: lets go of the connections, of which one has failed.
-        whom: is asked, and ``limit``: what the time is by, for the error.
+        close: closes the connections after one of them failed.
+        seconds: the timeout.
+        subject: the server, for the error message.
+        option: the option that sets the timeout, for the error message.
 
     Raises:
-        BrokerUnreachableError: it did not pass in time.
+        BrokerUnreachableError: the timeout expired; the message contains the last error.
     """
-    deadline, pause = time.monotonic() + seconds, _PAUSE
+    deadline, backoff = time.monotonic() + seconds, _BACKOFF
     while True:
         try:
-            return ask()
+            return request()
         except (OSError, EOFError) as e:
             close()
-            why: Exception = e
-            shown = str(e)
-        except Passing as e:
-            why, shown = e, bindings.reason(e.code)
+            error: Exception = e
+        except RetriableError as e:
+            error = e
         if time.monotonic() > deadline:
-            raise BrokerUnreachableError(f"{whom} did not answer within {seconds:g} s{limit}: {shown}.") from why
-        _LOG.debug("asking again: %s", shown)
-        time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+            raise BrokerUnreachableError(f"{subject} did not answer within {seconds:g} s{option}: {error}.") from error
+        _LOG.debug("%s: retrying: %s", subject, error)
+        time.sleep(backoff)
+        backoff = min(backoff * 2, _MAX_BACKOFF)

@@ -1,65 +1,77 @@
-"""Error codes in responses: those that pass by themselves, and those that do not."""
+"""Turn the error codes of responses into exceptions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from kafka_sql.errors import AuthorizationError, TransactionError
-from kafka_sql.kafka.librdkafka import bindings
-from kafka_sql.kafka.protocol.codec import BrokenAnswer
+from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_text, is_retriable
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse
 from kafka_sql.kafka.protocol.connection import Connection
 
-# A coordinator that loads, is not there, has moved, or still writes the markers of the end before; a leader that moved.
-PASSING: Final = frozenset({3, 5, 6, 7, 14, 15, 16, 51})
-OLDEST: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
-_FORBIDDEN: Final = frozenset({29, 31, 53})
+MIN_BROKER_VERSION: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
+
+T = TypeVar("T")
 
 
-class Passing(Exception):
-    """An error that may pass by itself."""
+class RetriableError(Exception):
+    """An error code after which the request may be sent again (see ``error_codes.RETRY_RULES``)."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
+    def __str__(self) -> str:
+        return error_text(self.code)
 
-def fine(what: str, code: int, found: Any) -> Any:
-    """What was found.
+
+def raise_if_retriable(code: int, api: ApiKey) -> None:
+    """Raise for an error code that is retriable for an API.
+
+    Raises:
+        RetriableError: it is.
+    """
+    if is_retriable(code, api):
+        raise RetriableError(code)
+
+
+def raise_for_code(subject: str, code: int, result: T) -> T:
+    """Return the result if the error code is NONE.
 
     Args:
-        what: was asked for, for errors.
+        subject: what was requested, for the error message.
 
     Raises:
-        AuthorizationError: the user may not ask.
-        TransactionError: another error code.
+        AuthorizationError: the user lacks an ACL.
+        TransactionError: any other error code.
     """
-    if code in _FORBIDDEN:
+    if code in AUTHORIZATION_FAILED:
         raise AuthorizationError(
-            f"{what}: {bindings.reason(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
+            f"{subject}: {error_text(code)}. Exactly-once needs WRITE and DESCRIBE on the transactional ids that "
             "begin with 'sink.transactional-id-prefix', and READ and DESCRIBE on the topic."
         )
-    if code:
-        raise TransactionError(f"{what}: {bindings.reason(code)} ({code}).")
-    return found
+    if code != ErrorCode.NONE:
+        raise TransactionError(f"{subject}: {error_text(code)}.")
+    return result
 
 
-def require(connection: Connection, key: int) -> None:
-    """Check that the broker knows a request.
+def require_api(connection: Connection, key: ApiKey) -> None:
+    """Check that the broker supports an API.
 
     Raises:
-        TransactionError: it is too old.
+        TransactionError: the broker is too old.
     """
     if key not in connection.versions:
-        raise TransactionError(f"The brokers cannot list or describe transactions: {OLDEST}.")
+        raise TransactionError(f"The brokers cannot list or describe transactions: {MIN_BROKER_VERSION}.")
 
 
-def complete(answers: Collection[object], asked: Collection[object]) -> None:
-    """Check that nothing is left out, which could pass for done.
+def check_complete(response: Collection[object], requested: Collection[object]) -> None:
+    """Check that the response leaves nothing out: a missing item has no error code and would count as successful.
 
     Raises:
-        BrokenAnswer: something is.
+        MalformedResponse: an item is missing.
     """
-    missing = [one for one in asked if one not in answers]
+    missing = [item for item in requested if item not in response]
     if missing:
-        raise BrokenAnswer(f"the response says nothing of {missing[0]!r}")
+        raise MalformedResponse(f"the response lacks {missing[0]!r}")

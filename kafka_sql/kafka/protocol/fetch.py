@@ -1,7 +1,7 @@
-"""Record batches of a partition.
+"""Fetch: the record batches of a partition.
 
-Layout: Fetch version 4 of Apache Kafka's message definitions, the oldest that brokers know from 4.0 on; those before it
-leave out what was aborted.
+Layout: Fetch version 4 of Apache Kafka's message definitions, the oldest that brokers from 4.0 on support. Older
+versions do not report aborted transactions.
 """
 
 from __future__ import annotations
@@ -9,59 +9,58 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Request
 
-FETCH: Final = 1
-_CONSUMER: Final = -1  # no replica
+_CONSUMER: Final = -1  # the id of a client that is not a replica
 
 
-class Fetched(NamedTuple):
-    """What a leader has at an offset.
+class FetchResult(NamedTuple):
+    """The part of the response about one partition.
 
     Attributes:
         code: the error code.
-        stable: the last stable offset; -1 where the broker does not tell.
-        aborted: producer and first offset of each transaction that was aborted and reaches into the records.
-        records: whole batches, the last of them may be cut off; the first may begin before the offset.
+        last_stable_offset: -1 if the broker does not report it.
+        aborted: producer id and first offset of each aborted transaction that overlaps the records.
+        records: record batches. The last one may be incomplete; the first one may begin before the requested offset.
     """
 
     code: int
-    stable: int
+    last_stable_offset: int
     aborted: list[tuple[int, int]]
     records: memoryview
 
 
-def fetch(topic: str, partition: int, offset: int, size: int, *, wait: int, committed: bool) -> Request:
-    """Records from an offset on; asked of the partition's leader.
+def fetch(topic: str, partition: int, offset: int, max_bytes: int, *, wait_ms: int, committed: bool) -> Request:
+    """Request records from an offset on. Goes to the partition's leader.
 
     Args:
-        size: in bytes, about so many; the first batch comes whole, however large it is.
-        wait: milliseconds for the first record, where there is none.
-        committed: whether transactions that are open or aborted are told of.
+        max_bytes: approximate size of the response. The first batch is complete whatever its size.
+        wait_ms: milliseconds to wait for the first record.
+        committed: whether to read with isolation level ``read_committed``.
     """
-    body = codec.pack("iiiibi", _CONSUMER, wait, int(wait > 0), size, int(committed), 1) + codec.string(topic)
-    return Request(FETCH, 4, body + codec.pack("iiqi", 1, partition, offset, size))
+    head = codec.pack("iiiibi", _CONSUMER, wait_ms, int(wait_ms > 0), max_bytes, int(committed), 1)
+    return Request(ApiKey.FETCH, 4, head + codec.string(topic) + codec.pack("iiqi", 1, partition, offset, max_bytes))
 
 
-def read_fetch(answer: Reader, partition: int) -> Fetched:
-    """The response to ``fetch``."""
-    answer.number("i")
+def read_fetch(answer: Reader, partition: int) -> FetchResult:
+    """Read the response to ``fetch``."""
+    answer.number("i")  # throttle time
 
-    def one() -> Fetched:
+    def result() -> FetchResult:
         number, code = answer.number("i"), answer.number("h")
-        answer.number("q")
+        answer.number("q")  # high watermark
         stable = answer.number("q")
         aborted = answer.array(lambda: (answer.number("q"), answer.number("q")))
         if number != partition:
-            raise codec.BrokenAnswer("the response is about another partition")
-        return Fetched(code, stable, aborted, answer.view())
+            raise MalformedResponse("the response is about another partition")
+        return FetchResult(code, stable, aborted, answer.view())
 
-    def topic() -> list[Fetched]:
+    def topic() -> list[FetchResult]:
         answer.string()
-        return answer.array(one)
+        return answer.array(result)
 
-    found = [one for topic in answer.array(topic) for one in topic]
-    if len(found) != 1:
-        raise codec.BrokenAnswer("the response is not about the partition")
-    return found[0]
+    results = [result for topic in answer.array(topic) for result in topic]
+    if len(results) != 1:
+        raise MalformedResponse(f"the response is about {len(results)} partitions instead of 1")
+    return results[0]

@@ -1,4 +1,4 @@
-"""SASL's GSSAPI, which is Kerberos, by the package ``gssapi``: RFC 4752, without a security layer, as Kafka has it."""
+"""Authenticate with SASL/GSSAPI (Kerberos) through the package ``gssapi``: RFC 4752 without a security layer."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any, Final
 
 from kafka_sql.errors import BrokerError, UnsupportedOptionError
 
-_NO_LAYER: Final = 1
-_REPLY: Final = bytes((_NO_LAYER, 0, 0, 0))  # no layer, so no size of its messages
+_NO_SECURITY_LAYER: Final = 1
+_REPLY: Final = bytes((_NO_SECURITY_LAYER, 0, 0, 0))  # the maximum message size is 0 without a layer
 
 
-def check_gss() -> None:
-    """Refuse Kerberos where the package is missing.
+def check_gssapi() -> None:
+    """Check that the package ``gssapi`` is installed.
 
     Raises:
-        UnsupportedOptionError: says what to install.
+        UnsupportedOptionError: it is not; the message says what to install.
     """
     if importlib.util.find_spec("gssapi") is None:
         raise UnsupportedOptionError(
-            "Option 'properties.sasl.mechanism' = 'GSSAPI' (also where it is missing) with 'sink.delivery-guarantee' = "
+            "Option 'properties.sasl.mechanism' = 'GSSAPI' (the default) with 'sink.delivery-guarantee' = "
             "'exactly-once' needs the Python package gssapi on the driver, for the client that ends transactions: "
             "apt install libkrb5-dev (or your system's Kerberos headers), then pip install gssapi."
         )
 
 
-def talk_gss(config: Mapping[str, str], host: str) -> Generator[bytes, bytes, None]:
-    """The conversation with the broker of a host, whose principal is ``sasl.kerberos.service.name``/host.
+def authenticate_gssapi(config: Mapping[str, str], host: str) -> Generator[bytes, bytes, None]:
+    """Yield the client's messages to the broker with the principal ``sasl.kerberos.service.name``/host.
 
     Raises:
-        BrokerError: there is no ticket for it, in the words of the Kerberos library.
+        BrokerError: no security context could be established; the message quotes the Kerberos library.
     """
     from gssapi import Name, NameType, SecurityContext
     from gssapi.exceptions import GSSError
@@ -40,22 +40,22 @@ def talk_gss(config: Mapping[str, str], host: str) -> Generator[bytes, bytes, No
     try:
         target = Name(service, NameType.hostbased_service)
         context = SecurityContext(name=target, creds=_credentials(config), usage="initiate")
-        mine = context.step()
+        message = context.step()
         while not context.complete:
-            mine = context.step((yield mine or b""))
-        offer = context.unwrap((yield mine or b"")).message
-        if not offer or not offer[0] & _NO_LAYER:
-            raise BrokerError(f"Kerberos: {host} wants a security layer, which Kafka has not.")
+            message = context.step((yield message or b""))
+        offer = context.unwrap((yield message or b"")).message
+        if not offer or not offer[0] & _NO_SECURITY_LAYER:
+            raise BrokerError(f"Kerberos: {host} requires a security layer, which Kafka does not support.")
         yield context.wrap(_REPLY, False).message
     except GSSError as e:
         raise BrokerError(
             f"Kerberos: no security context with '{service}': {e}. Check 'properties.sasl.kerberos.*', the keytab or "
-            "the ticket (kinit, klist), and that the broker's principal has the name by which it is reached."
+            "the ticket (kinit, klist), and that the broker's principal contains the host name of its address."
         ) from e
 
 
 def _credentials(config: Mapping[str, str]) -> Any:
-    """A keytab's where one is given; else None, for the tickets that the user has."""
+    """Return the credentials of the keytab; None without a keytab, for the user's ticket cache."""
     from gssapi import Credentials, Name, NameType
 
     keytab = config.get("sasl.kerberos.keytab")

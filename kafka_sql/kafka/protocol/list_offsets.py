@@ -1,6 +1,6 @@
-"""Where a partition ends.
+"""ListOffsets: the end offset of a partition.
 
-Layout: ListOffsets version 2 of Apache Kafka's message definitions, which all brokers know that know transactions.
+Layout: ListOffsets version 2 of Apache Kafka's message definitions, which all brokers with transactions support.
 """
 
 from __future__ import annotations
@@ -8,40 +8,39 @@ from __future__ import annotations
 from typing import Final
 
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Request
 
-_LIST_OFFSETS: Final = 2
-_CONSUMER: Final = -1  # no replica
-_LATEST: Final = -1  # in place of a time
+_CONSUMER: Final = -1  # the id of a client that is not a replica
+_LATEST: Final = -1  # in place of a timestamp
 
 
-def end(topic: str, partition: int, *, committed: bool) -> Request:
-    """The offset after the last record; asked of the partition's leader.
+def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Request:
+    """Request the offset after the last record. Goes to the partition's leader.
 
     Args:
-        committed: whether the first open transaction ends it.
+        committed: whether to return the last stable offset instead (isolation level ``read_committed``).
     """
     body = codec.pack("ibi", _CONSUMER, int(committed), 1) + codec.string(topic)
-    return Request(_LIST_OFFSETS, 2, body + codec.pack("iiq", 1, partition, _LATEST))
+    return Request(ApiKey.LIST_OFFSETS, 2, body + codec.pack("iiq", 1, partition, _LATEST))
 
 
-def read_end(answer: Reader, partition: int) -> tuple[int, int]:
-    """The response to ``end``: an error code, and the offset."""
-    answer.number("i")
+def read_list_offsets(answer: Reader, partition: int) -> tuple[int, int]:
+    """Read the response to ``list_latest_offset``: the error code and the offset."""
+    answer.number("i")  # throttle time
 
-    def one() -> tuple[int, int]:
+    def result() -> tuple[int, int]:
         number, code = answer.number("i"), answer.number("h")
-        answer.number("q")
+        answer.number("q")  # timestamp
         if number != partition:
-            raise codec.BrokenAnswer("the response is about another partition")
+            raise MalformedResponse("the response is about another partition")
         return code, answer.number("q")
 
     def topic() -> list[tuple[int, int]]:
         answer.string()
-        return answer.array(one)
+        return answer.array(result)
 
-    found = [one for topic in answer.array(topic) for one in topic]
-    if len(found) != 1:
-        raise codec.BrokenAnswer("the response is not about the partition")
-    return found[0]
+    results = [result for topic in answer.array(topic) for result in topic]
+    if len(results) != 1:
+        raise MalformedResponse(f"the response is about {len(results)} partitions instead of 1")
+    return results[0]

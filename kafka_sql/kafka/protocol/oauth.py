@@ -1,4 +1,4 @@
-"""Bearer tokens as librdkafka's options describe them: an OIDC client's, or an unsecured one for tests."""
+"""Get OAUTHBEARER tokens as librdkafka's options specify: from an OIDC endpoint, or unsecured ones for tests."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any, Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
-_SECONDS: Final = 30
-_LARGEST: Final = 1 << 20  # bytes of an answer
+_TIMEOUT_SECONDS: Final = 30
+_MAX_RESPONSE: Final = 1 << 20  # bytes
 
 
 def check_oauth(config: Mapping[str, str]) -> None:
-    """Refuse ways to a token that this client does not know.
+    """Check that this client supports the configured way to get a token.
 
     Raises:
-        InvalidOptionError: names the option.
+        InvalidOptionError: it does not; the message names the option.
     """
     method = config.get("sasl.oauthbearer.method", "default").lower()
     grant = config.get("sasl.oauthbearer.grant.type", "client_credentials").lower()
@@ -43,22 +43,25 @@ def check_oauth(config: Mapping[str, str]) -> None:
         )
 
 
-def token(config: Mapping[str, str]) -> str:
-    """A token for one connection, from ``config`` with its references resolved.
+def fetch_token(config: Mapping[str, str]) -> str:
+    """Return a token for one connection.
+
+    Args:
+        config: librdkafka's configuration, with references to secrets resolved.
 
     Raises:
-        BrokerError: the endpoint gives none; its answer is not quoted.
+        BrokerError: the endpoint returned no token. Its response is not quoted: it may contain secrets.
     """
     if config.get("sasl.oauthbearer.method", "default").lower() == "oidc":
         return _from_endpoint(config)
     try:
         return _unsecured(config.get("sasl.oauthbearer.config", ""))
     except ValueError:
-        raise BrokerError("Option 'properties.sasl.oauthbearer.config' cannot be read.") from None
+        raise BrokerError("Option 'properties.sasl.oauthbearer.config' is malformed.") from None
 
 
 def extensions(config: Mapping[str, str]) -> str:
-    """SASL extensions as RFC 7628 has them."""
+    """Return the SASL extensions in the format of RFC 7628."""
     pairs = [pair for pair in config.get("sasl.oauthbearer.extensions", "").split(",") if "=" in pair]
     return "".join(f"\x01{pair.strip()}" for pair in pairs)
 
@@ -75,37 +78,39 @@ def _from_endpoint(config: Mapping[str, str]) -> str:
         "Accept": "application/json",
     }
     if not url.lower().startswith(("https://", "http://")):
-        raise BrokerError("Option 'properties.sasl.oauthbearer.token.endpoint.url' is no http(s) address.")
+        raise BrokerError("Option 'properties.sasl.oauthbearer.token.endpoint.url' is not an http(s) URL.")
     request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), headers)
     authorities = config.get("https.ca.location"), config.get("https.ca.pem")
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS, context=context) as answer:
-            found: dict[str, Any] = json.loads(answer.read(_LARGEST))
-        return str(found["access_token"])
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=context) as answer:
+            response: dict[str, Any] = json.loads(answer.read(_MAX_RESPONSE))
+        return str(response["access_token"])
     except urllib.error.HTTPError as e:
-        why = f"HTTP status {e.code}"
+        cause = f"HTTP status {e.code}"
     except urllib.error.URLError as e:
-        why = str(e.reason)
+        cause = str(e.reason)
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError) as e:
-        why = type(e).__name__
-    raise BrokerError(f"The token endpoint of 'properties.sasl.oauthbearer.token.endpoint.url' gave no token: {why}.")
+        cause = type(e).__name__
+    raise BrokerError(
+        f"The token endpoint of 'properties.sasl.oauthbearer.token.endpoint.url' returned no token: {cause}."
+    )
 
 
 def _unsecured(settings: str) -> str:
-    """A JWT without a signature, of librdkafka's ``sasl.oauthbearer.config``: principal, scope, life."""
-    given = dict(word.partition("=")[::2] for word in shlex.split(settings))
+    """Return a JWT without a signature, as specified by librdkafka's ``sasl.oauthbearer.config``."""
+    parameters = dict(word.partition("=")[::2] for word in shlex.split(settings))
     now = int(time.time())
     claims: dict[str, Any] = {
-        given.get("principalClaimName", "sub"): given.get("principal", ""),
+        parameters.get("principalClaimName", "sub"): parameters.get("principal", ""),
         "iat": now,
-        "exp": now + int(given.get("lifeSeconds", "3600")),
+        "exp": now + int(parameters.get("lifeSeconds", "3600")),
     }
-    if "scope" in given:
-        claims[given.get("scopeClaimName", "scope")] = given["scope"].split(",")
-    return f"{_part({'alg': 'none'})}.{_part(claims)}."
+    if "scope" in parameters:
+        claims[parameters.get("scopeClaimName", "scope")] = parameters["scope"].split(",")
+    return f"{_encode_part({'alg': 'none'})}.{_encode_part(claims)}."
 
 
-def _part(content: Mapping[str, Any]) -> str:
+def _encode_part(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(text).decode().rstrip("=")

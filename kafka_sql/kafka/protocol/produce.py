@@ -1,158 +1,62 @@
-"""The requests of a producer: its id, its partitions' leaders, its transaction's partitions, and record batches.
+"""Produce: send record batches to the leader of their partitions.
 
-Layouts: the message definitions of Apache Kafka (clients/src/main/resources/common/message), each in the oldest version
-that has what is needed here and that brokers from 2.1 to 4.x know.
+Layout: Produce version 7 of Apache Kafka's message definitions, which brokers from 2.1 to 4.x support.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import Reader
-from kafka_sql.kafka.protocol.connection import Address, Request
-from kafka_sql.kafka.protocol.transaction_requests import END, INIT, METADATA
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
+from kafka_sql.kafka.protocol.connection import Request
 
-PRODUCE, ADD_PARTITIONS = 0, 24
-_ALL: Final = -1  # acks
-_NOT_MADE: Final = False  # a topic that there is not
-
-T = TypeVar("T")
+VERSION: Final = 7
+_ACKS_ALL: Final = -1
 
 
-class Topic(NamedTuple):
-    """A topic as a broker knows it.
+class ProduceResult(NamedTuple):
+    """The part of the response about one partition.
 
     Attributes:
         code: the error code.
-        leaders: each partition's; None where it has none now.
-    """
-
-    code: int
-    leaders: list[Address | None]
-
-
-class Written(NamedTuple):
-    """What became of a batch.
-
-    Attributes:
-        code: the error code.
-        offset: of its first record; -1 where that is not known.
+        offset: the offset of the batch's first record; -1 if it is unknown.
     """
 
     code: int
     offset: int
 
 
-def describe(topic: str) -> Request:
-    """A topic's partitions."""
-    return Request(METADATA, 4, codec.pack("i", 1) + codec.string(topic) + codec.pack("?", _NOT_MADE))
-
-
-def read_describe(answer: Reader) -> Topic:
-    """The response to ``describe``."""
-    nodes: dict[int, Address] = {}
-
-    def broker() -> None:
-        node = answer.number("i")
-        nodes[node] = (str(answer.string()), answer.number("i"))
-        answer.string()
-
-    def partition() -> tuple[int, int]:
-        answer.number("h")
-        number, leader = answer.number("i"), answer.number("i")
-        for _ in range(2):
-            answer.array(lambda: answer.number("i"))
-        return number, leader
-
-    def topic() -> Topic:
-        code = answer.number("h")
-        answer.string()
-        answer.number("?")
-        led = dict(answer.array(partition))
-        if sorted(led) != list(range(len(led))):
-            raise codec.BrokenAnswer("the response leaves out partitions")
-        return Topic(code, [nodes.get(led[number]) for number in range(len(led))])
-
-    answer.number("i")
-    answer.array(broker)
-    answer.string()
-    answer.number("i")
-    found = answer.array(topic)
-    if len(found) != 1:
-        raise codec.BrokenAnswer("the response is not about the topic")
-    return found[0]
-
-
-def initialize(transaction: str | None, timeout: int) -> Request:
-    """A producer's id, and in a transaction its epoch; what is open under the id is aborted.
-
-    Args:
-        timeout: milliseconds after which the brokers abort a transaction.
-    """
-    return Request(INIT, 1, codec.string(transaction) + codec.pack("i", timeout))
-
-
-def read_initialize(answer: Reader) -> tuple[int, int, int]:
-    """The response to ``initialize``: error code, id, epoch."""
-    answer.number("i")
-    return answer.number("h"), answer.number("q"), answer.number("h")
-
-
-def add_partitions(transaction: str, producer: int, epoch: int, topic: str, partitions: Sequence[int]) -> Request:
-    """Say where a transaction is going to write."""
-    numbers = codec.pack(f"{len(partitions) + 1}i", len(partitions), *partitions)
-    body = codec.string(transaction) + codec.pack("qhi", producer, epoch, 1) + codec.string(topic) + numbers
-    return Request(ADD_PARTITIONS, 1, body)
-
-
-def read_partition_codes(answer: Reader) -> dict[int, int]:
-    """The response to ``add_partitions``: each partition's error code."""
-    answer.number("i")
-    return _by_partition(answer, lambda: answer.number("h"))
-
-
-def end(transaction: str, producer: int, epoch: int, *, committed: bool) -> Request:
-    """Commit or abort what is open."""
-    return Request(END, 1, codec.string(transaction) + codec.pack("qh?", producer, epoch, committed))
-
-
-def write(
-    transaction: str | None, topic: str, batches: Iterable[tuple[int, int]], timeout: int
+def produce(
+    transactional_id: str | None, topic: str, batches: Iterable[tuple[int, int]], timeout_ms: int
 ) -> tuple[Request, list[bytes]]:
-    """Record batches, to be acknowledged by all replicas that are in sync.
+    """Send record batches, to be acknowledged by all in-sync replicas.
 
     Args:
-        batches: partition and size of each.
-        timeout: milliseconds that the leader waits for the others.
+        batches: partition and size in bytes of each.
+        timeout_ms: milliseconds that the leader waits for the other replicas.
 
     Returns:
-        the request up to its topic, and what goes before each batch.
+        the request up to the first batch, and the bytes that precede each batch.
     """
     sizes = list(batches)
-    start = codec.string(transaction) + codec.pack("hii", _ALL, timeout, 1) + codec.string(topic)
+    start = codec.string(transactional_id) + codec.pack("hii", _ACKS_ALL, timeout_ms, 1) + codec.string(topic)
     heads = [codec.pack("ii", partition, size) for partition, size in sizes]
-    return Request(PRODUCE, 7, start + codec.pack("i", len(sizes))), heads
+    return Request(ApiKey.PRODUCE, VERSION, start + codec.pack("i", len(sizes))), heads
 
 
-def read_write(answer: Reader) -> dict[int, Written]:
-    """The response to ``write``, by partition."""
+def read_produce(answer: Reader) -> dict[int, ProduceResult]:
+    """Read the response to ``produce``: the result of each partition."""
 
-    def written() -> Written:
-        found = Written(answer.number("h"), answer.number("q"))
-        for _ in range(2):  # time, and the log's start
+    def result() -> tuple[int, ProduceResult]:
+        partition, written = answer.number("i"), ProduceResult(answer.number("h"), answer.number("q"))
+        for _ in range(2):  # log append time, log start offset
             answer.number("q")
-        return found
+        return partition, written
 
-    return _by_partition(answer, written)
-
-
-def _by_partition(answer: Reader, read: Callable[[], T]) -> dict[int, T]:
-    """What is said of each partition of one topic."""
-
-    def topic() -> list[tuple[int, T]]:
+    def topic() -> list[tuple[int, ProduceResult]]:
         answer.string()
-        return answer.array(lambda: (answer.number("i"), read()))
+        return answer.array(result)
 
-    return {number: found for some in answer.array(topic) for number, found in some}
+    return {partition: written for results in answer.array(topic) for partition, written in results}

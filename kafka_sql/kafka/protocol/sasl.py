@@ -1,6 +1,6 @@
-"""SASL mechanisms as conversations: a generator yields what the client says and is sent what the broker answers.
+"""Authenticate with SASL. A mechanism is a generator: it yields the client's messages and is sent the broker's.
 
-PLAIN: RFC 4616. SCRAM: RFC 5802 and 7677. OAUTHBEARER: RFC 7628. GSSAPI: gss.
+PLAIN: RFC 4616. SCRAM: RFC 5802 and 7677. OAUTHBEARER: RFC 7628. GSSAPI: ``gssapi``.
 """
 
 from __future__ import annotations
@@ -14,92 +14,105 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
-from kafka_sql.kafka.protocol.gssapi import check_gss, talk_gss
-from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, token
+from kafka_sql.kafka.protocol.gssapi import authenticate_gssapi, check_gssapi
+from kafka_sql.kafka.protocol.oauth import check_oauth, extensions, fetch_token
 
-_ROUNDS: Final = re.compile(r"[1-9][0-9]{3,6}")
-_FEWEST: Final = 4096  # as Java's client: with fewer, who listens could guess the password. Seven digits are seconds
+_ITERATIONS: Final = re.compile(r"[1-9][0-9]{3,6}")  # 7 digits take seconds
+_MIN_ITERATIONS: Final = 4096  # as in the Java client: fewer make it easy to guess the password of a recorded exchange
 
-Conversation = Generator[bytes, bytes, None]
+SaslExchange = Generator[bytes, bytes, None]
 
 
 def mechanism(config: Mapping[str, str]) -> str:
-    """The mechanism's name; GSSAPI where none is given, as in Kafka's clients."""
+    """Return the name of the mechanism; GSSAPI by default, as in the Java client."""
     return (config.get("sasl.mechanism") or config.get("sasl.mechanisms") or "GSSAPI").upper()
 
 
 def check_sasl(config: Mapping[str, str]) -> None:
-    """Refuse a mechanism that this client does not know.
+    """Check that this client supports the mechanism.
 
     Raises:
-        InvalidOptionError: names it and those that it knows.
-        UnsupportedOptionError: Kerberos, and its package is missing.
+        InvalidOptionError: it does not; the message lists the supported ones.
+        UnsupportedOptionError: Kerberos is configured, and the package ``gssapi`` is not installed.
     """
     name = mechanism(config)
-    if name not in _KNOWN:
+    if name not in _MECHANISMS:
         raise InvalidOptionError(
             f"SASL mechanism '{name}' (option 'properties.sasl.mechanism') is not supported with "
-            "'sink.delivery-guarantee' = 'exactly-once': the client that ends transactions knows "
-            + ", ".join(f"'{known}'" for known in _KNOWN)
+            "'sink.delivery-guarantee' = 'exactly-once': the client that ends transactions supports "
+            + ", ".join(f"'{supported}'" for supported in _MECHANISMS)
             + "."
         )
     if name == "OAUTHBEARER":
         check_oauth(config)
     if name == "GSSAPI":
-        check_gss()
+        check_gssapi()
 
 
-def conversation(config: Mapping[str, str], host: str) -> Conversation:
-    """What to say to a host's broker, from ``config`` with its references resolved."""
+def sasl_exchange(config: Mapping[str, str], host: str) -> SaslExchange:
+    """Start the exchange with the broker on a host.
+
+    Args:
+        config: librdkafka's configuration, with references to secrets resolved.
+    """
     check_sasl(config)
-    return _KNOWN[mechanism(config)](config, host)
+    return _MECHANISMS[mechanism(config)](config, host)
 
 
-def _plain(config: Mapping[str, str], _: str) -> Conversation:
+def _plain(config: Mapping[str, str], _: str) -> SaslExchange:
     yield f"\0{config.get('sasl.username', '')}\0{config.get('sasl.password', '')}".encode()
 
 
-def _oauth(config: Mapping[str, str], _: str) -> Conversation:
-    refusal = yield f"n,,\x01auth=Bearer {token(config)}{extensions(config)}\x01\x01".encode()
-    if refusal:
+def _oauth(config: Mapping[str, str], _: str) -> SaslExchange:
+    error = yield f"n,,\x01auth=Bearer {fetch_token(config)}{extensions(config)}\x01\x01".encode()
+    if error:
         yield b"\x01"
 
 
-def _scram(algorithm: str) -> Callable[[Mapping[str, str], str], Conversation]:
-    def talk(config: Mapping[str, str], _: str) -> Conversation:
+def _scram(algorithm: str) -> Callable[[Mapping[str, str], str], SaslExchange]:
+    def exchange(config: Mapping[str, str], _: str) -> SaslExchange:
         user = config.get("sasl.username", "").replace("=", "=3D").replace(",", "=2C")
         nonce = base64.b64encode(os.urandom(24)).decode()
         bare = f"n={user},r={nonce}"
         first = (yield f"n,,{bare}".encode()).decode()
-        said = _attributes(first)
-        rounds = said.get("i", "")
-        if not said.get("r", "").startswith(nonce) or "s" not in said or not _ROUNDS.fullmatch(rounds):
-            raise BrokerError("SCRAM: the broker's first answer is none.")
-        if int(rounds) < _FEWEST:
-            raise BrokerError(f"SCRAM: the broker asks for {rounds} rounds, fewer than {_FEWEST}.")
-        secret, salt = config.get("sasl.password", "").encode(), base64.b64decode(said["s"])
-        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, int(rounds))
-        last = f"c=biws,r={said['r']}"
-        talked = f"{bare},{first},{last}".encode()
-        client = hmac.digest(salted, b"Client Key", algorithm)
-        signature = hmac.digest(hashlib.new(algorithm, client).digest(), talked, algorithm)
-        proof = base64.b64encode(bytes(a ^ b for a, b in zip(client, signature, strict=True))).decode()
-        verdict = _attributes((yield f"{last},p={proof}".encode()).decode())
-        server = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), talked, algorithm)
-        if not hmac.compare_digest(base64.b64decode(verdict.get("v", "")), server):
-            raise BrokerError("SCRAM: the broker does not know the password either; is it the right one?")
+        challenge = _attributes(first)
+        iterations = challenge.get("i", "")
+        if (
+            not challenge.get("r", "").startswith(nonce)
+            or "s" not in challenge
+            or not _ITERATIONS.fullmatch(iterations)
+        ):
+            raise BrokerError("SCRAM: the broker's first message is malformed.")
+        if int(iterations) < _MIN_ITERATIONS:
+            raise BrokerError(
+                f"SCRAM: the broker requires {iterations} iterations, fewer than the minimum of {_MIN_ITERATIONS}."
+            )
+        secret, salt = config.get("sasl.password", "").encode(), base64.b64decode(challenge["s"])
+        salted = hashlib.pbkdf2_hmac(algorithm, secret, salt, int(iterations))
+        last = f"c=biws,r={challenge['r']}"
+        messages = f"{bare},{first},{last}".encode()
+        client_key = hmac.digest(salted, b"Client Key", algorithm)
+        signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), messages, algorithm)
+        proof = base64.b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True))).decode()
+        final = _attributes((yield f"{last},p={proof}".encode()).decode())
+        expected = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), messages, algorithm)
+        if not hmac.compare_digest(base64.b64decode(final.get("v", "")), expected):
+            raise BrokerError(
+                "SCRAM: the broker could not prove that it knows the password. Check 'properties.bootstrap.servers': "
+                "this may not be your broker."
+            )
 
-    return talk
+    return exchange
 
 
 def _attributes(message: str) -> dict[str, str]:
     return dict(part.partition("=")[::2] for part in message.split(","))
 
 
-_KNOWN: Final[dict[str, Callable[[Mapping[str, str], str], Conversation]]] = {
+_MECHANISMS: Final[dict[str, Callable[[Mapping[str, str], str], SaslExchange]]] = {
     "PLAIN": _plain,
     "SCRAM-SHA-256": _scram("sha256"),
     "SCRAM-SHA-512": _scram("sha512"),
     "OAUTHBEARER": _oauth,
-    "GSSAPI": talk_gss,
+    "GSSAPI": authenticate_gssapi,
 }

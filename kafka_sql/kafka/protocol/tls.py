@@ -1,4 +1,4 @@
-"""An ``ssl`` context from librdkafka's options."""
+"""Create an ``ssl`` context from librdkafka's options."""
 
 from __future__ import annotations
 
@@ -11,47 +11,50 @@ from typing import Final
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
 
-# what narrows down or replaces OpenSSL's own ways, and Python's ssl cannot be told
-_CANNOT: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.engine.location")
+# settings of OpenSSL that Python's ssl does not offer
+_UNSUPPORTED: Final = ("ssl.curves.list", "ssl.sigalgs.list", "ssl.engine.location")
 
 
 def check_tls(config: Mapping[str, str]) -> None:
-    """Refuse what this client could not honour.
+    """Check that this client supports the TLS settings.
 
     Raises:
-        InvalidOptionError: names the option.
+        InvalidOptionError: it does not; the message names the option.
     """
-    for key in _CANNOT:
+    for key in _UNSUPPORTED:
         if config.get(key):
             raise InvalidOptionError(
                 f"Option 'properties.{key}' is not supported with 'sink.delivery-guarantee' = 'exactly-once': the "
-                "client that ends transactions uses Python's ssl, which has no such setting. Leave it out."
+                "client that ends transactions uses Python's ssl, which has no such setting. Remove it."
             )
 
 
 def tls_context(config: Mapping[str, str]) -> ssl.SSLContext:
-    """A context with the certificates, keys and checks of ``config``, whose references are resolved.
+    """Return a context with the certificates, keys and checks of ``config``.
+
+    Args:
+        config: librdkafka's configuration, with references to secrets resolved.
 
     Raises:
-        BrokerError: a file cannot be read, or holds no certificate or key. No content is quoted.
-        InvalidOptionError: there is no such cipher suite.
+        BrokerError: a file is not readable, or contains no certificate or key. Its content is not quoted.
+        InvalidOptionError: a cipher suite is unknown.
     """
     try:
         return _context(config)
     except (OSError, ssl.SSLError, ValueError) as e:
-        reason = getattr(e, "reason", None) or getattr(e, "strerror", None) or type(e).__name__
+        cause = getattr(e, "reason", None) or getattr(e, "strerror", None) or type(e).__name__
         raise BrokerError(
-            f"The certificates or keys of the options 'properties.ssl.*' cannot be used: {reason}."
+            f"The certificates or keys of the options 'properties.ssl.*' cannot be used: {cause}."
         ) from None
 
 
 def _context(config: Mapping[str, str]) -> ssl.SSLContext:
-    given = config.get("ssl.ca.location")
-    location = given if given and given != "probe" else None
-    folder = location is not None and Path(location).is_dir()
-    context = ssl.create_default_context(  # which trusts the system's authorities where none are given, and only then
-        cafile=None if folder else location,
-        capath=location if folder else None,
+    option = config.get("ssl.ca.location")
+    location = option if option and option != "probe" else None
+    is_folder = location is not None and Path(location).is_dir()
+    context = ssl.create_default_context(  # trusts the system's certificate authorities only if none are configured
+        cafile=None if is_folder else location,
+        capath=location if is_folder else None,
         cadata=config.get("ssl.ca.pem") or None,
     )
     verify = config.get("enable.ssl.certificate.verification", "true").lower() in ("true", "t", "1")
@@ -64,10 +67,10 @@ def _context(config: Mapping[str, str]) -> ssl.SSLContext:
     if config.get("ssl.cipher.suites"):
         _set_ciphers(context, config["ssl.cipher.suites"])
     with ExitStack() as open_files:
-        certificate = config.get("ssl.certificate.location") or _file(config, "ssl.certificate.pem", open_files)
-        key = config.get("ssl.key.location") or _file(config, "ssl.key.pem", open_files)
+        certificate = config.get("ssl.certificate.location") or _pem_file(config, "ssl.certificate.pem", open_files)
+        key = config.get("ssl.key.location") or _pem_file(config, "ssl.key.pem", open_files)
         if certificate:
-            # a password that is not there must not be asked for at a terminal
+            # never None: OpenSSL would prompt for the password on the terminal
             context.load_cert_chain(certificate, key, config.get("ssl.key.password") or "")
     return context
 
@@ -77,22 +80,22 @@ def _set_ciphers(context: ssl.SSLContext, suites: str) -> None:
         context.set_ciphers(suites.replace(",", ":"))
     except ssl.SSLError:
         raise InvalidOptionError(
-            "Option 'properties.ssl.cipher.suites' names no cipher suite that OpenSSL has for TLS 1.2 or older. Name "
-            "one, or leave the option out: the suites of TLS 1.3 are always allowed."
+            "Option 'properties.ssl.cipher.suites' contains no cipher suite that OpenSSL supports for TLS 1.2 or "
+            "older. Add one, or remove the option: the suites of TLS 1.3 are always allowed."
         ) from None
 
 
-def _file(config: Mapping[str, str], key: str, stack: ExitStack) -> str | None:
-    return stack.enter_context(_path(config[key])) if config.get(key) else None
+def _pem_file(config: Mapping[str, str], key: str, stack: ExitStack) -> str | None:
+    return stack.enter_context(_as_file(config[key])) if config.get(key) else None
 
 
 @contextmanager
-def _path(text: str) -> Iterator[str]:
-    """A name under which OpenSSL can read the text once, which never gets onto a disk."""
-    reading, writing = os.pipe()
+def _as_file(text: str) -> Iterator[str]:
+    """Yield a path from which OpenSSL can read the text once, without writing the text to disk."""
+    read_end, write_end = os.pipe()
     try:
-        with open(writing, "w") as pipe:  # a PEM file is smaller than the smallest of pipes
+        with open(write_end, "w") as pipe:  # does not block: a PEM file is smaller than the buffer of a pipe
             pipe.write(text)
-        yield f"/dev/fd/{reading}"
+        yield f"/dev/fd/{read_end}"
     finally:
-        os.close(reading)
+        os.close(read_end)

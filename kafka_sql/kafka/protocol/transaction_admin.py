@@ -1,4 +1,4 @@
-"""Transactions of producers that are gone: who knows of them, in which state they are, and how they end."""
+"""List, describe, commit and abort transactions of other producers, and find out how past ones ended."""
 
 from __future__ import annotations
 
@@ -7,37 +7,55 @@ from typing import Final, NamedTuple, TypeVar
 
 from kafka_sql.errors import TransactionError
 from kafka_sql.kafka.config.properties import DELIVERY_TIMEOUT
-from kafka_sql.kafka.protocol import transaction_outcome, transaction_requests
+from kafka_sql.kafka.error_codes import FENCED, ErrorCode, is_retriable
+from kafka_sql.kafka.protocol import metadata, transaction_outcome, transactions
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection
-from kafka_sql.kafka.protocol.connection_pool import Brokers, patiently
-from kafka_sql.kafka.protocol.errors import OLDEST, PASSING, Passing, complete, fine, require
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
+from kafka_sql.kafka.protocol.errors import (
+    MIN_BROKER_VERSION,
+    RetriableError,
+    check_complete,
+    raise_for_code,
+    raise_if_retriable,
+    require_api,
+)
 from kafka_sql.kafka.protocol.sasl import check_sasl
 from kafka_sql.kafka.protocol.tls import check_tls
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transaction_requests import Described
+from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDescription
 from kafka_sql.kafka.types import TopicPartition
 
 T = TypeVar("T")
 
-_FENCED: Final = frozenset({0, 47, 90})
-UNKNOWN_ID: Final = 105
-_NOT_ALLOWED: Final = 53
-_OUT_OF_RANGE: Final = 1
+_BATCHED_FIND_COORDINATOR: Final = 4  # version
 
 
-class Ending(NamedTuple):
-    """What it takes to end a transaction."""
+class EndTxnTarget(NamedTuple):
+    """A transaction to end."""
 
-    id: str
-    producer: int
+    transactional_id: str
+    producer_id: int
     epoch: int
 
 
+class TransactionHint(NamedTuple):
+    """Facts about a transaction that its producer knows, and that otherwise cost a request.
+
+    Attributes:
+        coordinator: the address of its coordinator.
+        first_record: topic, partition and offset of its first record in one of its partitions.
+    """
+
+    coordinator: Address | None = None
+    first_record: tuple[str, int, int] | None = None
+
+
 def check_security(config: Mapping[str, str]) -> None:
-    """Refuse security settings that this client could not honour as librdkafka does.
+    """Check that this client supports the security settings as librdkafka does.
 
     Raises:
-        InvalidOptionError: names the option.
+        InvalidOptionError: a setting is not supported; the message names the option.
     """
     protocol = config.get("security.protocol", "plaintext").lower()
     if protocol in ("ssl", "sasl_ssl"):
@@ -46,230 +64,230 @@ def check_security(config: Mapping[str, str]) -> None:
         check_sasl(config)
 
 
-class Hint(NamedTuple):
-    """What whoever ends a transaction need not ask the brokers for.
-
-    Attributes:
-        coordinator: its coordinator's address.
-        first: topic, partition and offset of a record of it.
-    """
-
-    coordinator: Address | None = None
-    first: tuple[str, int, int] | None = None
-
-
-class Transactions:
-    """A cluster's transactions."""
+class TransactionAdmin:
+    """A client for the transactions of a cluster. Retries within ``delivery.timeout.ms``."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        """Keep how to connect; nothing is asked yet.
+        """Send nothing yet.
 
         Args:
-            config: librdkafka's, with references to secrets, which are resolved where a connection is made.
+            config: librdkafka's configuration. References to secrets are resolved when a connection is opened.
 
         Raises:
-            InvalidOptionError: a security setting that cannot be honoured.
+            InvalidOptionError: a security setting is not supported.
         """
         check_security(config)
         self._config = config
-        self._wait = int(config[DELIVERY_TIMEOUT]) / 1000
-        self._brokers = Brokers(config)
+        self._timeout = int(config[DELIVERY_TIMEOUT]) / 1000
+        self._connections = ConnectionPool(config)
         self._coordinators: dict[str, Address] = {}
 
     def close(self) -> None:
-        """Close all connections; they are opened again when they are needed."""
-        self._brokers.close()
+        """Close all connections. They are opened again on next use."""
+        self._connections.close()
         self._coordinators.clear()
 
-    def expect(self, coordinators: Mapping[str, Address]) -> None:
-        """Take the coordinators of ids as they are given, and forget all others'."""
+    def set_coordinators(self, coordinators: Mapping[str, Address]) -> None:
+        """Replace the known coordinators, by transactional id."""
         self._coordinators = dict(coordinators)
 
-    def ongoing(self, prefix: str) -> list[str]:
-        """The ids of open transactions that begin with ``prefix``, of all coordinators.
+    def list_ongoing(self, prefix: str) -> list[str]:
+        """Return the ids of all open transactions that begin with ``prefix``.
 
         Raises:
-            BrokerError: not all of them answered.
+            BrokerError: a coordinator did not answer.
         """
-        return [key for key in self._patiently(self._ongoing) if key.startswith(prefix)]
+        return [key for key in self._retry(self._list_ongoing) if key.startswith(prefix)]
 
-    def describe(self, ids: Iterable[str]) -> dict[str, Described | None]:
-        """What is known of each; None where the id is not known.
+    def describe(self, ids: Iterable[str]) -> dict[str, TransactionDescription | None]:
+        """Return the state of each transactional id; None if its coordinator does not know it.
 
         Raises:
-            BrokerError: a coordinator does not answer, or the user may not ask.
+            BrokerError: a coordinator did not answer, or the user lacks an ACL.
         """
 
-        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, Described]]:
-            require(connection, transaction_requests.DESCRIBE)
-            return transaction_requests.read_describe(connection.ask(transaction_requests.describe(group)))
+        def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, TransactionDescription]]:
+            require_api(connection, ApiKey.DESCRIBE_TRANSACTIONS)
+            return transactions.read_describe_transactions(connection.ask(transactions.describe_transactions(group)))
 
-        answers = self._of_coordinators(list(ids), ask)
-        return {key: None if code == UNKNOWN_ID else fine(key, code, found) for key, (code, found) in answers.items()}
+        results = self._request_coordinators(ApiKey.DESCRIBE_TRANSACTIONS, list(ids), request)
+        return {
+            key: None if code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND else raise_for_code(key, code, description)
+            for key, (code, description) in results.items()
+        }
 
-    def commit(self, endings: Iterable[Ending]) -> dict[str, int]:
-        """Commit each; the error code that stays for each, 0 where it is done.
+    def commit(self, targets: Iterable[EndTxnTarget]) -> dict[str, int]:
+        """Commit transactions. Committing one again is no error.
 
-        Asking again for what was done already is no error.
+        Returns:
+            the final error code of each transactional id; 0 if it is committed.
 
         Raises:
-            BrokerError: a coordinator does not answer: some may have ended, and some not.
+            BrokerError: a coordinator did not answer. Any of the transactions may be committed.
         """
-        wanted = {ending.id: ending for ending in endings}
+        by_id = {target.transactional_id: target for target in targets}
 
-        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
-            require(connection, transaction_requests.END)
-            last = connection.versions[transaction_requests.END]
-            answers = connection.ask_all([transaction_requests.commit(*wanted[key], last) for key in group])
-            return {key: (transaction_requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
+        def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
+            require_api(connection, ApiKey.END_TXN)
+            latest = connection.versions[ApiKey.END_TXN]
+            answers = connection.ask_all(
+                [transactions.end_txn(*by_id[key], committed=True, latest_version=latest) for key in group]
+            )
+            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, answers, strict=True)}
 
-        return {key: code for key, (code, _) in self._of_coordinators(list(wanted), ask).items()}
+        return {
+            key: code for key, (code, _) in self._request_coordinators(ApiKey.END_TXN, list(by_id), request).items()
+        }
 
-    def abort(self, open_: Mapping[str, Described]) -> list[str]:
-        """Abort what is open, and end its producers for good; the ids of those that were open until now.
+    def abort(self, descriptions: Mapping[str, TransactionDescription]) -> list[str]:
+        """Abort open transactions and fence their producers.
 
-        A producer that is still at work must not go on: with EndTxn alone it would begin another transaction under the
-        same id and epoch, with the rest of its records.
+        EndTxn alone would not stop a producer that is still running: it would begin another transaction with the same
+        id and epoch, and write its remaining records to it.
+
+        Returns:
+            the ids of those that were open until now.
 
         Raises:
-            BrokerError: a coordinator does not answer: some may have ended, and some not.
+            BrokerError: a coordinator did not answer. Any of the transactions may be aborted.
         """
 
-        def ask(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
-            answers = connection.ask_all([transaction_requests.fence(key, open_[key]) for key in group])
-            return {key: (transaction_requests.read_code(a), None) for key, a in zip(group, answers, strict=True)}
+        def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
+            answers = connection.ask_all([transactions.bump_producer_epoch(key, descriptions[key]) for key in group])
+            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, answers, strict=True)}
 
-        codes = self._of_coordinators(list(open_), ask)
-        # while it is aborted (51) it is asked for again, and then is fenced already; 0 where transaction.version is 2
-        return [key for key, (code, _) in codes.items() if code in _FENCED]
+        results = self._request_coordinators(ApiKey.INIT_PRODUCER_ID, list(descriptions), request)
+        # CONCURRENT_TRANSACTIONS while the abort is in progress is retried, and then the given epoch is fenced. With
+        # transaction.version = 2 the answer is NONE.
+        return [key for key, (code, _) in results.items() if code == ErrorCode.NONE or code in FENCED]
 
-    def may_write(self, transactional_id: str) -> bool:
-        """Whether the user may write under a transactional id that nobody uses.
+    def can_write(self, transactional_id: str) -> bool:
+        """Return whether the user may write with a transactional id that is not in use.
 
-        A transaction that there is not is to be committed: brokers look at the rights first, and then refuse it.
+        Commits a transaction that does not exist: brokers check the ACLs before they return that error.
 
         Raises:
-            BrokerError: its coordinator does not answer, or the user may not even see the id.
+            BrokerError: the coordinator did not answer, or the user may not even describe the id.
         """
-        return bool(self.commit([Ending(transactional_id, 0, 0)])[transactional_id] != _NOT_ALLOWED)
+        code = self.commit([EndTxnTarget(transactional_id, 0, 0)])[transactional_id]
+        return code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
-    def first_offsets(self, described: Mapping[str, Described]) -> dict[str, tuple[str, int, int]]:
-        """Of each open transaction one record: topic, partition and offset; absent where it has none."""
-        chosen = {key: d.partitions[0] for key, d in described.items() if d.partitions}
-        producers = self._patiently(lambda: self._producers(set(chosen.values()))) if chosen else {}
-        found: dict[str, tuple[str, int, int]] = {}
-        for key, position in chosen.items():
-            for producing in producers[position]:
-                if producing.producer == described[key].producer and producing.first_offset >= 0:
-                    found[key] = (*position, producing.first_offset)
-        return found
+    def first_offsets(self, descriptions: Mapping[str, TransactionDescription]) -> dict[str, tuple[str, int, int]]:
+        """Return topic, partition and offset of one record of each open transaction; absent if it has no records."""
+        chosen = {key: d.partitions[0] for key, d in descriptions.items() if d.partitions}
+        producers = self._retry(lambda: self._describe_producers(set(chosen.values()))) if chosen else {}
+        offsets: dict[str, tuple[str, int, int]] = {}
+        for key, partition in chosen.items():
+            for producer in producers[partition]:
+                if producer.producer_id == descriptions[key].producer_id and producer.txn_start_offset >= 0:
+                    offsets[key] = (*partition, producer.txn_start_offset)
+        return offsets
 
-    def outcome(self, place: tuple[str, int, int], producer: int) -> Outcome:
-        """What became of a producer's transaction, by its first record in a partition.
+    def outcome(self, first_record: tuple[str, int, int], producer_id: int) -> Outcome:
+        """Find out how a producer's transaction ended.
 
         Args:
-            place: topic, partition and offset of the record.
+            first_record: topic, partition and offset of its first record in a partition.
 
         Raises:
-            BrokerError: the partition's leader does not answer.
+            BrokerError: the partition's leader did not answer.
         """
-        topic, partition, offset = place
+        topic, partition, offset = first_record
 
-        def ask() -> Outcome:
-            leaders = transaction_requests.read_leaders(self._brokers.any().ask(transaction_requests.leaders([topic])))
-            if (topic, partition) not in leaders:
-                raise Passing(5)
-            answer = self._brokers.at(leaders[topic, partition]).ask(transaction_outcome.look(*place))
-            code, found = transaction_outcome.seen(answer, partition, offset, producer)
-            if code == _OUT_OF_RANGE:
-                return Outcome.GONE
-            if code in PASSING:
-                raise Passing(code)
-            outcome: Outcome = fine(f"{topic}[{partition}]@{offset}", code, found)
-            return outcome
+        def request() -> Outcome:
+            leader = self._leaders({topic})[topic].leader(partition)
+            if leader is None:
+                raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+            answer = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
+            code, outcome = transaction_outcome.parse_outcome(answer, partition, offset, producer_id)
+            if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                return Outcome.UNKNOWN
+            raise_if_retriable(code, ApiKey.FETCH)
+            return raise_for_code(f"{topic}[{partition}]@{offset}", code, outcome)
 
-        return self._patiently(ask)
+        return self._retry(request)
 
-    def _ongoing(self) -> list[str]:
-        found: list[str] = []
-        for address in transaction_requests.read_brokers(self._brokers.any().ask(transaction_requests.brokers())):
-            connection = self._brokers.at(address)
-            require(connection, transaction_requests.LIST)
-            code, ids = transaction_requests.read_list(connection.ask(transaction_requests.list_ongoing()))
-            if code in PASSING:
-                raise Passing(code)
-            found += fine("ListTransactions", code, ids)
-        return found
+    def _leaders(self, topics: set[str]) -> dict[str, metadata.TopicMetadata]:
+        answer = self._connections.any_connection().ask(metadata.metadata(sorted(topics)))
+        response = metadata.read_metadata(answer)
+        return {topic: response.topic(topic) for topic in topics}
 
-    def _producers(self, positions: set[TopicPartition]) -> dict[TopicPartition, list[transaction_requests.Producing]]:
-        leaders = transaction_requests.read_leaders(
-            self._brokers.any().ask(transaction_requests.leaders(sorted({t for t, _ in positions})))
-        )
+    def _list_ongoing(self) -> list[str]:
+        response = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata([])))
+        ongoing: list[str] = []
+        for address in response.brokers:
+            connection = self._connections.connect_to(address)
+            require_api(connection, ApiKey.LIST_TRANSACTIONS)
+            answer = connection.ask(transactions.list_ongoing_transactions())
+            code, ids = transactions.read_list_transactions(answer)
+            raise_if_retriable(code, ApiKey.LIST_TRANSACTIONS)
+            ongoing += raise_for_code("ListTransactions", code, ids)
+        return ongoing
+
+    def _describe_producers(self, partitions: set[TopicPartition]) -> dict[TopicPartition, list[ActiveProducer]]:
+        topics = self._leaders({topic for topic, _ in partitions})
         groups: dict[Address, list[TopicPartition]] = {}
-        for position in sorted(positions):
-            if position not in leaders:
-                raise Passing(5)
-            groups.setdefault(leaders[position], []).append(position)
-        found: dict[TopicPartition, list[transaction_requests.Producing]] = {}
+        for topic, partition in sorted(partitions):
+            leader = topics[topic].leader(partition)
+            if leader is None:
+                raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+            groups.setdefault(leader, []).append((topic, partition))
+        result: dict[TopicPartition, list[ActiveProducer]] = {}
         for address, group in groups.items():
-            answer = transaction_requests.read_describe_producers(
-                self._brokers.at(address).ask(transaction_requests.describe_producers(group))
-            )
-            for position, (code, producers) in answer.items():
-                if code in PASSING:
-                    raise Passing(code)
-                found[position] = fine(f"{position[0]}[{position[1]}]", code, producers)
-            complete(found, group)
-        return found
+            answer = self._connections.connect_to(address).ask(transactions.describe_producers(group))
+            for (topic, partition), (code, producers) in transactions.read_describe_producers(answer).items():
+                raise_if_retriable(code, ApiKey.DESCRIBE_PRODUCERS)
+                result[topic, partition] = raise_for_code(f"{topic}[{partition}]", code, producers)
+            check_complete(result, group)
+        return result
 
-    def _of_coordinators(
-        self, ids: list[str], ask: Callable[[Connection, list[str]], dict[str, tuple[int, T]]]
+    def _request_coordinators(
+        self, api: ApiKey, ids: list[str], request: Callable[[Connection, list[str]], dict[str, tuple[int, T]]]
     ) -> dict[str, tuple[int, T]]:
-        """Ask each id's coordinator; those who are to be asked again, again."""
+        """Send a request about each id to its coordinator, until no error code is retriable."""
         done: dict[str, tuple[int, T]] = {}
 
-        def some() -> None:
-            waiting = [key for key in ids if key not in done]
-            passing = 0
-            for address, group in self._groups(waiting).items():
-                answers = ask(self._brokers.at(address), group)
-                complete(answers, group)
-                for key, (code, found) in answers.items():
-                    if code in PASSING:
-                        passing = code
+        def request_remaining() -> None:
+            remaining = [key for key in ids if key not in done]
+            retriable: int = ErrorCode.NONE
+            for address, group in self._group_by_coordinator(remaining).items():
+                results = request(self._connections.connect_to(address), group)
+                check_complete(results, group)
+                for key, (code, result) in results.items():
+                    if is_retriable(code, api):
+                        retriable = code
                         self._coordinators.pop(key, None)
                     else:
-                        done[key] = code, found
-            if passing:
-                raise Passing(passing)
+                        done[key] = code, result
+            if retriable:
+                raise RetriableError(retriable)
 
-        self._patiently(some)
+        self._retry(request_remaining)
         return done
 
-    def _groups(self, ids: list[str]) -> dict[Address, list[str]]:
+    def _group_by_coordinator(self, ids: list[str]) -> dict[Address, list[str]]:
         unknown = [key for key in ids if key not in self._coordinators]
         if unknown:
-            connection = self._brokers.any()
-            if connection.versions.get(transaction_requests.FIND_COORDINATOR, 0) < 4:
-                raise TransactionError(f"The brokers cannot find several coordinators at once: {OLDEST}.")
-            answers = transaction_requests.read_coordinators(connection.ask(transaction_requests.coordinators(unknown)))
-            complete(answers, unknown)
-            for key, (code, address) in answers.items():
-                if code in PASSING:
-                    raise Passing(code)
-                self._coordinators[key] = fine(key, code, address)
+            connection = self._connections.any_connection()
+            if connection.versions.get(ApiKey.FIND_COORDINATOR, 0) < _BATCHED_FIND_COORDINATOR:
+                raise TransactionError(f"The brokers cannot find several coordinators at once: {MIN_BROKER_VERSION}.")
+            found = transactions.read_find_coordinators(connection.ask(transactions.find_coordinators(unknown)))
+            check_complete(found, unknown)
+            for key, (code, address) in found.items():
+                raise_if_retriable(code, ApiKey.FIND_COORDINATOR)
+                self._coordinators[key] = raise_for_code(key, code, address)
         groups: dict[Address, list[str]] = {}
         for key in ids:
             groups.setdefault(self._coordinators[key], []).append(key)
         return groups
 
-    def _patiently(self, ask: Callable[[], T]) -> T:
-        """Ask again while the cause may pass, as long as a record may take to be delivered.
+    def _retry(self, request: Callable[[], T]) -> T:
+        """Repeat a request after retriable errors, for as long as the delivery of a record may take.
 
         Raises:
-            BrokerUnreachableError: it did not pass.
+            BrokerUnreachableError: the timeout expired.
         """
-        if self._brokers.login_changed():
+        if self._connections.credentials_changed():
             self.close()
-        whom = f"'{self._config['bootstrap.servers']}': the coordinators of transactions"
-        return patiently(ask, self.close, self._wait, whom, f" ('properties.{DELIVERY_TIMEOUT}')")
+        subject = f"'{self._config['bootstrap.servers']}': the coordinators of transactions"
+        return retry_until(request, self.close, self._timeout, subject, f" ('properties.{DELIVERY_TIMEOUT}')")

@@ -1,5 +1,6 @@
-"""What became of a transaction, as the log of a partition tells it: by one of its records and the list of aborted
-transactions that a fetch of committed records brings.
+"""Find out from a partition's log whether a transaction was committed, after its coordinator has forgotten it.
+
+The evidence is one record of the transaction and the list of aborted transactions in a ``read_committed`` fetch.
 
 Layout: the header of a record batch (https://kafka.apache.org/documentation/#recordbatch).
 """
@@ -14,34 +15,35 @@ from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
 
-_ENOUGH: Final = 1 << 20  # bytes; the first batch comes whole, however large it is
+_MAX_BYTES: Final = 1 << 20  # the first batch is returned complete whatever its size
 # base offset; length, leader epoch, magic, checksum, attributes; last offset delta; two timestamps; producer id
 _BATCH: Final = struct.Struct(">q4x4x1x4x2xi8x8xq")
 
 
 class Outcome(Enum):
-    """Of a transaction."""
+    """How a transaction ended."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
     OPEN = "open"
-    GONE = "gone"  # its record is not there any more, so it cannot be told
+    UNKNOWN = "gone"  # the log no longer contains the record
 
 
-def look(topic: str, partition: int, offset: int) -> Request:
-    """The first batch of committed records at an offset; asked of the partition's leader."""
-    return fetch(topic, partition, offset, _ENOUGH, wait=0, committed=True)
+def fetch_request(topic: str, partition: int, offset: int) -> Request:
+    """Request the batch at an offset with isolation level ``read_committed``. Goes to the partition's leader."""
+    return fetch(topic, partition, offset, _MAX_BYTES, wait_ms=0, committed=True)
 
 
-def seen(answer: Reader, partition: int, offset: int, producer: int) -> tuple[int, Outcome]:
-    """The error code, and what became of the producer's transaction whose first record in the partition is at "
-    "``offset``."""
+def parse_outcome(answer: Reader, partition: int, offset: int, producer_id: int) -> tuple[int, Outcome]:
+    """Return the error code, and the outcome of the producer's transaction whose first record in the partition has this
+    offset.
+    """
     code, stable, aborted, records = read_fetch(answer, partition)
     if 0 <= stable <= offset:
         return code, Outcome.OPEN
     if len(records) < _BATCH.size:
-        return code, Outcome.GONE
-    base, delta, writer = _BATCH.unpack_from(records)
-    if writer != producer or not base <= offset <= base + delta:
-        return code, Outcome.GONE
-    return code, Outcome.ABORTED if (producer, offset) in aborted else Outcome.COMMITTED
+        return code, Outcome.UNKNOWN
+    base, delta, batch_producer_id = _BATCH.unpack_from(records)
+    if batch_producer_id != producer_id or not base <= offset <= base + delta:
+        return code, Outcome.UNKNOWN
+    return code, Outcome.ABORTED if (producer_id, offset) in aborted else Outcome.COMMITTED

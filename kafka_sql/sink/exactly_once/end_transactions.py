@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.errors import TransactionError, TransactionInDoubtError
+from kafka_sql.kafka.error_codes import FENCED, ErrorCode, error_text
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.kafka.protocol.transactions import ONGOING
@@ -13,7 +14,11 @@ from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from kafka_sql.sink.exactly_once.transactional_ids import parse_run, task_prefix
 
 # fenced, another state, another producer: somebody has already committed or aborted it
-_ENDED: Final = frozenset({47, 48, 49, 90, 105})
+_ENDED: Final = FENCED | {
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
+}
 
 
 def lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
@@ -45,12 +50,10 @@ def commit_all(
 
 
 def _is_committed(transactions: TransactionAdmin, decided: DecidedTransaction, code: int) -> bool:
-    if code == 0:
+    if code == ErrorCode.NONE:
         return True
     if code not in _ENDED:
-        raise TransactionError(
-            f"Transaction '{decided.id}' could not be committed: the coordinator returned error {code}."
-        )
+        raise TransactionError(f"Transaction '{decided.id}' could not be committed: {error_text(code)}.")
     witness = decided.witness
     outcome = transactions.outcome(witness, decided.producer) if witness is not None else Outcome.UNKNOWN
     if outcome in (Outcome.COMMITTED, Outcome.ABORTED):
@@ -58,8 +61,9 @@ def _is_committed(transactions: TransactionAdmin, decided: DecidedTransaction, c
     where = "{}[{}]@{}".format(*witness) if witness is not None else "(location unknown)"
     raise TransactionInDoubtError(
         f"The outcome of transaction '{decided.id}' ({decided.rows} rows) is unknown: the coordinator no longer knows "
-        f"it (error {code}), and its record {where} is {outcome.value}. If the rows were written, run: kafka-sql "
-        "transactions commit --accept-missing. To write the whole batch again: kafka-sql transactions abort --rewrite."
+        f"it ({ErrorCode(code).name}), and its record {where} is {outcome.value}. If the rows were written, run: "
+        "kafka-sql transactions commit --accept-missing. To write the whole batch again: kafka-sql transactions abort "
+        "--rewrite."
     )
 
 

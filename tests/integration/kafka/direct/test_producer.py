@@ -33,14 +33,12 @@ from kafka_sql.errors import (
 )
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.producer import DirectProducer
-from kafka_sql.kafka.direct.producer_state import Session, open_session
+from kafka_sql.kafka.direct.producer_state import ProducerState, open_producer_state
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Connection, Request
-from kafka_sql.kafka.protocol.produce import ADD_PARTITIONS, PRODUCE
-from kafka_sql.kafka.protocol.transaction_admin import Ending, Transactions
-from kafka_sql.kafka.protocol.transaction_requests import INIT
-from tests.chaos.clusters import behind_a_network, leader, until
+from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
+from tests.chaos.clusters import cluster_behind_proxy, leader_of, wait_until
 from tests.topics import Topics, grant
 
 pytestmark = pytest.mark.integration
@@ -52,9 +50,9 @@ def config(bootstrap: str, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def session(bootstrap: str, **more: str) -> Iterator[Session]:
+def session(bootstrap: str, **more: str) -> Iterator[ProducerState]:
     with ExitStack() as stack:
-        yield open_session(config(bootstrap, **more), stack)
+        yield open_producer_state(config(bootstrap, **more), stack)
 
 
 @contextmanager
@@ -128,7 +126,7 @@ def test_without_keys_each_batch_goes_to_the_next_partition(topics: Topics) -> N
 def test_partitions_of_ones_own(topics: Topics) -> None:
     topic = topics.create(3)
     with opened(topics.bootstrap, topic) as producer:
-        assert producer.partitions(topic) == 3
+        assert producer.partition_count(topic) == 3
         values = pa.array([b"a", b"b", b"c", b"d"], pa.binary())
         producer.produce(values, pa.array([b"21"] * 4, pa.binary()), np.array([2, 0, -1, 2], np.int32))
         with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*row 6 .*'sink.partitioner' must choose one"):
@@ -240,7 +238,7 @@ def test_a_broker_that_is_killed_before_its_answers_are_read(tmp_path: Path) -> 
             producer.flush()
             producer.produce(numbers(1, 1_000))  # some batches, less than are under way at most
             assert 2 < producer._session.pending <= 5
-            await_end(topics, topic, 1_000 - int(producer._batches.places[0, 2]))
+            await_end(topics, topic, 1_000 - int(producer._batches.cursors[0, 2]))
             kafka.nodes[0].kill()
             kafka.nodes[0].restart()
             producer.produce(numbers(1_000, 2_000))
@@ -251,7 +249,9 @@ def test_a_broker_that_is_killed_before_its_answers_are_read(tmp_path: Path) -> 
 
 def await_end(topics: Topics, topic: str, offset: int) -> None:
     consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "end"})
-    until(lambda: consumer.get_watermark_offsets(TopicPartition(topic, 0), 30)[1] == offset, "all rows in the topic")
+    wait_until(
+        lambda: consumer.get_watermark_offsets(TopicPartition(topic, 0), 30)[1] == offset, "all rows in the topic"
+    )
     consumer.close()
 
 
@@ -265,7 +265,7 @@ def test_leaders_of_a_cluster_are_killed_while_they_are_written_to() -> None:
                 rows = numbers(start, start + 1_000)
                 producer.produce(rows, pa.array([b"%d" % (i % 7) for i in range(1_000)], pa.binary()))
                 if start in (5_000, 15_000):
-                    dead = leader(kafka, topic)
+                    dead = leader_of(kafka, topic)
                     dead.kill()
                 if start in (10_000, 20_000):
                     dead.restart()
@@ -277,7 +277,7 @@ def test_leaders_of_a_cluster_are_killed_while_they_are_written_to() -> None:
 
 
 def test_answers_that_are_lost_double_nothing() -> None:
-    with behind_a_network(1) as (kafka, far, network):
+    with cluster_behind_proxy(1) as (kafka, far, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create(2)
         with opened(far, topic, batch_size="3000", request_timeout_ms="2000") as producer:
@@ -306,7 +306,7 @@ def test_partitions_that_are_added_are_the_next_producers() -> None:
                 kafka.nodes[0].kill()
                 kafka.nodes[0].restart()
                 producer.flush()  # which asks for the leaders again
-                assert (producer.errors > 0, producer.partitions(topic)) == (True, count)
+                assert (producer.errors > 0, producer.partition_count(topic)) == (True, count)
                 producer.produce(numbers(1_000, 2_000), pa.array(keys, pa.binary()))
                 producer.flush()
         found = seen(topics, topic, 4_000, 3)
@@ -352,7 +352,7 @@ def test_a_transaction_of_many_batches_and_partitions_asks_its_coordinator_aside
                 assert producer.errors == 0
 
 
-@pytest.mark.parametrize("key", [INIT, ADD_PARTITIONS])
+@pytest.mark.parametrize("key", [ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN])
 def test_an_answer_of_the_coordinator_is_lost(topics: Topics, monkeypatch: pytest.MonkeyPatch, key: int) -> None:
     """It is waited for after rows were made, and is asked for again."""
     topic, receive, lost = topics.create(3), Connection.receive, list[int]()
@@ -383,7 +383,7 @@ def test_the_first_batch_of_a_partition_is_refused(
     topic, send, refused = topics.create(), Connection.send, list[int]()
 
     def elsewhere(connection: Connection, request: Request, parts: Sequence[bytes] = ()) -> int:
-        if request.key == PRODUCE and not refused:
+        if request.key == ApiKey.PRODUCE and not refused:
             refused.append(1)
             body = request.body.replace(topic.encode(), b"?" * len(topic))  # a topic that there is not
             request = request._replace(body=body)
@@ -395,7 +395,7 @@ def test_the_first_batch_of_a_partition_is_refused(
         if inside:
             producer = stack.enter_context(open_direct_transaction(mine, f"{topic}-id", topic))
         else:
-            producer = DirectProducer(open_session(mine, stack), topic, "t")
+            producer = DirectProducer(open_producer_state(mine, stack), topic, "t")
         producer.produce(numbers(0, 3_000))
         producer.flush()
         assert (refused, producer.errors) == ([1], 1)
@@ -405,11 +405,11 @@ def test_the_first_batch_of_a_partition_is_refused(
 
 
 def commit(mine: dict[str, str], transaction: str) -> None:
-    with closing(Transactions(mine)) as transactions:
+    with closing(TransactionAdmin(mine)) as transactions:
         described = transactions.describe([transaction])[transaction]
         assert described is not None
-        ending = Ending(transaction, described.producer, described.epoch)
-        assert transactions.commit([ending]) == {ending.id: 0}
+        ending = EndTxnTarget(transaction, described.producer_id, described.producer_epoch)
+        assert transactions.commit([ending]) == {ending.transactional_id: 0}
 
 
 def test_records_of_ten_megabytes(topics: Topics) -> None:

@@ -11,15 +11,15 @@ from confluent_kafka import Producer, TopicPartition
 from kafka_sql.errors import DataLossError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.direct import reader
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
-from kafka_sql.kafka.librdkafka.consumer import BatchSize, fetch
-from kafka_sql.kafka.records import Records, Wanted
+from kafka_sql.kafka.records import BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import Split
-from tests.chaos.clusters import behind_a_network
+from tests.chaos.clusters import cluster_behind_proxy
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
-ALL = Wanted(keys=True, timestamps=True, leader_epochs=True)
+ALL = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def none(*_: object) -> None:
         raise AssertionError("librdkafka reads on")
 
-    consumer._KEPT.close()
-    monkeypatch.setattr(consumer._KEPT, "_make", none)
+    consumer._CACHE.close()
+    monkeypatch.setattr(consumer._CACHE, "_make", none)
     yield
-    reader._KEPT.close()
+    reader._CACHE.close()
 
 
 def columns(found: Iterator[Records]) -> list[tuple[object, ...]]:
@@ -62,7 +62,7 @@ def test_each_codec(topics: Topics, codec: str, by: str) -> None:
         producer.produce(topic, value, key, partition=0)
         producer.poll(0)
     assert producer.flush(60) == 0
-    found = columns(fetch(topics.client(), Split(topic, 0, 0, 5_000), ALL))
+    found = columns(read_records(topics.client(), Split(topic, 0, 0, 5_000), ALL))
     assert [(key, value) for *_, key, value in found] == rows
 
 
@@ -90,24 +90,26 @@ def test_the_same_as_librdkafka_reads(topics: Topics) -> None:
     aborted = set[int]()
     for isolation in ("read_uncommitted", "read_committed"):
         by_librdkafka = topics.client(isolation_level=isolation, client_rack="r")
-        every = columns(fetch(by_librdkafka, Split(topic, 0, 0, end), ALL))
+        every = columns(read_records(by_librdkafka, Split(topic, 0, 0, end), ALL))
         aborted ^= {row[0] for row in every}
         for _ in range(40):
             start, stop = sorted(chance.sample(range(end + 1), 2))
             size = BatchSize(chance.randint(1, 50), chance.choice((10, 1_000_000)))
-            found = columns(fetch(topics.client(isolation_level=isolation), Split(topic, 0, start, stop), ALL, size))
+            found = columns(
+                read_records(topics.client(isolation_level=isolation), Split(topic, 0, start, stop), ALL, size)
+            )
             assert found == [row for row in every if start <= row[0] < stop]  # type: ignore[operator]
     assert len(aborted) > 20
 
 
 def test_what_breaks_is_read_on_by_librdkafka() -> None:
-    with behind_a_network(1) as (kafka, far, network):
+    with cluster_behind_proxy(1) as (kafka, far, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()
         topics.put(topic, *(b"%d" % i + b" " * 1000 for i in range(20_000)))
         config = {**topics.client(), "bootstrap.servers": far}
         found: list[int] = []
-        for records in fetch(config, Split(topic, 0, 0, 20_000), size=BatchSize(rows=3_000)):
+        for records in read_records(config, Split(topic, 0, 0, 20_000), size=BatchSize(max_rows=3_000)):
             if not found:
                 network.cut()
                 network.mend()
@@ -119,5 +121,7 @@ def test_offsets_that_are_gone_are_an_error(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     topics.admin.delete_records([TopicPartition(topic, 0, 2)])[TopicPartition(topic, 0)].result(30)
-    with pytest.raises(DataLossError, match=rf"{topic}\[0\]@0: removed before it was read; the first .* is 2"):
-        list(fetch(topics.client(), Split(topic, 0, 0, 3)))
+    with pytest.raises(
+        DataLossError, match=rf"{topic}\[0\]@0: the record was deleted before it was read\. The first .* is 2"
+    ):
+        list(read_records(topics.client(), Split(topic, 0, 0, 3)))

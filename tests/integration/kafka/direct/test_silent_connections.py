@@ -11,12 +11,12 @@ import pytest
 from kafka_sql.errors import BrokerUnreachableError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.producer import kept_direct_producer
+from kafka_sql.kafka.direct.producer import cached_direct_producer
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
+from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
-from kafka_sql.kafka.librdkafka.consumer import fetch
 from kafka_sql.kafka.types import Split
-from tests.chaos.clusters import behind_a_network
+from tests.chaos.clusters import cluster_behind_proxy
 from tests.proxy import Network
 from tests.topics import Topics
 
@@ -28,7 +28,7 @@ Far = tuple[Topics, str, Network]
 @pytest.fixture(scope="module")
 def far() -> Iterator[Far]:
     """Topics by the direct way, the bootstrap servers behind the network, and the network."""
-    with behind_a_network(1) as (kafka, servers, network):
+    with cluster_behind_proxy(1) as (kafka, servers, network):
         yield Topics(kafka.bootstrap_servers), servers, network
 
 
@@ -50,10 +50,12 @@ def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
     topics.put(topic, *(b"%d" % i for i in range(10)))
     config = to_librdkafka({"bootstrap.servers": servers, "request.timeout.ms": "3000"})
     for start in (0, 5):
-        found = [v for records in fetch(config, Split(topic, 0, start, start + 5)) for v in records.values.to_pylist()]
+        found = [
+            v for records in read_records(config, Split(topic, 0, start, start + 5)) for v in records.values.to_pylist()
+        ]
         assert found == [b"%d" % i for i in range(start, start + 5)]
         network.forget()
-    consumer._KEPT.close()
+    consumer._CACHE.close()
 
 
 @pytest.mark.parametrize("transactional", [False, True])
@@ -66,7 +68,7 @@ def test_a_writer_whose_connection_was_forgotten(far: Far, transactional: bool) 
         with (
             open_direct_transaction(config, f"{topic}-{turn}", topic)
             if transactional
-            else kept_direct_producer(config, topic)
+            else cached_direct_producer(config, topic)
         ) as producer:
             producer.produce(pa.array([b"a"], pa.binary()))
             producer.flush()

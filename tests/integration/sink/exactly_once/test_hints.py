@@ -7,10 +7,10 @@ from contextlib import closing
 
 import pytest
 
+from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, TransactionHint
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
-from kafka_sql.kafka.protocol.transactions import INIT
 from kafka_sql.sink.exactly_once.records import DecidedTransaction
 from tests.chaos.clusters import wait_until
 from tests.transaction_writers import WriterHarness, rows
@@ -67,7 +67,7 @@ def test_tasks_without_rows_begin_no_transactions_one_after_another(
     begun, send = list[int](), Connection.send
 
     def counting(connection: Connection, request: Request, *more: object) -> int:
-        begun.extend([1] if request.key == INIT else [])
+        begun.extend([1] if request.key == ApiKey.INIT_PRODUCER_ID else [])
         return send(connection, request, *more)  # type: ignore[arg-type]
 
     driver = sink.driver()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.direct.eligibility import writes
+from kafka_sql.kafka.direct.eligibility import can_write
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='p';"
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
@@ -22,7 +22,7 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
     ],
 )
 def test_is(properties: dict[str, str]) -> None:
-    assert writes(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_is(properties: dict[str, str]) -> None:
     ],
 )
 def test_is_not(properties: dict[str, str]) -> None:
-    assert not writes(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
+    assert not can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))

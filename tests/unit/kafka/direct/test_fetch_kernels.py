@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_sql.kafka.direct import reader
-from kafka_sql.kafka.direct.batch import Sender, _sized, _varint, small
-from kafka_sql.kafka.direct.compression import CODECS, decompressed
-from kafka_sql.kafka.direct.reader import _Content, _cuts, _records
-from kafka_sql.kafka.protocol.codec import BrokenAnswer
-from kafka_sql.kafka.records import Records, Wanted
+from kafka_sql.kafka.direct.batch import ProducerIdAndEpoch, _varint, _with_length, small_batch
+from kafka_sql.kafka.direct.compression import CODECS, decompress
+from kafka_sql.kafka.direct.reader import FetchedBatches, split_runs, to_records
+from kafka_sql.kafka.protocol.codec import MalformedResponse
+from kafka_sql.kafka.records import RecordFields, Records
 
-ALL = Wanted(keys=True, timestamps=True, leader_epochs=True)
+ALL = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 TRANSACTIONAL, CONTROL, LOG_APPEND_TIME = 0x10, 0x20, 0x08
 MOST = 1 << 20  # bytes of a batch
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=300))
@@ -43,9 +43,9 @@ class Made(NamedTuple):
 
     def encoded(self) -> bytes:
         """As brokers give it."""
-        header = _varint(1) + _sized(b"name") + _sized(b"value")
+        header = _varint(1) + _with_length(b"name") + _with_length(b"value")
         records = b"".join(
-            _sized(b"\0" + _varint(time) + _varint(offset) + _sized(key) + _sized(value) + header)
+            _with_length(b"\0" + _varint(time) + _varint(offset) + _with_length(key) + _with_length(value) + header)
             for offset, time, key, value in self.rows
         )
         counted = struct.pack(
@@ -57,10 +57,10 @@ class Made(NamedTuple):
 
 def read(content: bytes, start: int, stop: int, aborted: list[tuple[int, int]] | None = None) -> tuple[Records, int]:
     """All records, and the offset after them."""
-    found = _Content(memoryview(content))
+    found = FetchedBatches(memoryview(content))
     found.check()
-    located = found.located(start, stop, aborted or [], MOST)
-    parts = [(_records(columns, ALL), position) for columns, position in located]
+    located = found.locate(start, stop, aborted or [], MOST)
+    parts = [(to_records(columns, ALL), position) for columns, position in located]
     return joined([records for records, _ in parts]), parts[-1][1]
 
 
@@ -167,7 +167,7 @@ def compress(codec: int, content: bytes) -> bytes:
 
 @given(made(), st.integers(1, 4), st.integers(0, 2_000))
 def test_compressed_batches(batches: list[Made], codec: int, at_once: int) -> None:
-    with mock.patch.object(reader, "_DECOMPRESSED", at_once):
+    with mock.patch.object(reader, "_MAX_DECOMPRESSED", at_once):
         compressed_as_plain(batches, codec)
 
 
@@ -181,15 +181,15 @@ def compressed_as_plain(batches: list[Made], codec: int) -> None:
 
 def test_snappy_without_a_frame() -> None:
     content = b"abc" * 100
-    assert decompressed(2, memoryview(pa.Codec("snappy").compress(content, asbytes=True)), 300) == content
+    assert decompress(2, memoryview(pa.Codec("snappy").compress(content, asbytes=True)), 300) == content
 
 
 @pytest.mark.parametrize("codec", range(1, 5))
 def test_no_more_is_decompressed_than_is_believed(codec: int) -> None:
     content = compress(codec, b"\0" * 10_000)
-    assert decompressed(codec, memoryview(content), 10_000) == b"\0" * 10_000
-    with pytest.raises(BrokenAnswer, match="decompressed"):
-        decompressed(codec, memoryview(content), 4_000)
+    assert decompress(codec, memoryview(content), 10_000) == b"\0" * 10_000
+    with pytest.raises(MalformedResponse, match="decompressed"):
+        decompress(codec, memoryview(content), 4_000)
 
 
 @given(st.integers(1, 4), st.binary(min_size=1, max_size=200), st.data())
@@ -197,24 +197,24 @@ def test_what_cannot_be_decompressed(codec: int, content: bytes, data: st.DataOb
     given_ = bytearray(compress(codec, content))
     for _ in range(data.draw(st.integers(1, 4))):
         given_[data.draw(st.integers(0, len(given_) - 1))] = data.draw(st.integers(0, 255))
-    with contextlib.suppress(BrokenAnswer):
-        assert len(decompressed(codec, memoryview(given_), 1_000)) <= 1_000
+    with contextlib.suppress(MalformedResponse):
+        assert len(decompress(codec, memoryview(given_), 1_000)) <= 1_000
 
 
 def test_batches_of_an_older_layout_are_left_to_librdkafka() -> None:
     plain, older = Made(5, [(0, 0, None, b"a")], 0), bytearray(Made(6, [(0, 0, None, b"b")], 0).encoded())
     older[16] = 1
-    found = _Content(memoryview(plain.encoded() + older + plain.encoded()))
-    assert (found.plain, found.following) == (False, 6)
-    assert [position for _, position in found.located(0, 10, [], MOST)] == [6]
-    assert _Content(memoryview(older)).following == -1
+    found = FetchedBatches(memoryview(plain.encoded() + older + plain.encoded()))
+    assert (found.is_supported, found.next_offset) == (False, 6)
+    assert [position for _, position in found.locate(0, 10, [], MOST)] == [6]
+    assert FetchedBatches(memoryview(older)).next_offset == -1
 
 
 def test_a_wrong_checksum_is_found() -> None:
     content = bytearray(Made(5, [(0, 0, None, b"a")], 0).encoded())
     content[-8] ^= 1
-    with pytest.raises(BrokenAnswer, match="checksum"):
-        _Content(memoryview(content)).check()
+    with pytest.raises(MalformedResponse, match="checksum"):
+        FetchedBatches(memoryview(content)).check()
 
 
 @given(made(), st.data())
@@ -222,17 +222,17 @@ def test_what_is_damaged_leads_nowhere(batches: list[Made], data: st.DataObject)
     content = bytearray(b"".join(batch.encoded() for batch in batches))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
-    found = _Content(memoryview(content))
+    found = FetchedBatches(memoryview(content))
     try:
-        inside = [_inside(found, columns) for columns, _ in found.located(0, 2**62, [(1, 0)], MOST)]
-    except BrokenAnswer:
+        inside = [_inside(found, columns) for columns, _ in found.locate(0, 2**62, [(1, 0)], MOST)]
+    except MalformedResponse:
         return
     assert all(inside)
 
 
-def _inside(found: _Content, columns: npt.NDArray[np.int64]) -> bool:
+def _inside(found: FetchedBatches, columns: npt.NDArray[np.int64]) -> bool:
     """Whether all addresses are in the batches."""
-    places = [(at, at + size) for at, size, *_ in found._places.tolist()]
+    places = [(at, at + size) for at, size, *_ in found._batches.tolist()]
     return len(columns[0]) * 7 <= sum(end - start for start, end in places) and all(
         any(start <= address and address + length <= end for start, end in places) if address else length == -1
         for at, size in ((1, 2), (3, 4))
@@ -245,7 +245,7 @@ def test_runs_are_as_large_as_they_may_be(sizes: list[tuple[int, int]], rows: in
     columns = np.zeros((8, len(sizes)), np.int64)
     columns[2], columns[4] = np.array(sizes, np.int64).reshape(-1, 2).T
     own = [sum(max(one, 0) for one in pair) for pair in sizes]
-    cuts = list(_cuts(columns, rows, size))
+    cuts = list(split_runs(columns, rows, size))
     assert [i for start, end in cuts for i in range(start, end)] == list(range(len(sizes)))
     for start, end in cuts:
         assert end - start == 1 or (end - start <= rows and sum(own[start:end]) <= size)
@@ -253,7 +253,7 @@ def test_runs_are_as_large_as_they_may_be(sizes: list[tuple[int, int]], rows: in
 
 
 def test_what_is_written_here_is_read_here() -> None:
-    batch = small(0, {"a": b"1", "b": None}, Sender(7, 0), 0)
+    batch = small_batch(0, {"a": b"1", "b": None}, ProducerIdAndEpoch(7, 0), 0)
     found, position = read(batch.head + batch.body, 0, 10)
     assert found.keys is not None
     assert (found.keys.to_pylist(), found.values.to_pylist(), position) == ([b"a", b"b"], [b"1", None], 2)

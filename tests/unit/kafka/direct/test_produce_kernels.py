@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_sql.kafka.direct.accumulator import OpenBatches
-from kafka_sql.kafka.direct.batch import HEADER, Batch, Sender, sequence_after, small
-from kafka_sql.kafka.direct.produce_kernels import pack, partition_by_key, room
-from kafka_sql.kafka.librdkafka.produce_columns import column
+from kafka_sql.kafka.binary_columns import column_view
+from kafka_sql.kafka.direct.accumulator import RecordAccumulator
+from kafka_sql.kafka.direct.batch import HEADER, Batch, ProducerIdAndEpoch, next_sequence, small_batch
+from kafka_sql.kafka.direct.produce_kernels import max_record_size, pack, partition_by_key
 
 Pair = tuple[bytes | None, bytes | None]
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=200), st.integers(0, 20_000).map(lambda size: b"x" * size))
@@ -75,19 +75,19 @@ def records(batch: Batch) -> tuple[dict[str, Any], list[Pair]]:
 def packed(rows: list[Pair], partitions: list[int], count: int, size: int) -> list[Batch]:
     """All rows, in batches of ``size`` bytes."""
     arrays = [pa.array(part, pa.binary()) for part in zip(*rows, strict=True)]  # alive as long as their columns
-    keys, values = map(column, arrays)
-    batches, closed, sequences = OpenBatches(count, size), [], [0] * count
+    keys, values = map(column_view, arrays)
+    batches, closed, sequences = RecordAccumulator(count, size), [], [0] * count
 
     def close(partition: int) -> None:
-        closed.append(batches.close(partition, Sender(7, 3), sequences[partition]))
-        sequences[partition] = sequence_after(sequences[partition], closed[-1].records)
+        closed.append(batches.close(partition, ProducerIdAndEpoch(7, 3), sequences[partition]))
+        sequences[partition] = next_sequence(sequences[partition], closed[-1].records)
 
     row, places = 0, np.array(partitions, np.int32)
-    while (row := pack(batches.places, values, keys, places, row)) < len(rows):
-        if batches.places[places[row]].any():
+    while (row := pack(batches.cursors, values, keys, places, row)) < len(rows):
+        if batches.cursors[places[row]].any():
             close(partitions[row])
-        batches.begin(partitions[row], room(*(len(payload or b"") for payload in rows[row])))
-    for partition in batches.filled():
+        batches.open(partitions[row], max_record_size(*(len(payload or b"") for payload in rows[row])))
+    for partition in batches.partitions_with_records():
         close(partition)
     return closed
 
@@ -99,42 +99,42 @@ def test_every_row_is_a_record_of_its_partition(rows: list[tuple[bytes | None, b
         said, own = records(batch)
         assert said["sequence"] == len(found[batch.partition])
         assert (said["producer"], said["epoch"], said["attributes"], batch.records) == (7, 3, 0, len(own))
-        assert batch.size <= max(size, HEADER + room(*(len(payload or b"") for payload in own[0])))
+        assert batch.size <= max(size, HEADER + max_record_size(*(len(payload or b"") for payload in own[0])))
         found[batch.partition] += own
     assert found == {p: [row[:2] for row in rows if row[2] == p] for p in range(3)}
 
 
 def test_a_transactions_batches_say_so() -> None:
-    batches = OpenBatches(1, 1000)
-    batches.begin(0, 0)
+    batches = RecordAccumulator(1, 1000)
+    batches.open(0, 0)
     array = pa.array([b"a"], pa.binary())
-    values = column(array)
-    assert pack(batches.places, values, values, np.zeros(1, np.int32), 0) == 1
-    assert records(batches.close(0, Sender(1, 0, "t"), 5))[0]["attributes"] == 0x10
+    values = column_view(array)
+    assert pack(batches.cursors, values, values, np.zeros(1, np.int32), 0) == 1
+    assert records(batches.close(0, ProducerIdAndEpoch(1, 0, "t"), 5))[0]["attributes"] == 0x10
 
 
 @given(st.dictionaries(st.text(max_size=100), PAYLOADS, min_size=1, max_size=100))
 def test_a_small_batch(given_: dict[str, bytes | None]) -> None:
-    said, found = records(small(0, given_, Sender(1, 2, "t"), 5))
+    said, found = records(small_batch(0, given_, ProducerIdAndEpoch(1, 2, "t"), 5))
     assert (said["sequence"], said["count"], said["attributes"]) == (5, len(given_), 0x10)
     assert found == [(key.encode(), value) for key, value in given_.items()]
 
 
 def test_sequences_begin_again() -> None:
-    assert sequence_after(2**31 - 3, 2) == 2**31 - 1
-    assert sequence_after(2**31 - 1, 3) == 2
+    assert next_sequence(2**31 - 3, 2) == 2**31 - 1
+    assert next_sequence(2**31 - 1, 3) == 2
 
 
 @pytest.mark.parametrize("count", [1, 3, 10, 1000])
 def test_keys_go_where_javas_client_puts_them(count: int) -> None:
     keys = pa.array([*MURMUR2, None], pa.binary())
     chosen = np.array([-1] * len(keys), np.int32)
-    partition_by_key(chosen, column(keys), count)
+    partition_by_key(chosen, column_view(keys), count)
     assert chosen.tolist() == [*((found & 0x7FFFFFFF) % count for found in MURMUR2.values()), -1]
 
 
 def test_a_partition_that_is_given_stays() -> None:
     chosen = np.array([2, -1], np.int32)
     keys = pa.array([b"21", b"21"], pa.binary())
-    partition_by_key(chosen, column(keys), 10)
+    partition_by_key(chosen, column_view(keys), 10)
     assert chosen.tolist() == [2, (-973932308 & 0x7FFFFFFF) % 10]

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from kafka_sql.errors import BrokerError, InvalidOptionError
-from kafka_sql.kafka.protocol.oauth import check_oauth, token
-from kafka_sql.kafka.protocol.sasl import conversation
+from kafka_sql.kafka.protocol.oauth import check_oauth, fetch_token
+from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
 from tests.certificates import Party, authority, signed
 from tests.http_server import serving
@@ -53,7 +53,7 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
 
 def test_a_token_of_an_endpoint() -> None:
     with endpoint(200, json.dumps({"access_token": "abc"}).encode()) as config:
-        assert token(config) == "abc"
+        assert fetch_token(config) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -69,25 +69,27 @@ def test_a_token_of_an_endpoint() -> None:
 )
 def test_an_endpoint_that_gives_no_token(status: int, body: bytes, words: str) -> None:
     with endpoint(status, body) as config, pytest.raises(BrokerError) as caught:
-        token(config)
-    assert str(caught.value).endswith(f"gave no token: {words}.")
+        fetch_token(config)
+    assert str(caught.value).endswith(f"returned no token: {words}.")
     assert "planted" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("url", "words"),
-    [("file:///etc/passwd", "is no http(s) address"), ("", "is no http(s) address"), ("http://127.0.0.1:1", "refused")],
+    [("file:///etc/passwd", "is not an http(s) URL"), ("", "is not an http(s) URL"), ("http://127.0.0.1:1", "refused")],
 )
 def test_an_address_that_is_none(url: str, words: str) -> None:
     with pytest.raises(BrokerError) as caught:
-        token({f"{PREFIX}method": "oidc", f"{PREFIX}token.endpoint.url": url, f"{PREFIX}client.secret": "planted-4711"})
+        fetch_token(
+            {f"{PREFIX}method": "oidc", f"{PREFIX}token.endpoint.url": url, f"{PREFIX}client.secret": "planted-4711"}
+        )
     assert f"'properties.{PREFIX}token.endpoint.url'" in str(caught.value)
     assert words in str(caught.value)
 
 
 def test_an_unsecured_token_that_cannot_be_made() -> None:
-    with pytest.raises(BrokerError, match=r"'properties\.sasl\.oauthbearer\.config' cannot be read"):
-        token({f"{PREFIX}config": 'principal="me'})
+    with pytest.raises(BrokerError, match=r"'properties\.sasl\.oauthbearer\.config' is malformed"):
+        fetch_token({f"{PREFIX}config": 'principal="me'})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_a_way_to_a_token_that_is_not_known(more: dict[str, str], option: str) -
 
 def test_a_refused_token_is_answered_as_rfc_7628_says() -> None:
     unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", f"{PREFIX}config": "principal=me"}
-    talk = conversation({"sasl.mechanisms": "OAUTHBEARER", **unsecured}, "host")
+    talk = sasl_exchange({"sasl.mechanisms": "OAUTHBEARER", **unsecured}, "host")
     assert next(talk).startswith(b"n,,\x01auth=Bearer ")
     assert talk.send(b'{"status":"invalid_token"}') == b"\x01"
 
@@ -132,7 +134,7 @@ def test_cipher_suites() -> None:
     }
     assert "ECDHE-ECDSA-AES128-GCM-SHA256" in names
     assert "ECDHE-RSA-AES256-GCM-SHA384" not in names
-    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.cipher\.suites' names no cipher suite"):
+    with pytest.raises(InvalidOptionError, match=r"'properties\.ssl\.cipher\.suites' contains no cipher suite"):
         tls_context({"ssl.cipher.suites": "none-such"})
 
 

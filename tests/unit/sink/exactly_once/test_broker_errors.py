@@ -14,7 +14,10 @@ import pytest
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import BrokerError, BrokerUnreachableError, InvalidOptionError, TransactionError
 from kafka_sql.kafka.config.properties import to_librdkafka
-from kafka_sql.kafka.protocol import transaction_admin, transaction_outcome, transactions
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol import metadata, transaction_admin, transaction_outcome, transactions
+from kafka_sql.kafka.protocol.codec import ApiKey
+from kafka_sql.kafka.protocol.metadata import Metadata, TopicMetadata
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.kafka.protocol.transactions import ActiveProducer, TransactionDescription
@@ -25,14 +28,15 @@ from kafka_sql.table.declaration import Column, Table
 
 PLACE = ("t", 0, 5)
 ADDRESS = ("broker", 9092)
-LOADING, NO_LEADER, UNKNOWN = 14, 5, -1
+LOADING, NO_LEADER = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.LEADER_NOT_AVAILABLE
+UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class Broker:
     """Returns each request as its response; the parsers are patched."""
 
     def __init__(self) -> None:
-        self.versions = {transactions.LIST: 0}
+        self.versions = {ApiKey.LIST_TRANSACTIONS: 0}
 
     def ask(self, request: Any) -> Any:
         return request
@@ -42,10 +46,10 @@ class Broker:
 def client(monkeypatch: pytest.MonkeyPatch) -> TransactionAdmin:
     given = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "200", "linger.ms": "0"}
     made = TransactionAdmin(to_librdkafka(given))
-    monkeypatch.setattr(made._brokers, "any", Broker)
-    monkeypatch.setattr(made._brokers, "at", lambda _: Broker())
-    monkeypatch.setattr(transactions, "read_leaders", lambda _: {PLACE[:2]: ADDRESS})
-    monkeypatch.setattr(transactions, "read_brokers", lambda _: [ADDRESS])
+    monkeypatch.setattr(made._connections, "any_connection", Broker)
+    monkeypatch.setattr(made._connections, "connect_to", lambda _: Broker())
+    response = Metadata([ADDRESS], {"t": TopicMetadata(0, [ADDRESS])})
+    monkeypatch.setattr(metadata, "read_metadata", lambda _: response)
     return made
 
 
@@ -55,12 +59,14 @@ def one_after_another(*answers: Any) -> Callable[..., Any]:
 
 
 def test_list_is_retried_while_a_coordinator_loads(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "read_list", one_after_another((LOADING, []), (0, ["a-1", "b-1"])))
+    monkeypatch.setattr(transactions, "read_list_transactions", one_after_another((LOADING, []), (0, ["a-1", "b-1"])))
     assert client.list_ongoing("a") == ["a-1"]
 
 
 def test_outcome_is_retried_while_a_leader_moves(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_outcome, "seen", one_after_another((NO_LEADER, None), (0, Outcome.COMMITTED)))
+    monkeypatch.setattr(
+        transaction_outcome, "parse_outcome", one_after_another((NO_LEADER, None), (0, Outcome.COMMITTED))
+    )
     assert client.outcome(PLACE, 7) is Outcome.COMMITTED
 
 
@@ -70,25 +76,25 @@ def test_describe_producers_is_retried_while_a_leader_moves(
     producing = [ActiveProducer(7, 0, 12)]
     answers = ({PLACE[:2]: (NO_LEADER, [])}, {PLACE[:2]: (0, producing)})
     monkeypatch.setattr(transactions, "read_describe_producers", one_after_another(*answers))
-    described: Any = {"a-1": SimpleNamespace(partitions=(PLACE[:2],), producer=7)}
+    described: Any = {"a-1": SimpleNamespace(partitions=(PLACE[:2],), producer_id=7)}
     assert client.first_offsets(described) == {"a-1": ("t", 0, 12)}
 
 
 def test_a_lasting_retriable_error_is_raised_after_the_timeout(
     client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "read_list", lambda _: (LOADING, []))
-    words = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): Broker: Coord"
+    monkeypatch.setattr(transactions, "read_list_transactions", lambda _: (LOADING, []))
+    words = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): the coordinator is loading"
     with pytest.raises(BrokerUnreachableError, match=words):
         client.list_ongoing("a")
 
 
 def test_a_fatal_error_of_a_coordinator_is_raised(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "read_list", lambda _: (UNKNOWN, []))
-    with pytest.raises(TransactionError, match=r"ListTransactions: .* \(-1\)"):
+    monkeypatch.setattr(transactions, "read_list_transactions", lambda _: (UNKNOWN, []))
+    with pytest.raises(TransactionError, match=r"ListTransactions: .* \(UNKNOWN_SERVER_ERROR\)"):
         client.list_ongoing("a")
     rejecting: Any = SimpleNamespace(commit=lambda _: {"a-1": UNKNOWN})
-    with pytest.raises(TransactionError, match="'a-1' could not be committed: the coordinator returned error -1"):
+    with pytest.raises(TransactionError, match=r"'a-1' could not be committed: .* \(UNKNOWN_SERVER_ERROR\)"):
         end_transactions.commit_all(rejecting, [DecidedTransaction(0, 1, 0, "a-1", 7, 0, PLACE)])
 
 
@@ -275,7 +281,7 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
 
     def commit(endings: Any) -> dict[str, int]:
         ended.extend(("commit", ending) for ending in endings)
-        return {ending.id: 0 for ending in endings}
+        return {ending.transactional_id: 0 for ending in endings}
 
     def abort(found: dict[str, TransactionDescription]) -> list[str]:
         ended.extend(("abort", key) for key in found)

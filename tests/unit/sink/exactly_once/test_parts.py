@@ -19,7 +19,7 @@ from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.protocol import codec, transaction_outcome, transactions
 from kafka_sql.kafka.protocol.codec import Reader
 from kafka_sql.kafka.protocol.oauth import fetch_token
-from kafka_sql.kafka.protocol.sasl import conversation
+from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
 from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from kafka_sql.sink.exactly_once import transactional_ids
@@ -58,12 +58,12 @@ def test_a_truncated_response_is_an_error() -> None:
     ],
 )
 def test_end_txn_uses_version_4_at_most(last: int, version: int, body: bytes) -> None:
-    request = transactions.commit("x", 7, 2, last)
+    request = transactions.end_txn("x", 7, 2, committed=True, latest_version=last)
     assert (request.key, request.version, request.flexible, request.body) == (26, version, version >= 3, body)
 
 
 def test_init_producer_id_names_the_fenced_epoch() -> None:
-    request = transactions.fence("x", TransactionDescription("Ongoing", 7, 2, 60_000, 1, ()))
+    request = transactions.bump_producer_epoch("x", TransactionDescription("Ongoing", 7, 2, 60_000, 1, ()))
     body = b"\2x" + struct.pack(">iqh", 60_000, 7, 2) + b"\0"
     assert (request.key, request.version, request.flexible, request.body) == (22, 3, True, body)
 
@@ -189,7 +189,7 @@ def test_scram_example_of_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 7677, section 3."""
     nonce = "rOprNGfwEbeRWgbNEkqO"
     monkeypatch.setattr("os.urandom", lambda _: base64.b64decode(nonce))
-    talk = conversation({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h")
+    talk = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "user", "sasl.password": "pencil"}, "h")
     assert next(talk) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     first = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
     assert talk.send(first) == (
@@ -200,11 +200,11 @@ def test_scram_example_of_its_rfc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_broker_without_the_password_is_rejected() -> None:
-    talk = conversation({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
+    talk = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}, "h")
     nonce = next(talk).decode().partition("r=")[2]
     talk.send(f"r={nonce}x,s={base64.b64encode(b'salt').decode()},i=4096".encode())
     forged = base64.b64encode(hmac.digest(b"x", b"y", hashlib.sha512)).decode()
-    with pytest.raises(BrokerError, match="does not know the password"):
+    with pytest.raises(BrokerError, match="could not prove that it knows the password"):
         talk.send(f"v={forged}".encode())
 
 

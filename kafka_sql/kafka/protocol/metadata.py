@@ -1,0 +1,91 @@
+"""Metadata: the brokers of a cluster, and the leaders of topics' partitions.
+
+Layout: Metadata version 4 of Apache Kafka's message definitions, the oldest that can avoid creating missing topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.connection import Address, Request
+
+_AUTO_TOPIC_CREATION: Final = False
+
+
+class TopicMetadata(NamedTuple):
+    """A topic as one broker knows it.
+
+    Attributes:
+        code: the error code.
+        leaders: the leader of each partition; None if it has no leader.
+    """
+
+    code: int
+    leaders: list[Address | None]
+
+    def leader(self, partition: int) -> Address | None:
+        """Return the leader of a partition; None if the partition does not exist or has no leader."""
+        return self.leaders[partition] if partition < len(self.leaders) else None
+
+
+class Metadata(NamedTuple):
+    """The response.
+
+    Attributes:
+        brokers: the addresses of all brokers.
+        topics: the requested topics by name.
+    """
+
+    brokers: list[Address]
+    topics: dict[str, TopicMetadata]
+
+    def topic(self, name: str) -> TopicMetadata:
+        """Return a requested topic.
+
+        Raises:
+            MalformedResponse: the response does not contain it.
+        """
+        if name not in self.topics:
+            raise MalformedResponse(f"the response lacks topic {name!r}")
+        return self.topics[name]
+
+
+def metadata(topics: Sequence[str]) -> Request:
+    """Request the brokers and the given topics; without topics, the brokers only. Missing topics are not created."""
+    names = b"".join(map(codec.string, topics))
+    return Request(ApiKey.METADATA, 4, codec.pack("i", len(topics)) + names + codec.pack("?", _AUTO_TOPIC_CREATION))
+
+
+def read_metadata(answer: Reader) -> Metadata:
+    """Read the response to ``metadata``."""
+    nodes: dict[int, Address] = {}
+
+    def broker() -> None:
+        node = answer.number("i")
+        nodes[node] = (str(answer.string()), answer.number("i"))
+        answer.string()  # rack
+
+    def partition() -> tuple[int, int]:
+        answer.number("h")  # error code: the leader is -1 then
+        number, leader = answer.number("i"), answer.number("i")
+        for _ in range(2):  # replicas, in-sync replicas
+            answer.array(lambda: answer.number("i"))
+        return number, leader
+
+    def topic() -> tuple[str, TopicMetadata]:
+        code, name = answer.number("h"), str(answer.string())
+        answer.number("?")  # internal
+        leaders = dict(answer.array(partition))
+        if sorted(leaders) != list(range(len(leaders))):
+            raise MalformedResponse(f"the response leaves out partitions of topic {name!r}")
+        return name, TopicMetadata(code, [nodes.get(leaders[number]) for number in range(len(leaders))])
+
+    answer.number("i")  # throttle time
+    answer.array(broker)
+    answer.string()  # cluster id
+    answer.number("i")  # controller
+    topics = dict(answer.array(topic))
+    return Metadata(list(nodes.values()), topics)
