@@ -130,9 +130,7 @@ def _shift_timestamp(value: TypedExpression, operator: str, literal: exp.Interva
             f"operator {operator} with an INTERVAL requires a timestamp, but got {name}; CAST it to TIMESTAMP(3)"
         )
     if name == "TIMESTAMP_LTZ" and interval.months:
-        raise UntranslatableError(
-            "TIMESTAMP_LTZ with months counts them in UTC in Flink; CAST it to TIMESTAMP(3) first"
-        )
+        raise UntranslatableError("months are added to TIMESTAMP_LTZ in UTC in Flink; CAST it to TIMESTAMP(3) first")
     if name == "TIMESTAMP_LTZ" and abs(interval.microseconds) >= DAY:
         # A day is a calendar day of the session time zone in Spark, but 24 hours in Flink.
         return TypedExpression(
@@ -171,7 +169,7 @@ def _translate_not(node: exp.Not, context: Context) -> TypedExpression:
     value = boolean_operand("NOT", _translate(node.this, context))
     if "isnan(" in value.sql:
         raise UntranslatableError(
-            "NOT of a comparison of FLOAT or DOUBLE is the opposite one in Flink, which NaN fails, too; write that"
+            "NOT of a FLOAT or DOUBLE comparison treats NaN differently in Flink; write the opposite comparison"
         )
     return TypedExpression(f"(NOT {value.sql})", BOOLEAN)
 

@@ -28,16 +28,16 @@ def translate_literal(node: exp.Literal) -> TypedExpression:
         if math.isinf(float(text)):
             raise UntranslatableError(f"{_shorten(text)} does not fit a DOUBLE")
         return TypedExpression(text, DOUBLE)
-    whole, _dot, fraction = text.partition(".")
+    integer_part, _dot, fraction = text.partition(".")
     if not fraction:
-        number = _parse_integer(whole)
+        number = _parse_integer(integer_part)
         if number is None or number >= 2**63:
             raise UntranslatableError(f"{_shorten(text)} does not fit a BIGINT")
         return TypedExpression(str(number), INT if number < 2**31 else BIGINT, number)
-    digits = len(whole) + len(fraction)  # Flink counts the zero before the decimal point, Spark does not
+    digits = len(integer_part) + len(fraction)  # Flink counts the zero before the decimal point, Spark does not
     if digits > 38:
         raise UntranslatableError(f"{_shorten(text)} has more digits than the 38 of DECIMAL")
-    sql = f"CAST({text} AS DECIMAL({digits},{len(fraction)}))" if whole[:1] == "0" else text
+    sql = f"CAST({text} AS DECIMAL({digits},{len(fraction)}))" if integer_part[:1] == "0" else text
     return TypedExpression(sql, FlinkType("DECIMAL", (digits, len(fraction))))
 
 

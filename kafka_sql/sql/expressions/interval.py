@@ -115,5 +115,5 @@ def _pattern(names: list[str]) -> str:
 
 
 def _to_microseconds(value: str, name: str) -> int:
-    whole, _, fraction = value.partition(".")
-    return int(whole) * _UNITS[name] + int(fraction[:6].ljust(6, "0") if fraction else "0")
+    integer_part, _, fraction = value.partition(".")
+    return int(integer_part) * _UNITS[name] + int(fraction[:6].ljust(6, "0") if fraction else "0")

@@ -17,6 +17,8 @@ DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # precision of 
 class TypedExpression:
     """A translated expression.
 
+    ``UPPER(name)``, for example, is ``TypedExpression("upper(`name`)", FlinkType("STRING"))``.
+
     Attributes:
         sql: Spark SQL text, with parentheses where needed.
         type: the type in Flink; None for NULL.
@@ -69,8 +71,8 @@ def common_type(types: Iterable[FlinkType | None]) -> FlinkType | None:
     Raises:
         UntranslatableError: there is no common type, or Flink and Spark choose different ones.
     """
-    known = [type for type in types if type is not None]
-    return functools.reduce(_common_type_of_two, known) if known else None
+    known_types = [type for type in types if type is not None]
+    return functools.reduce(_common_type_of_two, known_types) if known_types else None
 
 
 def _common_type_of_two(a: FlinkType, b: FlinkType) -> FlinkType:

@@ -136,14 +136,14 @@ def _check_precision(type: FlinkType, column: str) -> None:
 
 
 def _spark_struct(type: FlinkType, column: str) -> str:
-    seen: set[str] = set()
+    names: set[str] = set()
     parts = []
     for f in type.fields:
-        if f.name.lower() in seen:
+        if f.name.lower() in names:
             raise SchemaError(
                 f"Column '{column}': the ROW has more than one field '{f.name}' (Spark names are case-insensitive)."
             )
-        seen.add(f.name.lower())
+        names.add(f.name.lower())
         part = f"{quote(f.name)}: {to_spark_type(f.type, f'{column}.{f.name}')}"
         part += "" if f.type.nullable else " NOT NULL"
         parts.append(part + (f" COMMENT {string_literal(f.comment)}" if f.comment is not None else ""))

@@ -29,9 +29,9 @@ def shorten_qualifiers(
     while index < len(tokens):
         parts = _read_dotted_name(tokens, index)
         start = tokens[index].start
-        known = [n for n in (3, 2) if len(parts) > n and tuple(p.lower() for p in parts[:n]) in aliases]
-        if known and not any(first <= start < last for first, last in spans):
-            length = known[0]
+        lengths = [n for n in (3, 2) if len(parts) > n and tuple(p.lower() for p in parts[:n]) in aliases]
+        if lengths and not any(first <= start < last for first, last in spans):
+            length = lengths[0]
             alias = aliases[tuple(p.lower() for p in parts[:length])]
             edits.append((start, tokens[index + 2 * length - 2].end, quote(alias)))
         index += max(2 * len(parts) - 1, 1)

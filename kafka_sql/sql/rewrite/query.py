@@ -37,6 +37,9 @@ _MAY_USE_TABLES = re.compile(r"STREAM|/\*\+|\bWITH\s*\(|DEFAULT_CATALOG", re.IGN
 class QueryRewrite:
     """A query rewritten for Spark.
 
+    ``SELECT a FROM STREAM orders``, for example, becomes
+    ``SELECT a FROM (SELECT * FROM (...) WATERMARK `ts` DELAY OF INTERVAL '5' SECOND) AS `orders```.
+
     Attributes:
         text: the query text.
         kafka_tables: the Kafka tables in the query, including those in views.

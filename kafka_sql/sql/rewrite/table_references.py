@@ -22,6 +22,9 @@ Edit = tuple[int, int, str]  # start, end, replacement
 class TableReference:
     """A table name in a query.
 
+    In ``SELECT * FROM STREAM db.t AS x``, for example, the name is ``("db", "t")``, the position is that of
+    ``STREAM db.t``, and ``is_stream`` and ``has_alias`` are True.
+
     Attributes:
         name: the parts of the name.
         start, end: position of the name, including the keyword STREAM: ``sql[start:end]``.

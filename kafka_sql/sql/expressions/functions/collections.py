@@ -42,7 +42,7 @@ def translate_element_access(collection: TypedExpression, index: TypedExpression
         )
     if isinstance(index.literal, int):
         if index.literal < 1:
-            raise UntranslatableError(f"Array element access needs an index starting index 1 but was {index.literal}")
+            raise UntranslatableError(f"Array element access needs an index starting at 1 but was {index.literal}")
         return TypedExpression(f"get({collection.sql}, {index.literal - 1})", collection.type.elements[0])
     if index.type is not None and index.type.name == "BIGINT":
         raise UntranslatableError("access by [...] requires an INT, but got BIGINT; CAST the index")

@@ -33,7 +33,7 @@ def test_no_hint(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "words"),
+    ("text", "error", "message"),
     [
         (" /*+ STATE_TTL('a' = '1d') */", UnsupportedSqlError, "Hint STATE_TTL"),
         (" /*+ OPTIONS */", SqlSyntaxError, r"expected '\(' after OPTIONS"),
@@ -47,8 +47,8 @@ def test_no_hint(text: str) -> None:
         (" /*+ OPTIONS('connector' = 'b') */", InvalidOptionError, "cannot be changed"),
     ],
 )
-def test_invalid_hints(text: str, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
+def test_invalid_hints(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         parse_hint(QUERY + text, len(QUERY))
 
 
