@@ -1,4 +1,4 @@
-"""Writes docs/properties.md from the table of Java's properties: ``python -m tools.properties_page``."""
+"""Write docs/properties.md from the table of Java's properties: ``python -m tools.properties_page``."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from kafka_sql.kafka.config.properties import DEFAULTS
 PAGE = Path(__file__).parent.parent / "docs" / "properties.md"
 
 _HEADINGS = {
-    Handling.SAME: ("The same", "Java's client and librdkafka have these under one name, with the same meaning."),
-    Handling.RENAMED: ("Renamed", "The same thing under another name of librdkafka's."),
-    Handling.CONVERTED: ("Converted", "The same meaning, written otherwise."),
-    Handling.IGNORED: ("Ignored", "They would have no effect. A warning in the log says so."),
-    Handling.REJECTED: ("Refused", "They ask for something that cannot be had. The statement fails and says why."),
+    Handling.SAME: ("Same name", "Java's clients and librdkafka have the same name and meaning for these."),
+    Handling.RENAMED: ("Renamed", "librdkafka has another name for these."),
+    Handling.CONVERTED: ("Converted", "librdkafka has other values or several properties for these."),
+    Handling.IGNORED: ("Ignored", "These have no effect. A warning is logged."),
+    Handling.REJECTED: ("Rejected", "These are not supported. The statement fails with the reason."),
 }
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     parts = [
-        "# Properties of Kafka's client",
+        "# Kafka client properties",
         "",
-        "This page is made from the table in the code (`make docs-options`).",
+        "This page is generated from the code (`make docs-options`).",
         "",
-        "Write the properties that your Java clients have, with `properties.` before them: every property of Apache",
-        "Kafka's consumer, producer and admin client is here. librdkafka's own, under the names of its",
-        "[CONFIGURATION.md](https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md), work too. A",
-        "property that neither has is an error with the nearest name that there is.",
+        "Use the properties of your Java clients with the prefix `properties.`: this page lists every property of",
+        "Apache Kafka's consumer, producer and admin client. librdkafka's own properties work, too; see its",
+        "[CONFIGURATION.md](https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md). An unknown",
+        "property is an error that suggests the most similar name.",
         "",
-        "A value may be or have a reference, `${env:NAME}`, `${file:/path:key}` or `${directory:/path:name}`: see",
-        "[security](security.md).",
+        "A value can contain references to secrets, `${env:NAME}`, `${file:/path:key}` or `${directory:/path:name}`:",
+        "see [security](security.md).",
         "",
     ]
-    for fate, (heading, words) in _HEADINGS.items():
-        found = sorted((p for p in JAVA_PROPERTIES.values() if p.handling is fate), key=lambda p: p.key)
-        parts += [f"## {heading}", "", words, "", *_table(fate, found), ""]
+    for handling, (heading, text) in _HEADINGS.items():
+        properties = sorted((p for p in JAVA_PROPERTIES.values() if p.handling is handling), key=lambda p: p.key)
+        parts += [f"## {heading}", "", text, "", *_table(handling, properties), ""]
     parts += [
-        "librdkafka's own, refused:",
+        "Rejected properties of librdkafka:",
         "",
-        "| property | why |",
+        "| property | reason |",
         "|---|---|",
-        *(f"| `{key}` | {why} |" for key, why in sorted(REJECTED_LIBRDKAFKA_OPTIONS.items())),
+        *(f"| `{key}` | {reason} |" for key, reason in sorted(REJECTED_LIBRDKAFKA_OPTIONS.items())),
         "",
         "## Defaults",
         "",
-        "Defaults that differ from librdkafka's, because Java's differ or a reader would be slow:",
+        "These defaults differ from librdkafka's, to match Java's clients or for speed:",
         "",
         "| property | default |",
         "|---|---|",
@@ -56,16 +56,16 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _table(fate: Handling, properties: list[Property]) -> list[str]:
-    if fate is Handling.SAME:
+def _table(handling: Handling, properties: list[Property]) -> list[str]:
+    if handling is Handling.SAME:
         return [", ".join(f"`{p.key}`" for p in properties) + "."]
-    if fate is Handling.RENAMED:
+    if handling is Handling.RENAMED:
         return [
             "| Java's property | librdkafka's |",
             "|---|---|",
             *(f"| `{p.key}` | `{p.librdkafka_name}` |" for p in properties),
         ]
-    heading = "what it becomes" if fate is Handling.CONVERTED else "why"
+    heading = "conversion" if handling is Handling.CONVERTED else "reason"
     return [f"| Java's property | {heading} |", "|---|---|", *(f"| `{p.key}` | {p.reason} |" for p in properties)]
 
 

@@ -1,4 +1,4 @@
-"""Values that mean the same in Java's client and in librdkafka, and are written otherwise."""
+"""Convert property values that Java's clients and librdkafka write differently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOG = logging.getLogger("kafka_sql.kafka")
 
 JAAS: Final = "sasl.jaas.config"
 
-# librdkafka's smallest and greatest value (its CONFIGURATION.md); Java's clients take more
+# librdkafka's smallest and largest value (CONFIGURATION.md); Java's clients accept more
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "batch.size": (1, 2147483647),
     "connections.max.idle.ms": (0, 2147483647),
@@ -37,112 +37,112 @@ RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "socket.send.buffer.bytes": (0, 100000000),
     "socket.timeout.ms": (10, 300000),
 }
-_SPECIAL: Final = {  # Java's -1 is the system's, or never
+_MINUS_ONE: Final = {  # Java's -1 is the system's default, or never
     "connections.max.idle.ms": "0",
     "socket.receive.buffer.bytes": "0",
     "socket.send.buffer.bytes": "0",
 }
-_RETRIEVERS: Final = {
+_JWT_RETRIEVERS: Final = {
     "DefaultJwtRetriever": "",
     "ClientCredentialsJwtRetriever": "client_credentials",
     "JwtBearerJwtRetriever": "urn:ietf:params:oauth:grant-type:jwt-bearer",
 }
 _DIGITS: Final = re.compile(r"0*\d{1,19}", re.ASCII)
-_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
+_OIDC_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
 
 def parse_digits(text: str) -> int | None:
-    """A number of digits alone, as far as Java's long goes; None for all else."""
+    """Return the value of a string of digits within the range of Java's long, else None."""
     number = int(text) if _DIGITS.fullmatch(text) else None
     return number if number is not None and number < 1 << 63 else None
 
 
-def clamp_to_range(java: str, key: str, value: str) -> str:
-    """A number as librdkafka takes it; what Java's client would not take either is left for librdkafka to refuse.
+def clamp_to_range(java_key: str, key: str, value: str) -> str:
+    """Return a number clamped to librdkafka's range. Values that Java's clients reject, too, are left to librdkafka.
 
     Args:
-        java: Java's name, for the warning.
-        key: librdkafka's.
+        java_key: Java's name, for the warning.
+        key: librdkafka's name.
     """
     text = value.strip()
     if key not in RANGES or parse_digits(text.removeprefix("-")) is None:
         return value
-    if text == "-1" and key in _SPECIAL:
-        return _SPECIAL[key]
+    if text == "-1" and key in _MINUS_ONE:
+        return _MINUS_ONE[key]
     low, high = RANGES[key]
     number = int(text)
-    near = min(max(number, low), high)
-    if number < 0 or near == number:
+    clamped = min(max(number, low), high)
+    if number < 0 or clamped == number:
         return value
-    _LOG.warning("option 'properties.%s' is %s: librdkafka's nearest is %s", java, number, near)
-    return str(near)
+    _LOG.warning("option 'properties.%s' = %s is out of librdkafka's range: using %s", java_key, number, clamped)
+    return str(clamped)
 
 
-def convert(given: Mapping[str, str]) -> dict[str, str]:
-    """librdkafka's options for those of Java's properties that are converted together; the stores stay as they are.
+def convert(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return librdkafka's options for the properties that need a conversion, except key and trust stores.
 
     Args:
-        given: all of a table's properties, in Java's names.
+        properties: all properties of a table, with Java's names.
 
     Raises:
-        OptionError: one that cannot be carried.
+        OptionError: a property cannot be converted.
     """
-    found: dict[str, str] = {}
-    codec = given.get("compression.type", "none")
-    level = given.get(f"compression.{codec}.level")
+    config: dict[str, str] = {}
+    codec = properties.get("compression.type", "none")
+    level = properties.get(f"compression.{codec}.level")
     if level is not None:
-        found["compression.level"] = level
-    if "buffer.memory" in given:
-        found["queue.buffering.max.kbytes"] = _kilobytes(given["buffer.memory"])
-    if given.get("partitioner.ignore.keys", "").lower() == "true":
-        found["partitioner"] = "random"
-    if given.get("ssl.cipher.suites"):
-        found["ssl.cipher.suites"] = _ciphers(given["ssl.cipher.suites"])
-    strategy = given.get("auto.offset.reset")
+        config["compression.level"] = level
+    if "buffer.memory" in properties:
+        config["queue.buffering.max.kbytes"] = _kilobytes(properties["buffer.memory"])
+    if properties.get("partitioner.ignore.keys", "").lower() == "true":
+        config["partitioner"] = "random"
+    if properties.get("ssl.cipher.suites"):
+        config["ssl.cipher.suites"] = _ciphers(properties["ssl.cipher.suites"])
+    strategy = properties.get("auto.offset.reset")
     if strategy is not None:
         if strategy.startswith("by_duration"):
             raise UnsupportedOptionError(
-                "Option 'properties.auto.offset.reset' = 'by_duration:...' is not supported: librdkafka has no such "
-                "strategy. Write 'scan.startup.mode' = 'timestamp' and 'scan.startup.timestamp-millis' = '-1 hour'."
+                "Option 'properties.auto.offset.reset' = 'by_duration:...' is not supported by librdkafka. "
+                "Use 'scan.startup.mode' = 'timestamp' and 'scan.startup.timestamp-millis' = '-1 hour'."
             )
-        found["auto.offset.reset"] = "error" if strategy == "none" else strategy
-    if "ssl.endpoint.identification.algorithm" in given:
-        found["ssl.endpoint.identification.algorithm"] = given["ssl.endpoint.identification.algorithm"] or "none"
-    return found | _bearer(given) | _login(given.get(JAAS, ""))
+        config["auto.offset.reset"] = "error" if strategy == "none" else strategy
+    if "ssl.endpoint.identification.algorithm" in properties:
+        config["ssl.endpoint.identification.algorithm"] = properties["ssl.endpoint.identification.algorithm"] or "none"
+    return config | _oauth_bearer(properties) | _login(properties.get(JAAS, ""))
 
 
-def _login(text: str) -> dict[str, str]:
-    if not text:
+def _login(jaas: str) -> dict[str, str]:
+    if not jaas:
         return {}
-    # one that stands elsewhere as a whole is read where the client runs
-    return {JAAS: text} if is_reference(text) else to_librdkafka_options(parse_jaas(text))
+    # a reference to the whole string is resolved where the client runs
+    return {JAAS: jaas} if is_reference(jaas) else to_librdkafka_options(parse_jaas(jaas))
 
 
-def _bearer(given: Mapping[str, str]) -> dict[str, str]:
-    handler = given.get("sasl.login.callback.handler.class", "")
-    retriever = given.get("sasl.oauthbearer.jwt.retriever.class", "")
-    found: dict[str, str] = {}
+def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
+    handler = properties.get("sasl.login.callback.handler.class", "")
+    retriever = properties.get("sasl.oauthbearer.jwt.retriever.class", "")
+    config: dict[str, str] = {}
     if handler:
-        if handler.rpartition(".")[2] != _HANDLER:
+        if handler.rpartition(".")[2] != _OIDC_HANDLER:
             raise UnsupportedOptionError(
-                f"Option 'properties.sasl.login.callback.handler.class' = '{handler}' is not supported: it names a "
-                f"Java class, and there is no Java client here. There is {_HANDLER}, for OpenID Connect."
+                f"Option 'properties.sasl.login.callback.handler.class' = '{handler}' is not supported: it is a "
+                f"Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect."
             )
-        found["sasl.oauthbearer.method"] = "oidc"
+        config["sasl.oauthbearer.method"] = "oidc"
     if retriever:
         name = retriever.rpartition(".")[2]
-        if name not in _RETRIEVERS:
+        if name not in _JWT_RETRIEVERS:
             raise UnsupportedOptionError(
-                f"Option 'properties.sasl.oauthbearer.jwt.retriever.class' = '{retriever}' is not supported: it names "
-                f"a Java class, and there is no Java client here. There are {', '.join(_RETRIEVERS)}."
+                f"Option 'properties.sasl.oauthbearer.jwt.retriever.class' = '{retriever}' is not supported: it "
+                f"is a Java class. Supported: {', '.join(_JWT_RETRIEVERS)}."
             )
-        found["sasl.oauthbearer.method"] = "oidc"
-        if _RETRIEVERS[name]:
-            found["sasl.oauthbearer.grant.type"] = _RETRIEVERS[name]
-    mechanism = given.get("sasl.mechanism", given.get("sasl.mechanisms", "")).upper()
-    if mechanism == "OAUTHBEARER" and "sasl.oauthbearer.token.endpoint.url" in given:
-        found["sasl.oauthbearer.method"] = "oidc"  # Java's default handler does the same since 4.1
-    return {} if "sasl.oauthbearer.method" in given else found
+        config["sasl.oauthbearer.method"] = "oidc"
+        if _JWT_RETRIEVERS[name]:
+            config["sasl.oauthbearer.grant.type"] = _JWT_RETRIEVERS[name]
+    mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms", "")).upper()
+    if mechanism == "OAUTHBEARER" and "sasl.oauthbearer.token.endpoint.url" in properties:
+        config["sasl.oauthbearer.method"] = "oidc"  # as Java's default handler since 4.1
+    return {} if "sasl.oauthbearer.method" in properties else config
 
 
 def _kilobytes(text: str) -> str:
@@ -153,21 +153,21 @@ def _kilobytes(text: str) -> str:
 
 
 def _ciphers(text: str) -> str:
-    """OpenSSL's names of cipher suites for those of TLS's registry, which Java has."""
+    """Convert names of cipher suites in the TLS registry, which Java uses, to OpenSSL's."""
     names = [name.strip() for name in text.replace(":", ",").split(",") if name.strip()]
-    newest = [name for name in names if name.startswith("TLS_") and "_WITH_" not in name]
-    others = [_cipher(name) for name in names if name not in newest]
-    if newest and not others:
+    tls_13 = [name for name in names if name.startswith("TLS_") and "_WITH_" not in name]
+    tls_12 = [_openssl_name(name) for name in names if name not in tls_13]
+    if tls_13 and not tls_12:
         raise UnsupportedOptionError(
-            "Option 'properties.ssl.cipher.suites' names suites of TLS 1.3 only: OpenSSL has them on in any case, and "
-            "librdkafka cannot turn TLS 1.2 off. Leave the option out, or name suites of TLS 1.2, too."
+            "Option 'properties.ssl.cipher.suites' lists suites of TLS 1.3 only. They are always enabled, and "
+            "librdkafka cannot disable TLS 1.2. Remove the option, or add suites of TLS 1.2."
         )
-    return ":".join(others)
+    return ":".join(tls_12)
 
 
-def _cipher(name: str) -> str:
+def _openssl_name(name: str) -> str:
     if not name.startswith("TLS_") or "_WITH_" not in name:
-        return name  # OpenSSL's already
+        return name  # already OpenSSL's
     exchange, _, rest = name.removeprefix("TLS_").partition("_WITH_")
     rest = rest.replace("AES_128", "AES128").replace("AES_256", "AES256").replace("_CBC_SHA", "_SHA")
     rest = rest.replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305").replace("3DES_EDE_CBC", "DES_CBC3")

@@ -1,6 +1,6 @@
-"""Every property of Apache Kafka's Java clients, and what becomes of it here: one table.
+"""List every property of Apache Kafka's Java clients and how it is handled.
 
-Names: Apache Kafka's configuration pages of consumer, producer and admin client, as of 4.3.
+Names: Apache Kafka 4.3, configuration of the consumer, the producer and the admin client.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Final
 
 
 class Handling(Enum):
-    """What becomes of a property."""
+    """How a property is handled."""
 
     SAME = "same"
     RENAMED = "renamed"
     CONVERTED = "converted"
     IGNORED = "ignored"
-    REJECTED = "refused"
+    REJECTED = "rejected"
 
 
 @dataclass(frozen=True)
 class Property:
-    """One property of Java's clients.
+    """A property of Java's clients.
 
     Attributes:
-        to: librdkafka's name, where it is only renamed.
-        why: what it becomes, or why it is ignored or refused.
-        quiet: a value that asks for nothing, so that ignoring it needs no warning and refusing it would be silly.
+        librdkafka_name: the name in librdkafka, if the property is only renamed.
+        reason: what it is converted to, or why it is ignored or rejected.
+        neutral_values: values without effect: they are ignored without a warning and not rejected.
     """
 
     key: str
@@ -42,18 +42,21 @@ def _same(*keys: str) -> Iterable[Property]:
     return (Property(key, Handling.SAME) for key in keys)
 
 
-def _all(fate: Handling, whys: Mapping[str, str], *quiet: str) -> Iterable[Property]:
-    return (Property(key, fate, reason=why, neutral_values=frozenset(quiet)) for key, why in whys.items())
+def _with_reasons(handling: Handling, reasons: Mapping[str, str], *neutral_values: str) -> Iterable[Property]:
+    return (
+        Property(key, handling, reason=reason, neutral_values=frozenset(neutral_values))
+        for key, reason in reasons.items()
+    )
 
 
-_JVM: Final = "it names a Java class, and there is no Java client here"
-_OPENSSL: Final = "OpenSSL does this, and not a Java provider"
-_LOGIN: Final = "librdkafka fetches and renews tokens and tickets by a plan of its own"
-_METRICS: Final = "metrics are Spark's and librdkafka's: see metrics.md"
-_GROUPS: Final = "share groups are another way of reading"
-_VALIDATOR: Final = "it is for brokers, which look at tokens"
-_STORE: Final = "the file is read on each machine that makes a client; JKS, PKCS12 or PEM, by its content"
-_PASSWORD: Final = "it opens the store"
+_JVM: Final = "it names a Java class, and this client does not run on Java"
+_OPENSSL: Final = "OpenSSL is used instead of a Java provider"
+_TOKEN_REFRESH: Final = "librdkafka decides when to fetch and refresh tokens and tickets"
+_METRICS: Final = "metrics come from Spark and librdkafka: see metrics.md"
+_SHARE_GROUPS: Final = "share groups are not used"
+_VALIDATOR: Final = "it is for brokers, which validate tokens"
+_STORE: Final = "the file is read on each machine that creates a client; JKS, PKCS12 or PEM, detected by content"
+_PASSWORD: Final = "the password of the store"
 
 _SAME: Final = (
     "acks",
@@ -110,32 +113,32 @@ _RENAMED: Final = {
 
 _CONVERTED: Final = (
     {
-        "auto.offset.reset": "'none' is librdkafka's 'error'; 'by_duration:' is refused: that is "
+        "auto.offset.reset": "'none' becomes 'error'; 'by_duration:' is rejected: use "
         "'scan.startup.mode' = 'timestamp'",
-        "buffer.memory": "librdkafka's queue.buffering.max.kbytes, in kilobytes",
-        "compression.gzip.level": "librdkafka's compression.level, with compression.type = gzip",
-        "compression.lz4.level": "librdkafka's compression.level, with compression.type = lz4",
-        "compression.zstd.level": "librdkafka's compression.level, with compression.type = zstd",
-        "connections.max.idle.ms": "-1, for never, is librdkafka's 0",
-        "fetch.max.bytes": "raised to message.max.bytes, below which librdkafka cannot go",
-        "partitioner.ignore.keys": "true is librdkafka's partitioner = random",
+        "buffer.memory": "becomes queue.buffering.max.kbytes, in kilobytes",
+        "compression.gzip.level": "becomes compression.level, if compression.type = gzip",
+        "compression.lz4.level": "becomes compression.level, if compression.type = lz4",
+        "compression.zstd.level": "becomes compression.level, if compression.type = zstd",
+        "connections.max.idle.ms": "-1 (never) becomes 0",
+        "fetch.max.bytes": "raised to message.max.bytes, librdkafka's minimum",
+        "partitioner.ignore.keys": "true becomes partitioner = random",
         "sasl.jaas.config": "Plain, Scram, OAuthBearer and Krb5 login modules become librdkafka's sasl.*",
-        "sasl.login.callback.handler.class": "OAuthBearerLoginCallbackHandler is librdkafka's method 'oidc'; others "
-        "are refused",
+        "sasl.login.callback.handler.class": "OAuthBearerLoginCallbackHandler becomes sasl.oauthbearer.method = oidc; "
+        "others are rejected",
         "sasl.oauthbearer.jwt.retriever.class": "the default, ClientCredentialsJwtRetriever and JwtBearerJwtRetriever "
-        "are librdkafka's method 'oidc' with a grant type; others are refused",
-        "ssl.cipher.suites": "Java's names become OpenSSL's; those of TLS 1.3 are on in any case",
-        "ssl.endpoint.identification.algorithm": "the empty text, for off, is librdkafka's 'none'",
-        "ssl.key.password": "it opens the private key of the key store",
-        "ssl.keystore.certificate.chain": "PEM text, also with CRLF or on one line",
-        "ssl.keystore.key": "PEM text, encrypted or not",
+        "become sasl.oauthbearer.method = oidc with a grant type; others are rejected",
+        "ssl.cipher.suites": "Java's names become OpenSSL's; those of TLS 1.3 are always enabled",
+        "ssl.endpoint.identification.algorithm": "the empty string (off) becomes 'none'",
+        "ssl.key.password": "the password of the private key",
+        "ssl.keystore.certificate.chain": "PEM, also with CRLF or on one line",
+        "ssl.keystore.key": "PEM, encrypted or not",
         "ssl.keystore.location": _STORE,
         "ssl.keystore.password": _PASSWORD,
-        "ssl.keystore.type": "a store's kind is known by its content",
-        "ssl.truststore.certificates": "PEM text, also with CRLF or on one line",
+        "ssl.keystore.type": "the type is detected from the content of the store",
+        "ssl.truststore.certificates": "PEM, also with CRLF or on one line",
         "ssl.truststore.location": _STORE,
         "ssl.truststore.password": _PASSWORD,
-        "ssl.truststore.type": "a store's kind is known by its content",
+        "ssl.truststore.type": "the type is detected from the content of the store",
     }
     | dict.fromkeys(
         (
@@ -151,42 +154,42 @@ _CONVERTED: Final = (
             "session.timeout.ms",
             "socket.connection.setup.timeout.ms",
         ),
-        "the same; a value outside of librdkafka's range becomes the nearest within, with a warning",
+        "the same; a value outside librdkafka's range is clamped to it, with a warning",
     )
-    | {"default.api.timeout.ms": "librdkafka has none; it bounds the waits of this connector"}
+    | {"default.api.timeout.ms": "librdkafka has no such property; it limits how long this connector waits"}
 )
 
 _IGNORED: Final = {
-    "auto.commit.interval.ms": "offsets are kept in the checkpoint",
-    "enable.auto.commit": "it is overridden: offsets are kept in the checkpoint, and committed after each batch",
-    "exclude.internal.topics": "topics are named one by one",
+    "auto.commit.interval.ms": "offsets are stored in the checkpoint",
+    "enable.auto.commit": "it is overridden: offsets are stored in the checkpoint, and committed after each batch",
+    "exclude.internal.topics": "topics are selected by the table",
     "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java's client",
     "key.deserializer": "it is overridden, as in Flink: the table's format decodes",
-    "max.block.ms": "a full queue waits for the brokers",
-    "max.poll.records": "batches are sized by bytes: see 'scan.batch.max-rows'",
+    "max.block.ms": "a producer with a full queue waits for the brokers",
+    "max.poll.records": "the size of batches is set by 'scan.batch.max-rows'",
     "metadata.max.idle.ms": "librdkafka has no such setting",
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
     "metrics.recording.level": _METRICS,
     "metrics.sample.window.ms": _METRICS,
-    "partition.assignment.strategy": "splits are assigned by Spark",
-    "partitioner.adaptive.partitioning.enable": "librdkafka's sticky partitioner does not look at queues",
-    "partitioner.availability.timeout.ms": "librdkafka's sticky partitioner does not look at queues",
-    "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command; kinit is looked for on PATH",
-    "sasl.kerberos.ticket.renew.jitter": _LOGIN,
-    "sasl.kerberos.ticket.renew.window.factor": _LOGIN,
-    "sasl.login.connect.timeout.ms": _LOGIN,
-    "sasl.login.read.timeout.ms": _LOGIN,
-    "sasl.login.refresh.buffer.seconds": _LOGIN,
-    "sasl.login.refresh.min.period.seconds": _LOGIN,
-    "sasl.login.refresh.window.factor": _LOGIN,
-    "sasl.login.refresh.window.jitter": _LOGIN,
-    "sasl.login.retry.backoff.max.ms": _LOGIN,
-    "sasl.login.retry.backoff.ms": _LOGIN,
+    "partition.assignment.strategy": "Spark assigns the splits",
+    "partitioner.adaptive.partitioning.enable": "librdkafka's sticky partitioner ignores the length of queues",
+    "partitioner.availability.timeout.ms": "librdkafka's sticky partitioner ignores the length of queues",
+    "sasl.kerberos.kinit.cmd": "librdkafka would run it as a shell command; kinit is searched on PATH",
+    "sasl.kerberos.ticket.renew.jitter": _TOKEN_REFRESH,
+    "sasl.kerberos.ticket.renew.window.factor": _TOKEN_REFRESH,
+    "sasl.login.connect.timeout.ms": _TOKEN_REFRESH,
+    "sasl.login.read.timeout.ms": _TOKEN_REFRESH,
+    "sasl.login.refresh.buffer.seconds": _TOKEN_REFRESH,
+    "sasl.login.refresh.min.period.seconds": _TOKEN_REFRESH,
+    "sasl.login.refresh.window.factor": _TOKEN_REFRESH,
+    "sasl.login.refresh.window.jitter": _TOKEN_REFRESH,
+    "sasl.login.retry.backoff.max.ms": _TOKEN_REFRESH,
+    "sasl.login.retry.backoff.ms": _TOKEN_REFRESH,
     "sasl.oauthbearer.clock.skew.seconds": _VALIDATOR,
     "sasl.oauthbearer.expected.audience": _VALIDATOR,
     "sasl.oauthbearer.expected.issuer": _VALIDATOR,
-    "sasl.oauthbearer.header.urlencode": "librdkafka encodes the credentials of the token endpoint by itself",
+    "sasl.oauthbearer.header.urlencode": "librdkafka always encodes the credentials for the token endpoint",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms": _VALIDATOR,
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": _VALIDATOR,
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": _VALIDATOR,
@@ -194,30 +197,30 @@ _IGNORED: Final = {
     "sasl.oauthbearer.jwt.validator.class": _VALIDATOR,
     "sasl.oauthbearer.scope.claim.name": _VALIDATOR,
     "sasl.oauthbearer.sub.claim.name": _VALIDATOR,
-    "share.acknowledgement.mode": _GROUPS,
-    "share.acquire.mode": _GROUPS,
-    "socket.connection.setup.timeout.max.ms": "librdkafka waits for each connection as long as for the first",
-    "ssl.enabled.protocols": "OpenSSL chooses TLS 1.2 or 1.3, whichever is the newest that the broker has",
+    "share.acknowledgement.mode": _SHARE_GROUPS,
+    "share.acquire.mode": _SHARE_GROUPS,
+    "socket.connection.setup.timeout.max.ms": "librdkafka uses the same timeout for each connection attempt",
+    "ssl.enabled.protocols": "OpenSSL negotiates the newest version that the broker supports, TLS 1.2 or 1.3",
     "ssl.keymanager.algorithm": _OPENSSL,
-    "ssl.protocol": "OpenSSL chooses TLS 1.2 or 1.3, whichever is the newest that the broker has",
+    "ssl.protocol": "OpenSSL negotiates the newest version that the broker supports, TLS 1.2 or 1.3",
     "ssl.provider": _OPENSSL,
     "ssl.secure.random.implementation": _OPENSSL,
     "ssl.trustmanager.algorithm": _OPENSSL,
-    "transactional.id": "the sink names its transactions by 'sink.transactional-id-prefix'",
+    "transactional.id": "the sink uses 'sink.transactional-id-prefix'",
     "value.deserializer": "it is overridden, as in Flink: the table's format decodes",
-    "bootstrap.controllers": "brokers are asked, and not controllers",
+    "bootstrap.controllers": "the client connects to brokers, not to controllers",
 }
 
-_REFUSED: Final = {
-    "config.providers": _JVM + "; the providers 'env', 'file' and 'directory' are there without it",
+_REJECTED: Final = {
+    "config.providers": _JVM + "; the providers 'env', 'file' and 'directory' are built in",
     "interceptor.classes": _JVM,
     "key.serializer": "the table's format encodes",
-    "partitioner.class": _JVM + "; write 'sink.partitioner'",
+    "partitioner.class": _JVM + "; use 'sink.partitioner'",
     "sasl.client.callback.handler.class": _JVM,
     "sasl.login.class": _JVM,
     "security.providers": _JVM,
     "ssl.engine.factory.class": _JVM,
-    "transaction.two.phase.commit.enable": "'sink.delivery-guarantee' = 'exactly-once' has its own two phases",
+    "transaction.two.phase.commit.enable": "'sink.delivery-guarantee' = 'exactly-once' has its own two-phase commit",
     "value.serializer": "the table's format encodes",
 }
 
@@ -226,13 +229,13 @@ JAVA_PROPERTIES: Final[Mapping[str, Property]] = {
     for p in (
         *_same(*_SAME),
         *(Property(key, Handling.RENAMED, to) for key, to in _RENAMED.items()),
-        *_all(Handling.CONVERTED, _CONVERTED),
-        *_all(Handling.IGNORED, _IGNORED, ""),
-        *_all(Handling.REJECTED, _REFUSED, "", "false"),
+        *_with_reasons(Handling.CONVERTED, _CONVERTED),
+        *_with_reasons(Handling.IGNORED, _IGNORED, ""),
+        *_with_reasons(Handling.REJECTED, _REJECTED, "", "false"),
     )
 }
 
-# librdkafka's own options that Java's clients do not have, and that would do harm
+# options that only librdkafka has, and that are unsafe
 REJECTED_LIBRDKAFKA_OPTIONS: Final[Mapping[str, str]] = {
     "plugin.library.paths": "librdkafka would load it as code",
     "ssl.engine.location": "librdkafka would load it as code",

@@ -1,4 +1,4 @@
-"""Kerberos (SASL's GSSAPI): whether this machine's librdkafka has it, and what it may be given."""
+"""Check whether this machine's librdkafka supports Kerberos (GSSAPI), and its options."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kafka_sql.errors import InvalidOptionError, UnsupportedOptionError
 from kafka_sql.kafka import bindings
 
 _MECHANISM: Final = "GSSAPI"
-# librdkafka puts both into a shell's command, its default of sasl.kerberos.kinit.cmd: the principal without quotes
-_HARMLESS: Final = {
+# librdkafka puts both into a shell command (the default sasl.kerberos.kinit.cmd), the principal without quotes
+_SAFE_PATTERNS: Final = {
     "sasl.kerberos.principal": re.compile(r"[\w.@/:+,=%][\w.@/:+,=%-]*"),
     "sasl.kerberos.keytab": re.compile(r"[^\"$`\\\n]*"),
 }
@@ -21,7 +21,7 @@ _HARMLESS: Final = {
 
 @cache
 def features() -> frozenset[str]:
-    """What this librdkafka was built with: ``ssl``, ``sasl_gssapi``, ``oidc`` and so on."""
+    """Return the features of this librdkafka build: ``ssl``, ``sasl_gssapi``, ``oidc`` and so on."""
     conf, text, size = bindings.conf_new(), ctypes.create_string_buffer(1024), ctypes.c_size_t(1024)
     bindings.conf_get(conf, b"builtin.features", text, ctypes.byref(size))
     bindings.conf_destroy(conf)
@@ -29,48 +29,52 @@ def features() -> frozenset[str]:
 
 
 def mechanism(config: Mapping[str, str]) -> str | None:
-    """The SASL mechanism of a configuration; GSSAPI where none is given, as in Kafka's clients; None without SASL."""
+    """Return the SASL mechanism of a configuration, by default GSSAPI as in Kafka's clients; None without SASL."""
     if not config.get("security.protocol", "plaintext").lower().startswith("sasl"):
         return None
     return (config.get("sasl.mechanism") or config.get("sasl.mechanisms") or _MECHANISM).upper()
 
 
 def check_kerberos_support(config: Mapping[str, str]) -> None:
-    """Refuse Kerberos where the client has none.
+    """Raise an error if Kerberos is configured and this librdkafka does not support it.
 
     Raises:
-        UnsupportedOptionError: says what to install.
+        UnsupportedOptionError: with the packages to install.
     """
     if mechanism(config) != _MECHANISM or "sasl_gssapi" in features():
         return
-    given = config.get("sasl.mechanism") or config.get("sasl.mechanisms")
-    why = (
+    configured = config.get("sasl.mechanism") or config.get("sasl.mechanisms")
+    problem = (
         f"Option 'properties.sasl.mechanism' = '{_MECHANISM}', which is Kerberos,"
-        if given
-        else f"Option 'properties.sasl.mechanism' is missing, and means '{_MECHANISM}', which is Kerberos: that"
+        if configured
+        else f"Option 'properties.sasl.mechanism' is missing; its default '{_MECHANISM}', which is Kerberos,"
     )
     raise UnsupportedOptionError(
-        f"{why} needs a Kafka client that is built with it, and the one of PyPI's wheels is not. Install the Kerberos "
+        f"{problem} requires librdkafka with GSSAPI, which the PyPI wheels lack. Install the Kerberos "
         "libraries (Debian, Ubuntu: apt install libsasl2-dev libsasl2-modules-gssapi-mit krb5-user), build librdkafka "
         "with --enable-gssapi, then: pip install --no-binary confluent-kafka --force-reinstall confluent-kafka; on the "
-        "driver and on all executors. docs/security.md has the steps."
-        + ("" if given else " For a user with a password: 'properties.sasl.mechanism' = 'PLAIN' or 'SCRAM-SHA-512'.")
+        "driver and all executors. See docs/security.md."
+        + (
+            ""
+            if configured
+            else " For user names and passwords: 'properties.sasl.mechanism' = 'PLAIN' or 'SCRAM-SHA-512'."
+        )
     )
 
 
 def check_kinit_arguments(settings: Mapping[str, str]) -> None:
-    """Refuse a principal or a keytab that the shell would not take for a word.
+    """Raise an error if the principal or the keytab has characters that are special to the shell.
 
     Args:
-        settings: librdkafka's, with references resolved; no value of it is shown.
+        settings: librdkafka's, with references resolved; their values are not shown.
 
     Raises:
         InvalidOptionError: names the option.
     """
-    for key, harmless in _HARMLESS.items():
-        if not harmless.fullmatch(settings.get(key, "x")):
+    for key, pattern in _SAFE_PATTERNS.items():
+        if not pattern.fullmatch(settings.get(key, "x")):
             raise InvalidOptionError(
-                f"Option 'properties.{key}', or its part of 'properties.sasl.jaas.config', has a character that is not "
-                "supported: it becomes part of a command, kinit's. Expected letters, digits and ._@/:+,=%- in a "
-                "principal, and neither quotes nor $, ` and \\ in the name of a keytab."
+                f"Option 'properties.{key}', or its part of 'properties.sasl.jaas.config', has an unsupported "
+                "character: the value becomes part of the kinit command. Use letters, digits and ._@/:+,=%- in a "
+                "principal, and no quotes, $, ` or \\ in the name of a keytab."
             )

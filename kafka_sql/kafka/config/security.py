@@ -1,6 +1,6 @@
-"""Java's stores and JAAS strings as librdkafka takes them, on the machine that makes the client and at that moment.
+"""Convert Java's key stores, trust stores and JAAS strings for librdkafka when a client is created.
 
-A file is read again for each client, so that a password or certificate that was changed is taken up.
+Files are read for each new client, on its machine, so that a rotated password or certificate takes effect.
 """
 
 from __future__ import annotations
@@ -29,67 +29,67 @@ TRUST, TRUST_PASSWORD, TRUST_TEXT = "ssl.truststore.location", "ssl.truststore.p
 KEYS, KEYS_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.password", "ssl.key.password"
 KEY_TEXT, CHAIN_TEXT = "ssl.keystore.key", "ssl.keystore.certificate.chain"
 
-# whose content may change while the option stays
+# files whose content may change
 FILES: Final = (TRUST, KEYS, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
-# librdkafka's own, which it opens by itself
-_OPENED: Final = (
+# files that librdkafka opens
+_LIBRDKAFKA_FILES: Final = (
     *("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.crl.location", "https.ca.location"),
     *("sasl.kerberos.keytab", "sasl.oauthbearer.assertion.file", "sasl.oauthbearer.assertion.private.key.file"),
     "sasl.oauthbearer.assertion.jwt.template.file",
 )
 
-# kept under Java's names until a client is made
+# kept under Java's names until a client is created
 JAVA_SIDE: Final = frozenset({TRUST, TRUST_PASSWORD, TRUST_TEXT, KEYS, KEYS_PASSWORD, KEY_TEXT, CHAIN_TEXT, JAAS})
 
 
 def check_stores(config: Mapping[str, str]) -> None:
-    """Refuse what is wrong already before any file is read.
+    """Check the options without reading files.
 
     Raises:
-        OptionError: options that exclude or need each other, or a text that is no certificate or key.
+        OptionError: options are in conflict, one is missing, or a PEM text is invalid.
     """
-    for one, other in ((TRUST, TRUST_TEXT), (KEYS, KEY_TEXT), (KEYS, CHAIN_TEXT)):
-        if config.get(one) and config.get(other):
+    for key, other in ((TRUST, TRUST_TEXT), (KEYS, KEY_TEXT), (KEYS, CHAIN_TEXT)):
+        if config.get(key) and config.get(other):
             raise ConflictingOptionsError(
-                f"Options 'properties.{one}' and 'properties.{other}' are two ways to say the same: leave one out."
+                f"Options 'properties.{key}' and 'properties.{other}' are mutually exclusive. Remove one of them."
             )
-    for one, other in ((KEY_TEXT, CHAIN_TEXT), (CHAIN_TEXT, KEY_TEXT)):
-        if config.get(one) and not config.get(other):
-            raise MissingOptionError(f"Option 'properties.{one}' needs 'properties.{other}' beside it.")
+    for key, other in ((KEY_TEXT, CHAIN_TEXT), (CHAIN_TEXT, KEY_TEXT)):
+        if config.get(key) and not config.get(other):
+            raise MissingOptionError(f"Option 'properties.{key}' requires 'properties.{other}'.")
     texts = {key: config[key] for key in (TRUST_TEXT, KEY_TEXT, CHAIN_TEXT, KEY_PASSWORD) if config.get(key)}
-    known = {key: text for key, text in texts.items() if not has_reference(text)}
-    if TRUST_TEXT in known:
-        _trusted(known)
-    if KEY_TEXT in known and CHAIN_TEXT in known and (KEY_PASSWORD in known or KEY_PASSWORD not in texts):
-        _identity(known)
+    literals = {key: text for key, text in texts.items() if not has_reference(text)}
+    if TRUST_TEXT in literals:
+        _trusted(literals)
+    if KEY_TEXT in literals and CHAIN_TEXT in literals and (KEY_PASSWORD in literals or KEY_PASSWORD not in texts):
+        _identity(literals)
 
 
 def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """``settings`` without Java's stores and logins, and with what they say.
+    """Replace Java's stores and JAAS string in ``settings`` by librdkafka's options.
 
     Args:
         settings: with the references resolved.
 
     Raises:
-        KeyStoreError: a store cannot be read; names the option to look at.
-        OptionError: a JAAS string cannot be read, or a file is not in the folders that are allowed.
+        KeyStoreError: a store cannot be read; names the option to check.
+        OptionError: a JAAS string is malformed, or a file is not in an allowed folder.
     """
-    found = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
+    config = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
     if settings.get(JAAS):
-        found |= to_librdkafka_options(parse_jaas(settings[JAAS]))
-    kerberos.check_kinit_arguments(found)
-    trust = _trusted(settings)
-    if trust is not None:
-        found["ssl.ca.pem"] = trust
-    mine = _identity(settings)
-    if mine is not None:
-        found |= {"ssl.key.pem": mine.key, "ssl.certificate.pem": mine.chain}
-        found.pop(KEY_PASSWORD, None)  # the key is not encrypted any more
-    for key in _OPENED:
-        if found.get(key) and found[key] != "probe":
-            _check_allowed(key, found[key])
-    return found
+        config |= to_librdkafka_options(parse_jaas(settings[JAAS]))
+    kerberos.check_kinit_arguments(config)
+    certificates = _trusted(settings)
+    if certificates is not None:
+        config["ssl.ca.pem"] = certificates
+    client_identity = _identity(settings)
+    if client_identity is not None:
+        config |= {"ssl.key.pem": client_identity.key, "ssl.certificate.pem": client_identity.chain}
+        config.pop(KEY_PASSWORD, None)  # the key is already decrypted
+    for key in _LIBRDKAFKA_FILES:
+        if config.get(key) and config[key] != "probe":
+            _check_allowed(key, config[key])
+    return config
 
 
 def _check_allowed(option: str, path: str) -> None:
@@ -126,8 +126,8 @@ def _file(option: str, path: str) -> bytes:
         return allowed_paths.read_allowed(path)
     except OSError as e:
         raise KeyStoreError(
-            f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. Each machine "
-            "that reads or writes the table needs it, the driver and the executors."
+            f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. The driver "
+            "and all executors need the file."
         ) from None
 
 
@@ -136,6 +136,6 @@ def _read(option: str, path: str, options: Mapping[StorePart, str], read: Callab
         return read()
     except UnreadableStore as e:
         where = f": file '{path}'" if path else ""
-        look = options.get(e.part, option)
-        also = f" Look at option 'properties.{look}'." if look != option else ""
-        raise KeyStoreError(f"Option 'properties.{option}'{where}: {e}.{also}") from None
+        related = options.get(e.part, option)
+        advice = f" Check option 'properties.{related}'." if related != option else ""
+        raise KeyStoreError(f"Option 'properties.{option}'{where}: {e}.{advice}") from None

@@ -87,7 +87,7 @@ def test_a_key_with_a_separate_password(files: Files) -> None:
     given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE}
     assert client(**given, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
     assert error_of(**given).endswith(
-        "the private key cannot be decrypted with this password. Look at option 'properties.ssl.key.password'."
+        "the private key cannot be decrypted with this password. Check option 'properties.ssl.key.password'."
     )
 
 
@@ -133,13 +133,13 @@ def test_a_file_that_is_not_a_store(files: Files) -> None:
 def test_a_wrong_store_password(files: Files, kind: str) -> None:
     message = error_of(ssl_truststore_location=files.trust[kind], ssl_truststore_password="planted-4711")
     assert "the store's password is wrong, or the file is damaged" in message
-    assert "Look at option 'properties.ssl.truststore.password'" in message
+    assert "Check option 'properties.ssl.truststore.password'" in message
     assert "planted-4711" not in message
 
 
 def test_a_wrong_key_store_password(files: Files) -> None:
     message = error_of(ssl_keystore_location=files.p12, ssl_keystore_password="x")
-    assert "Look at option 'properties.ssl.keystore.password'" in message
+    assert "Check option 'properties.ssl.keystore.password'" in message
 
 
 def test_unreadable_files(files: Files) -> None:
@@ -179,7 +179,9 @@ def test_inline_pem_is_checked_with_the_statement(files: Files) -> None:
 def test_conflicting_and_missing_options(files: Files) -> None:
     with pytest.raises(ConflictingOptionsError, match=r"'properties.ssl.truststore.location' and 'properties.ssl.trus"):
         client(ssl_truststore_location="/x", ssl_truststore_certificates=files.authority.pem)
-    with pytest.raises(MissingOptionError, match=r"'properties.ssl.keystore.key' needs 'properties.ssl.keystore.certi"):
+    with pytest.raises(
+        MissingOptionError, match=r"'properties.ssl.keystore.key' requires 'properties.ssl.keystore.certi"
+    ):
         client(ssl_keystore_key=files.client.key())
 
 

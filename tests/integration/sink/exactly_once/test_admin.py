@@ -69,7 +69,7 @@ def test_a_lost_part_of_a_statement_is_never_passed_over(sink: WriterHarness, mo
 
     def dies(engine: SimulatedQuery) -> None:
         driver = Committer(engine.sink.client, dataclasses.replace(engine.committer.writer, query=None))
-        sink.used.append(driver)
+        sink.opened.append(driver)
         prepared = [engine.prepare_rows(None, i, [(i, 0)]) for i in range(3)]
         crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))
 
@@ -147,7 +147,7 @@ def test_the_command(sink: WriterHarness, tmp_path: Path) -> None:
     assert run("commit").stdout == ""
     wrong = run("list", "--property", "acls=1")
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "Option 'properties.acls' is no property of Kafka's client" in wrong.stderr
+    assert "Option 'properties.acls' is not a Kafka client property" in wrong.stderr
 
 
 def test_the_log_is_compacted_and_one_partition(sink: WriterHarness) -> None:

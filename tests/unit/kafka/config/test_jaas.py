@@ -1,4 +1,4 @@
-"""``sasl.jaas.config`` as users copy it from their Java properties."""
+"""``sasl.jaas.config``, as users copy it from their Java properties."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ KRB5 = "com.sun.security.auth.module.Krb5LoginModule"
 
 
 def sasl(text: str, **more: str) -> dict[str, str]:
-    """The ``sasl.*`` options that a JAAS string becomes."""
-    found = resolve_config(to_librdkafka({**SERVERS, "sasl.jaas.config": text, **more}))
-    return {k.removeprefix("sasl."): v for k, v in found.items() if k.startswith("sasl.")}
+    """Return the ``sasl.*`` options for a JAAS string."""
+    config = resolve_config(to_librdkafka({**SERVERS, "sasl.jaas.config": text, **more}))
+    return {k.removeprefix("sasl."): v for k, v in config.items() if k.startswith("sasl.")}
 
 
-def refused(kind: type[KafkaSqlError], text: str, **more: str) -> str:
-    with pytest.raises(kind) as e:
+def error_message(error_type: type[KafkaSqlError], text: str, **more: str) -> str:
+    with pytest.raises(error_type) as e:
         to_librdkafka({**SERVERS, "sasl.jaas.config": text, **more})
     assert "planted-4711" not in str(e.value)
     return str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("written", "password"),
+    ("quoted", "password"),
     [
         ('"secret"', "secret"),
         ("'secret'", "secret"),
@@ -48,20 +48,20 @@ def refused(kind: type[KafkaSqlError], text: str, **more: str) -> str:
         ('"//no comment"', "//no comment"),
     ],
 )
-def test_quoting(written: str, password: str) -> None:
-    text = f'{PLAIN}\n  required  username = "me"\tpassword={written} ; '
+def test_quoting(quoted: str, password: str) -> None:
+    text = f'{PLAIN}\n  required  username = "me"\tpassword={quoted} ; '
     assert sasl(text) == {"username": "me", "password": password}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_every_password_survives_quoting(password: str) -> None:
     escaped = password.replace("\\", "\\\\").replace('"', '\\"')
-    login = parse_jaas(f'{SCRAM} required username="u" password="{escaped}" ;')
-    assert login.options == {"username": "u", "password": password}
+    module = parse_jaas(f'{SCRAM} required username="u" password="{escaped}" ;')
+    assert module.options == {"username": "u", "password": password}
 
 
 @given(st.text("a\"'\\;= ${}:/*\n"))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     with contextlib.suppress(InvalidOptionError):
         parse_jaas(text)
 
@@ -73,7 +73,7 @@ def test_comments() -> None:
     }
 
 
-def test_bearer_tokens_of_an_endpoint() -> None:
+def test_bearer_tokens_from_an_endpoint() -> None:
     handler = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"
     text = f'{OAUTH} required clientId="svc" clientSecret="s" scope="kafka" extension_logicalCluster="lkc-1";'
     more = {
@@ -110,7 +110,7 @@ def test_kerberos() -> None:
     assert sasl(f"{KRB5} required useTicketCache=true;") == {"kerberos.min.time.before.relogin": "0"}
 
 
-def test_references_in_it_and_in_place_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_references_within_and_instead_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PW", 'a"b')
     text = f'{PLAIN} required username="u" password="${{env:PW}}";'
     config = to_librdkafka({**SERVERS, "sasl.jaas.config": text})
@@ -120,55 +120,55 @@ def test_references_in_it_and_in_place_of_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("JAAS", f'{PLAIN} required username="u" password="p";')
     assert sasl("${env:JAAS}") == {"username": "u", "password": "p"}
     monkeypatch.setenv("JAAS", "planted-4711")
-    with pytest.raises(InvalidOptionError, match=r"'properties.sasl.jaas.config' cannot be read: it is cut") as e:
+    with pytest.raises(InvalidOptionError, match=r"'properties.sasl.jaas.config' cannot be parsed: it is trunc") as e:
         sasl("${env:JAAS}")
     assert "planted-4711" not in str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "reason"),
     [
-        (f'{PLAIN} required username="u" password="planted-4711"', "it does not end with ';': is it cut off?"),
-        (f'{PLAIN} required username="u" password="planted-4711', "a quote is opened and not closed: is it cut off?"),
+        (f'{PLAIN} required username="u" password="planted-4711"', "it does not end with ';'; it may be truncated"),
+        (f'{PLAIN} required username="u" password="planted-4711', "a quote is not closed; it may be truncated"),
         (f'{PLAIN} required username="u" password=;', "option 2 of the login module is not of the form"),
-        (f'{PLAIN} username="planted-4711";', "after the login module a flag is expected"),
+        (f'{PLAIN} username="planted-4711";', "expected a flag after the login module"),
         (f"{PLAIN} required planted-4711;", "option 1 of the login module is not of the form"),
         (f'{PLAIN} required password=a"b;c";', "option 2 of the login module is not of the form"),
         (f"{PLAIN} required; {PLAIN} required;", "more than one login module"),
-        (PLAIN, "it is cut off"),
-        ("x", "it is cut off"),
-        (";", "it is cut off"),
+        (PLAIN, "it is truncated"),
+        ("x", "it is truncated"),
+        (";", "it is truncated"),
     ],
 )
-def test_malformed(text: str, words: str) -> None:
-    message = refused(InvalidOptionError, text)
-    assert message.startswith("[INVALID_OPTION] Option 'properties.sasl.jaas.config' cannot be read: ")
-    assert words in message
+def test_malformed(text: str, reason: str) -> None:
+    message = error_message(InvalidOptionError, text)
+    assert message.startswith("[INVALID_OPTION] Option 'properties.sasl.jaas.config' cannot be parsed: ")
+    assert reason in message
 
 
-def test_login_modules_that_there_are_not() -> None:
-    message = refused(UnsupportedOptionError, 'com.acme.OwnLoginModule required password="planted-4711";')
-    assert "login module 'OwnLoginModule' is a Java class that this client does not have" in message
-    near = refused(UnsupportedOptionError, 'a.PlainLoginModul required username="u" password="p";')
-    assert "Did you mean 'PlainLoginModule'?" in near
-    assert "PlainLoginModule needs password=" in refused(MissingOptionError, f'{PLAIN} required username="u";')
+def test_unsupported_login_modules() -> None:
+    message = error_message(UnsupportedOptionError, 'com.acme.OwnLoginModule required password="planted-4711";')
+    assert "login module 'OwnLoginModule' is a Java class that is not supported" in message
+    suggestion = error_message(UnsupportedOptionError, 'a.PlainLoginModul required username="u" password="p";')
+    assert "Did you mean 'PlainLoginModule'?" in suggestion
+    assert "PlainLoginModule requires password=" in error_message(MissingOptionError, f'{PLAIN} required username="u";')
     token = f'{SCRAM} required username="u" password="p" tokenauth="true";'
-    assert "a delegation token, is not supported" in refused(UnsupportedOptionError, token)
+    assert "(a delegation token) is not supported" in error_message(UnsupportedOptionError, token)
 
 
 @pytest.mark.parametrize("key", ["sasl.login.callback.handler.class", "sasl.oauthbearer.jwt.retriever.class"])
-def test_classes_that_there_are_not(key: str) -> None:
+def test_unsupported_classes(key: str) -> None:
     handler = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
-    message = refused(UnsupportedOptionError, f'{OAUTH} required clientSecret="planted-4711";', **{key: handler})
+    message = error_message(UnsupportedOptionError, f'{OAUTH} required clientSecret="planted-4711";', **{key: handler})
     assert message.startswith(f"[UNSUPPORTED_OPTION] Option 'properties.{key}' = '{handler}' is not supported")
 
 
-def test_nothing_of_it_is_shown() -> None:
+def test_messages_do_not_contain_secrets() -> None:
     assert "planted-4711" not in repr(parse_jaas(f'{PLAIN} required username="u" password="planted-4711";'))
-    assert "planted-4711" not in json.dumps(refused(InvalidOptionError, "planted-4711 planted-4711 planted-4711;"))
+    assert "planted-4711" not in json.dumps(error_message(InvalidOptionError, " ".join(["planted-4711"] * 3) + ";"))
 
 
-def test_what_stands_in_the_place_of_the_login_module_is_not_quoted() -> None:
-    swallowed = "${env:x.PlainLoginModule required username='me' password='planted-4711 ${env:HOME} optional ;"
-    assert "the name of a Java class" in refused(InvalidOptionError, swallowed)
-    assert "the name of a Java class" in refused(InvalidOptionError, "'me planted-4711' required;")
+def test_text_in_place_of_the_login_module_is_not_quoted() -> None:
+    missing_quote = "${env:x.PlainLoginModule required username='me' password='planted-4711 ${env:HOME} optional ;"
+    assert "the name of a Java class" in error_message(InvalidOptionError, missing_quote)
+    assert "the name of a Java class" in error_message(InvalidOptionError, "'me planted-4711' required;")

@@ -1,4 +1,4 @@
-"""Java's client properties in librdkafka's words."""
+"""Java's client properties as librdkafka's configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_sql.kafka.config.properties import api_timeout, connect_timeout, reso
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
 
-def test_java_defaults_hold_where_librdkafka_differs() -> None:
+def test_javas_defaults() -> None:
     config = to_librdkafka(SERVERS)
     assert config["isolation.level"] == "read_uncommitted"
     assert config["check.crcs"] == "true"
@@ -26,32 +26,32 @@ def test_java_defaults_hold_where_librdkafka_differs() -> None:
     assert config["partitioner"] == "murmur2_random"
 
 
-def test_a_given_property_wins_over_the_default() -> None:
+def test_a_property_overrides_the_default() -> None:
     assert to_librdkafka({**SERVERS, "isolation.level": "read_committed"})["isolation.level"] == "read_committed"
 
 
-# key, the clients that have it (C, P), type and default, of Apache Kafka 4.3
+# key, clients that have it (C, P), type and default in Apache Kafka 4.3
 KAFKA = [line.split("\t") for line in (Path(__file__).parent / "java_properties.tsv").read_text().splitlines()]
-DEFAULTS_OF_JAVA = {
+JAVA_DEFAULTS = {
     key: default.strip("[]").replace("class ", "") for key, _, _, default in KAFKA if default not in ("null", "<none>")
 }
 
 
-def test_every_property_of_java_stands_in_the_table() -> None:
+def test_every_java_property_is_in_the_table() -> None:
     assert set(JAVA_PROPERTIES) == {key for key, *_ in KAFKA} | {"bootstrap.controllers"}
 
 
-@pytest.mark.parametrize("key", DEFAULTS_OF_JAVA)
-def test_every_default_of_java_is_taken(key: str) -> None:
-    to_librdkafka({**SERVERS, key: DEFAULTS_OF_JAVA[key]})
+@pytest.mark.parametrize("key", JAVA_DEFAULTS)
+def test_every_java_default_is_accepted(key: str) -> None:
+    to_librdkafka({**SERVERS, key: JAVA_DEFAULTS[key]})
 
 
-def of(fate: Handling) -> list[Property]:
-    return [p for p in JAVA_PROPERTIES.values() if p.handling is fate]
+def properties_with(handling: Handling) -> list[Property]:
+    return [p for p in JAVA_PROPERTIES.values() if p.handling is handling]
 
 
-# what a client takes as a value, for those of librdkafka's options that are no number and no free text
-WORDS = {
+# valid values of librdkafka's options that are neither numbers nor free text
+VALUES = {
     "acks": "1",
     "allow.auto.create.topics": "false",
     "check.crcs": "false",
@@ -72,16 +72,16 @@ WORDS = {
 
 
 def value_of(java: Property) -> str:
-    kinds = {key: kind for key, _, kind, _ in KAFKA}
-    return WORDS.get(java.key) or ("20000" if kinds[java.key] in ("INT", "LONG", "SHORT") else "words")
+    types = {key: type_name for key, _, type_name, _ in KAFKA}
+    return VALUES.get(java.key) or ("20000" if types[java.key] in ("INT", "LONG", "SHORT") else "words")
 
 
-@pytest.mark.parametrize("java", of(Handling.SAME), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", properties_with(Handling.SAME), ids=lambda p: p.key)
 def test_same(java: Property) -> None:
     assert to_librdkafka({**SERVERS, java.key: value_of(java)})[java.key] == value_of(java)
 
 
-@pytest.mark.parametrize("java", of(Handling.RENAMED), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", properties_with(Handling.RENAMED), ids=lambda p: p.key)
 def test_renamed(java: Property) -> None:
     config = to_librdkafka({**SERVERS, java.key: value_of(java)})
     assert config[java.librdkafka_name] == value_of(java)
@@ -123,9 +123,11 @@ CONVERTED = [
 ]
 
 
-@pytest.mark.parametrize(("key", "given", "to", "value"), CONVERTED, ids=lambda text: text or "empty")
-def test_converted(key: str, given: str, to: str, value: str) -> None:
-    assert to_librdkafka({**SERVERS, key: given})[to] == value
+@pytest.mark.parametrize(
+    ("key", "value", "librdkafka_key", "librdkafka_value"), CONVERTED, ids=lambda text: text or "empty"
+)
+def test_converted(key: str, value: str, librdkafka_key: str, librdkafka_value: str) -> None:
+    assert to_librdkafka({**SERVERS, key: value})[librdkafka_key] == librdkafka_value
 
 
 def test_every_conversion_is_tested() -> None:
@@ -137,23 +139,23 @@ def test_every_conversion_is_tested() -> None:
         "compression.lz4.level",
         "compression.zstd.level",
     } | {key for key in JAVA_PROPERTIES if key.startswith(("ssl.keystore.", "ssl.truststore."))}  # test_stores
-    converted = {p.key for p in of(Handling.CONVERTED)}
+    converted = {p.key for p in properties_with(Handling.CONVERTED)}
     tested = {key for key, *_ in CONVERTED if key in JAVA_PROPERTIES}
     assert converted == {key for key in tested if JAVA_PROPERTIES[key].handling is Handling.CONVERTED} | elsewhere
 
 
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
-def test_a_level_counts_for_its_own_codec(codec: str) -> None:
+def test_a_compression_level_applies_to_its_codec(codec: str) -> None:
     levels = {f"compression.{name}.level": str(i) for i, name in enumerate(("gzip", "lz4", "zstd"), 3)}
     config = to_librdkafka({**SERVERS, **levels, "compression.type": codec})
     assert config["compression.level"] == levels[f"compression.{codec}.level"]
     assert "compression.level" not in to_librdkafka({**SERVERS, **levels})
 
 
-def test_a_value_out_of_librdkafkas_range_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_value_out_of_librdkafkas_range_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         to_librdkafka({**SERVERS, "request.timeout.ms": "600000"})
-    assert "option 'properties.request.timeout.ms' is 600000: librdkafka's nearest is 300000" in caplog.text
+    assert "option 'properties.request.timeout.ms' = 600000 is out of librdkafka's range: using 300000" in caplog.text
     with pytest.raises(InvalidOptionError, match=r"'properties.request.timeout.ms': range 10..300000"):
         to_librdkafka({**SERVERS, "request.timeout.ms": "-5"})
 
@@ -169,37 +171,37 @@ def test_a_value_out_of_librdkafkas_range_is_told(caplog: pytest.LogCaptureFixtu
     ],
 )
 def test_cipher_suites(java: str, openssl: str) -> None:
-    names = {cipher["name"] for cipher in _every_cipher()}
+    names = {cipher["name"] for cipher in _all_ciphers()}
     assert openssl in names
     config = to_librdkafka({**SERVERS, "ssl.cipher.suites": f"TLS_AES_256_GCM_SHA384, {java},{openssl}"})
     assert config["ssl.cipher.suites"] == f"{openssl}:{openssl}"
 
 
-def _every_cipher() -> list[ssl._Cipher]:
+def _all_ciphers() -> list[ssl._Cipher]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_ciphers("ALL:@SECLEVEL=0")
     return context.get_ciphers()
 
 
-def test_cipher_suites_of_tls_13_alone_are_refused() -> None:
-    with pytest.raises(UnsupportedOptionError, match=r"names suites of TLS 1\.3 only"):
+def test_only_cipher_suites_of_tls_13_are_rejected() -> None:
+    with pytest.raises(UnsupportedOptionError, match=r"lists suites of TLS 1\.3 only"):
         to_librdkafka({**SERVERS, "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384"})
 
 
-def test_a_strategy_by_duration_is_refused() -> None:
-    with pytest.raises(UnsupportedOptionError, match=r"Write 'scan.startup.mode' = 'timestamp'"):
+def test_reset_by_duration_is_rejected() -> None:
+    with pytest.raises(UnsupportedOptionError, match=r"Use 'scan.startup.mode' = 'timestamp'"):
         to_librdkafka({**SERVERS, "auto.offset.reset": "by_duration:PT1H"})
 
 
-@pytest.mark.parametrize("java", of(Handling.IGNORED), ids=lambda p: p.key)
+@pytest.mark.parametrize("java", properties_with(Handling.IGNORED), ids=lambda p: p.key)
 def test_ignored_with_a_warning(java: Property, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert to_librdkafka({**SERVERS, java.key: "1"}) == to_librdkafka(SERVERS)
     assert f"'properties.{java.key}' has no effect: {java.reason}" in caplog.text
 
 
-@pytest.mark.parametrize("java", of(Handling.REJECTED), ids=lambda p: p.key)
-def test_refused_with_the_reason(java: Property) -> None:
+@pytest.mark.parametrize("java", properties_with(Handling.REJECTED), ids=lambda p: p.key)
+def test_rejected_with_the_reason(java: Property) -> None:
     with pytest.raises(InvalidOptionError) as caught:
         to_librdkafka({**SERVERS, java.key: "hunter2"})
     assert f"'properties.{java.key}' is not supported: {java.reason}" in str(caught.value)
@@ -207,15 +209,15 @@ def test_refused_with_the_reason(java: Property) -> None:
 
 
 @pytest.mark.parametrize("key", REJECTED_LIBRDKAFKA_OPTIONS)
-def test_what_would_do_harm_is_refused(key: str) -> None:
+def test_unsafe_options_are_rejected(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' is not supported: librdkafka would load"):
         to_librdkafka({**SERVERS, key: "x"})
 
 
 @pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_kerberos_says_what_to_install(given: dict[str, str]) -> None:
+def test_kerberos_error_lists_what_to_install(given: dict[str, str]) -> None:
     if "sasl_gssapi" in features():
-        pytest.skip("this client has Kerberos")
+        pytest.skip("this client supports Kerberos")
     with pytest.raises(UnsupportedOptionError, match=r"'properties.sasl.mechanism'.*Kerberos.*--enable-gssapi") as e:
         to_librdkafka({**SERVERS, "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka", **given})
     assert ("is missing" in str(e.value)) == (not given)
@@ -232,52 +234,54 @@ def test_kerberos_says_what_to_install(given: dict[str, str]) -> None:
         ("useKeyTab=true keyTab='/k\\\";reboot;\\\"'", "sasl.kerberos.keytab"),
     ],
 )
-def test_what_goes_to_a_shell_is_looked_at(login: str, option: str) -> None:
-    """librdkafka runs kinit by system()."""
+def test_kinit_arguments_are_checked(login: str, option: str) -> None:
+    """librdkafka runs kinit with system()."""
     given = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
     with pytest.raises(InvalidOptionError, match=rf"'properties.{option}'.*kinit") as e:
         resolve_config(given)
     assert "reboot" not in str(e.value)
 
 
-def test_principals_and_keytabs_as_they_are() -> None:
+def test_valid_principals_and_keytabs() -> None:
     login = 'useKeyTab=true keyTab="/etc/my keys/alice-1.keytab" principal="HTTP/host-1.example@EXAMPLE.COM"'
-    found = resolve_config({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
-    assert found == {
+    config = resolve_config({"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"})
+    assert config == {
         "sasl.kerberos.principal": "HTTP/host-1.example@EXAMPLE.COM",
         "sasl.kerberos.keytab": "/etc/my keys/alice-1.keytab",
     }
 
 
-def test_unknown_property_names_the_nearest() -> None:
-    with pytest.raises(UnknownOptionError, match=r"'properties.grup.id' is no property .* Did you mean 'group.id'\?"):
+def test_unknown_property_suggests_the_nearest() -> None:
+    with pytest.raises(
+        UnknownOptionError, match=r"'properties.grup.id' is not a .* property.* Did you mean 'group.id'\?"
+    ):
         to_librdkafka({**SERVERS, "grup.id": "a"})
 
 
-def test_out_of_range_names_the_range_and_not_the_value() -> None:
+def test_out_of_range_error_shows_the_range_and_not_the_value() -> None:
     with pytest.raises(InvalidOptionError, match=r"'properties.socket.timeout.ms': range 10..300000") as caught:
         to_librdkafka({**SERVERS, "socket.timeout.ms": "7"})
     assert "7" not in str(caught.value).removesuffix("range 10..300000.")
 
 
-def test_api_timeout_is_ours_and_checked() -> None:
+def test_api_timeout_is_kept_and_checked() -> None:
     assert to_librdkafka({**SERVERS, "default.api.timeout.ms": "1500"})["default.api.timeout.ms"] == "1500"
     with pytest.raises(InvalidOptionError, match=r"default.api.timeout.ms': expected milliseconds"):
         to_librdkafka({**SERVERS, "default.api.timeout.ms": "soon"})
 
 
 @pytest.mark.parametrize("given", [{"acks": "1"}, {"max.in.flight.requests.per.connection": "10"}])
-def test_idempotence_gives_way_as_in_java(given: dict[str, str]) -> None:
+def test_idempotence_is_disabled_as_in_java(given: dict[str, str]) -> None:
     assert to_librdkafka({**SERVERS, **given})["enable.idempotence"] == "false"
     assert to_librdkafka({**SERVERS, **given, "enable.idempotence": "true"})["enable.idempotence"] == "true"
 
 
-def test_a_silent_connection_is_given_up_before_all_other_waits_end() -> None:
-    """As Java's clients give it up by request.timeout.ms, in transactions too."""
+def test_silent_connections_are_closed_before_other_timeouts() -> None:
+    """As Java's clients do after request.timeout.ms, also in transactions."""
     config = to_librdkafka(SERVERS)
-    silence = int(config["socket.timeout.ms"])
-    assert silence == 30_000
-    assert 2 * silence <= min(int(config["delivery.timeout.ms"]), int(api_timeout(config) * 1000))
+    socket_timeout = int(config["socket.timeout.ms"])
+    assert socket_timeout == 30_000
+    assert 2 * socket_timeout <= min(int(config["delivery.timeout.ms"]), int(api_timeout(config) * 1000))
     assert int(admin_config(config)["socket.timeout.ms"]) == connect_timeout(config) * 1000 == 10_000
-    asked = to_librdkafka({**SERVERS, "request.timeout.ms": "5000"})
-    assert admin_config(asked)["socket.timeout.ms"] == asked["socket.timeout.ms"] == "5000"
+    shorter = to_librdkafka({**SERVERS, "request.timeout.ms": "5000"})
+    assert admin_config(shorter)["socket.timeout.ms"] == shorter["socket.timeout.ms"] == "5000"
