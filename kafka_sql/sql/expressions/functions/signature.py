@@ -23,14 +23,12 @@ def check_argument_count(
     """Check the number of arguments. If ``max_count`` is None, exactly ``min_count`` are expected."""
     max_count = min_count if max_count is None else max_count
     if not min_count <= len(arguments) <= max_count:
-        expected = (
-            str(min_count)
-            if min_count == max_count
-            else f"at least {min_count}"
-            if max_count > 99
-            else f"{min_count} to {max_count}"
-        )
-        raise UntranslatableError(f"{name} requires {expected} arguments, but got {len(arguments)}")
+        if min_count == max_count:
+            expected = str(min_count)
+        else:
+            expected = f"at least {min_count}" if max_count > 99 else f"{min_count} to {max_count}"
+        noun = "argument" if expected in ("1", "at least 1") else "arguments"
+        raise UntranslatableError(f"{name} requires {expected} {noun}, but got {len(arguments)}")
 
 
 def check_argument_type(name: str, value: TypedExpression, *families: str) -> None:
