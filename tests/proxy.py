@@ -53,11 +53,11 @@ class Network:
         self._is_cut = True
         self._call(self._abort)
 
-    def hold(self) -> None:
+    def stall(self) -> None:
         """Nothing gets through, and nobody is told."""
         self._call(self._gate.clear)
 
-    def forget(self) -> None:
+    def drop_connections(self) -> None:
         """Connections stay silent for good, as if a firewall had forgotten them; new ones are well."""
         self._call(self._gate.clear)
         self._gate = asyncio.Event()
@@ -71,7 +71,7 @@ class Network:
         """So much of each connection and direction."""
         self._rate = bytes_per_second
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """As at the beginning; what was held goes on its way."""
         self._is_cut, self._delay, self._rate = False, 0.0, 0.0
         self._call(self._gate.set)

@@ -1,4 +1,5 @@
-"""The nineteen scenarios, one file each in scenarios/: ``python -m tests.chaos --help``.
+"""Run nineteen fault scenarios, one file each in scenarios/: ``python -m tests.chaos --help``.
 
-clusters (brokers to break), pipeline (a query on them), run (one of those under fault), registry (what there is).
+Modules: registry (the list of scenarios), clusters (brokers and their faults), pipeline (the query), run (a pipeline
+with data generator and readers), expected_rows and outcome (evaluation), soak and resources (resource use over time).
 """

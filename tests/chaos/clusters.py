@@ -1,4 +1,4 @@
-"""Clusters to break: which node leads or coordinates what, when all are well again, and a network before them."""
+"""Help with clusters under fault: find leaders and coordinators, wait for recovery, put a proxy before brokers."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection
 from tests.proxy import Network
 
-TIMEOUT = 240.0  # seconds, for what takes a few
+TIMEOUT = 240.0  # seconds; most waits take a few
 _PAUSE = 0.1
 
 
-def wait_until(there: Callable[[], object], what: str, patience: float = TIMEOUT) -> None:
-    """Wait for something that tells nobody.
+def wait_until(condition: Callable[[], object], description: str, timeout: float = TIMEOUT) -> None:
+    """Poll until a condition is true.
 
     Raises:
-        AssertionError: it did not come.
+        AssertionError: it was not true in time.
     """
-    deadline = time.monotonic() + patience
-    while not there():
-        assert time.monotonic() < deadline, f"{what}: not within {patience:g} s"
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{description}: not within {timeout:g} s"
         time.sleep(_PAUSE)
 
 
 def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
-    """The node that leads a partition; waits until there is one."""
+    """Return the leader of a partition; wait until there is one."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     found: list[Node] = []
 
-    def look() -> bool:
+    def poll() -> bool:
         described = admin.list_topics(topic, timeout=30).topics[topic].partitions.get(partition)
         found[:] = [node for node in kafka.nodes if described is not None and node.id == described.leader]
         return bool(found)
 
-    wait_until(look, f"a leader of {topic}[{partition}]")
+    wait_until(poll, f"a leader of {topic}[{partition}]")
     return found[0]
 
 
 def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
-    """The node that coordinates a transactional id, by FindCoordinator."""
+    """Return the coordinator of a transactional id, by FindCoordinator."""
     config = to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers})
     found: list[Node] = []
 
-    def look() -> bool:
+    def poll() -> bool:
         for node in kafka.nodes:
             try:
                 connection = Connection((HOST, node.port), config)
@@ -61,29 +61,29 @@ def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
             except OSError:
                 continue
             code, (_, port) = answer[transactional_id]
-            found[:] = [one for one in kafka.nodes if not code and one.port == port]
+            found[:] = [n for n in kafka.nodes if not code and n.port == port]
             if found:
                 return True
         return False
 
-    wait_until(look, f"the coordinator of '{transactional_id}'")
+    wait_until(poll, f"the coordinator of '{transactional_id}'")
     return found[0]
 
 
 def wait_for_replicas(kafka: EmbeddedKafka) -> None:
-    """Return when all nodes are up and each replica of each partition is in sync."""
+    """Wait until all nodes are up and all replicas are in sync."""
     await_ready(kafka.nodes, {node.id for node in kafka.nodes})
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
 
-    def look() -> bool:
-        known = admin.list_topics(timeout=30).topics.values()
-        return all(len(p.isrs) == len(p.replicas) and p.leader > 0 for t in known for p in t.partitions.values())
+    def poll() -> bool:
+        topics = admin.list_topics(timeout=30).topics.values()
+        return all(len(p.isrs) == len(p.replicas) and p.leader > 0 for t in topics for p in t.partitions.values())
 
-    wait_until(look, "all replicas in sync")
+    wait_until(poll, "all replicas in sync")
 
 
 def start_all(kafka: EmbeddedKafka) -> None:
-    """Start the nodes that are down, all at once: a quorum needs most of them."""
+    """Start all stopped nodes at once; a quorum needs the majority."""
     for node in kafka.nodes:
         if node.pid is None:
             node.launch()
@@ -92,18 +92,20 @@ def start_all(kafka: EmbeddedKafka) -> None:
 
 @contextmanager
 def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Network]]:
-    """A cluster, the bootstrap servers by which clients go over a network, and that network."""
+    """Yield a cluster, the bootstrap servers of a proxy before it, and the proxy."""
     inner, outer = free_ports(nodes), free_ports(nodes)
     original = settings.server_properties
 
-    def own(node: int, ports: list[int], controllers: list[int], given: settings.Properties) -> dict[str, str]:
+    def with_proxy(
+        node: int, ports: list[int], controllers: list[int], properties: settings.Properties
+    ) -> dict[str, str]:
         more = {
             "listeners": f"FAR://{HOST}:{inner[node - 1]}",
             "advertised.listeners": f"FAR://{HOST}:{outer[node - 1]}",
             "listener.security.protocol.map": "FAR:PLAINTEXT",
         }
-        return original(node, ports, controllers, {**given, **more})
+        return original(node, ports, controllers, {**properties, **more})
 
-    ways = Network(dict(zip(outer, inner, strict=True)))
-    with mock.patch.object(cluster, "server_properties", own), EmbeddedKafka(nodes) as kafka, ways as network:
+    proxy = Network(dict(zip(outer, inner, strict=True)))
+    with mock.patch.object(cluster, "server_properties", with_proxy), EmbeddedKafka(nodes) as kafka, proxy as network:
         yield kafka, ",".join(f"{HOST}:{port}" for port in outer), network

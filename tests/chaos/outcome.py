@@ -1,4 +1,4 @@
-"""What a scenario was asked for, what came of it, and the table of all."""
+"""Define the configuration and the outcome of a scenario, and print the table of outcomes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ScenarioConfig:
-    """How much of a scenario is to be done.
+    """How much of a scenario to run.
 
     Attributes:
-        repeat: how many faults.
-        rows: in all.
-        folder: for its files.
-        long: whether it may take minutes: start Spark, wait for timeouts.
+        repeat: number of faults.
+        rows: total number of rows.
+        seed: seed of random choices.
+        folder: folder for its files.
+        long: whether it may take minutes, for example to start Spark or to wait for timeouts.
+        log: prints a line of progress.
     """
 
     repeat: int
@@ -28,11 +30,11 @@ class ScenarioConfig:
 
     @property
     def rows_per_fault(self) -> int:
-        """Rows for each fault."""
+        """Number of rows per fault."""
         return max(1, self.rows // self.repeat)
 
     def rng(self) -> random.Random:
-        """The same at each run of a seed."""
+        """Return a random number generator, which is the same in each run with the same seed."""
         return random.Random(self.seed)
 
 
@@ -41,10 +43,13 @@ class Outcome:
     """What readers saw.
 
     Attributes:
-        repetitions: faults that there were.
-        disorder: keys whose rows were not in order.
-        stall: the longest time, in seconds, in which there were rows to read and none came.
-        notes: what else is worth a word.
+        repetitions: number of faults.
+        rows: number of expected rows.
+        lost: number of missing rows.
+        duplicates: number of duplicate rows.
+        disorder: number of keys whose rows were out of order.
+        stall: longest time in seconds without a new row, while rows were expected.
+        notes: additional remarks.
     """
 
     repetitions: int = 0
@@ -57,7 +62,7 @@ class Outcome:
 
     @property
     def is_correct(self) -> bool:
-        """Nothing lost, nothing doubled, all in order, and something done."""
+        """Whether there were faults, and no rows were lost, duplicated or out of order."""
         return not (self.lost or self.duplicates or self.disorder) and self.repetitions > 0
 
     def __add__(self, other: Outcome) -> Outcome:
@@ -72,24 +77,24 @@ class Outcome:
         )
 
 
-_HEADS = ("scenario", "repetitions", "rows", "lost", "doubled", "out of order", "longest stall", "verdict")
+_HEADER = ("scenario", "repetitions", "rows", "lost", "duplicates", "out of order", "longest stall", "verdict")
 
 
 def table(lines: Sequence[tuple[str, Outcome | None, str]]) -> str:
-    """As Markdown.
+    """Return a Markdown table.
 
     Args:
-        lines: name, what came of it, and the verdict.
+        lines: name, outcome and verdict of each scenario.
     """
-    rows: list[tuple[str, ...]] = [_HEADS]
-    for name, found, verdict in lines:
+    rows: list[tuple[str, ...]] = [_HEADER]
+    for name, outcome, verdict in lines:
         numbers = ("",) * 6
-        if found is not None:
-            counts = (found.repetitions, found.rows, found.lost, found.duplicates, found.disorder)
-            numbers = (*(f"{count:,}" for count in counts), f"{found.stall:.1f} s" if found.stall else "")
+        if outcome is not None:
+            counts = (outcome.repetitions, outcome.rows, outcome.lost, outcome.duplicates, outcome.disorder)
+            numbers = (*(f"{count:,}" for count in counts), f"{outcome.stall:.1f} s" if outcome.stall else "")
         rows.append((name, *numbers, verdict))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
-    texts = []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
+    formatted = []
     for row in rows:
-        texts.append("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
-    return "\n".join([texts[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *texts[1:]])
+        formatted.append("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+    return "\n".join([formatted[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *formatted[1:]])

@@ -1,4 +1,4 @@
-"""A continuous query from topic to topic without Spark: the engine's batches, read by the source's own code."""
+"""Run a streaming query from topic to topic without Spark: simulated batches, read and written by the real code."""
 
 from __future__ import annotations
 
@@ -22,42 +22,46 @@ from tests.kills import simulated_query
 from tests.kills.crash_points import CrashTrigger, kill_process, stop_process
 from tests.kills.simulated_query import SCHEMA, SimulatedQuery
 
-FENCED, FAILED = 3, 1  # exit codes of a driver that finds that it is, and of one that an error ended
+FENCED, FAILED = 3, 1  # exit codes of drivers that were fenced or failed
 _IDLE: Final = 0.02  # seconds
-_TIMEOUT: Final = 900_000  # of a transaction, as brokers allow it by default
+_TIMEOUT: Final = 900_000  # milliseconds; the default limit of brokers
 
 
 class Pipeline(SimulatedQuery):
-    """One life of the query."""
+    """One driver of the query."""
 
     def __init__(self, source: Definition, sink: Definition, folder: Path, run: str, query: str) -> None:
         super().__init__(sink, folder, run, query, _TIMEOUT)
         self.source, self.stream = source, MicroBatchStream(source)
 
     def plan(self, number: int) -> Any:
-        """The offsets between which a batch is, as Spark keeps them."""
+        """Return start and end offset of the next batch as Spark stores them; None if there is no new data."""
         start = self.stream.initial_offset() if number < 0 else from_json(self.read_plan(number)["end"])
-        end = self.stream.latest_offset(start, limited=True)
+        end = self.stream.latest_offset(start, is_limited=True)
         return None if end == start else {"start": to_json(start), "end": to_json(end)}
 
     def rows(self, plan: Any) -> pa.RecordBatch:
-        """The rows of a batch; those of a partition are in order."""
+        """Return the rows of a batch; those of a partition are in order."""
         splits = self.stream.plan_splits(from_json(plan["start"]), from_json(plan["end"]))
         batches = [batch for split in splits for batch in read_split(self.source, SCHEMA, split)]
-        found = pa.Table.from_batches(batches, SCHEMA).combine_chunks().to_batches()
-        return found[0] if found else pa.RecordBatch.from_pylist([], SCHEMA)
+        rows = pa.Table.from_batches(batches, SCHEMA).combine_chunks().to_batches()
+        return rows[0] if rows else pa.RecordBatch.from_pylist([], SCHEMA)
 
 
 @dataclass(frozen=True)
 class QueryConfig:
-    """What a driver is told.
+    """Configuration of a query.
 
     Attributes:
+        bootstrap: bootstrap servers.
+        source, target: topics.
+        prefix: 'sink.transactional-id-prefix'.
         folder: the checkpoint.
-        reading, writing: options of the tables beyond the usual ones; of a ``reading`` that names its own 'topic' or
-            'topic-pattern' the source's name counts for nothing.
-        tasks: of each batch; at random where it is None.
-        name: the query's id.
+        reading, writing: additional options of the two tables. If ``reading`` has 'topic' or 'topic-pattern',
+            ``source`` is not used.
+        naming: 'sink.transaction-naming-strategy'.
+        tasks: number of tasks per batch; random if None.
+        name: the query id.
     """
 
     bootstrap: str
@@ -72,36 +76,36 @@ class QueryConfig:
     name: str = "q"
 
     def tables(self) -> tuple[Definition, Definition]:
-        """The source and the sink."""
-        given = {
+        """Return the source and the sink."""
+        options = {
             "connector": "kafka",
             "properties.bootstrap.servers": self.bootstrap,
             "scan.startup.mode": "earliest-offset",
             "scan.topic-partition-discovery.interval": "100 ms",
             **self.reading,
         }
-        if "format" not in given:
-            given["format"] = "json"
-        if "topic-pattern" not in given:
-            given = {"topic": self.source, **given}
+        if "format" not in options:
+            options["format"] = "json"
+        if "topic-pattern" not in options:
+            options = {"topic": self.source, **options}
         columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
         sink = simulated_query.sink_table(self.bootstrap, self.target, self.prefix, self.naming, **self.writing)
-        return validate_table(Table(("source",), columns, given)), sink
+        return validate_table(Table(("source",), columns, options)), sink
 
     def pipeline(self, run: str) -> Pipeline:
-        """A life of it."""
+        """Create a driver."""
         source, sink = self.tables()
         return Pipeline(source, sink, self.folder, run, self.name)
 
 
 @dataclass(frozen=True)
 class CrashPlan:
-    """How a driver ends.
+    """Where a driver crashes.
 
     Attributes:
-        point: at which; at none where it is empty.
-        after: batches.
-        stops: whether it only stops there.
+        point: name of the crash point; empty for none.
+        after_batches: number of batches before it crashes.
+        stops: whether it is only stopped (SIGSTOP).
     """
 
     point: str = ""
@@ -109,28 +113,29 @@ class CrashPlan:
     stops: bool = False
 
 
-def run_driver(query: QueryConfig, run: str, end: CrashPlan) -> None:
-    """A driver's life, in a process of its own: until it is killed, or told that it is enough, or fails.
+def run_driver(query: QueryConfig, run: str, crash: CrashPlan) -> None:
+    """Run a driver in this process until it is killed, fails, or is asked to finish.
 
-    It is told by a file 'enough' in the checkpoint, and then ends when there is nothing more to read. Why it failed is
-    in the file 'error'.
+    If the file 'finish' exists in the checkpoint, the driver exits when there is nothing more to read. An error is
+    written to the file 'error'.
     """
     try:
-        pipeline, doom = query.pipeline(run), CrashTrigger(end.point, stop_process if end.stops else kill_process)
+        pipeline = query.pipeline(run)
+        trigger = CrashTrigger(crash.point, stop_process if crash.stops else kill_process)
         done = 0
         while True:
-            is_enough = (query.folder / "enough").exists()
+            should_finish = (query.folder / "finish").exists()
             before = pipeline.last_batch("done")
-            doom.armed = done >= end.after_batches
-            if doom.armed and end.point == "claimed":
+            trigger.armed = done >= crash.after_batches
+            if trigger.armed and crash.point == "claimed":
                 pipeline.release_claim()
-            if pipeline.run_batch(doom, query.tasks) != before:
+            if pipeline.run_batch(trigger, query.tasks) != before:
                 done += 1
-            elif is_enough:
+            elif should_finish:
                 pipeline.close()
                 return
             else:
                 time.sleep(_IDLE)
-    except BaseException as e:  # noqa: BLE001  # it is told to the parent
+    except BaseException as e:  # noqa: BLE001  # reported to the parent
         (query.folder / "error").write_text("".join(traceback.format_exception(e)))
         os._exit(FENCED if isinstance(e, WriterFencedError) else FAILED)

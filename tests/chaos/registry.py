@@ -1,4 +1,4 @@
-"""The scenarios, by their numbers in docs/reliability.md."""
+"""List the scenarios, with their numbers in docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from tests.chaos.outcome import Outcome, ScenarioConfig
 
 @dataclass(frozen=True)
 class Scenario:
-    """One of them.
+    """A scenario.
 
     Attributes:
-        module: its file's name.
-        repeat, rows: how much of it is done.
-        sample: how many faults of a sample; 0 where there is none.
+        module: name of its module.
+        title: title in the table.
+        repeat: number of faults.
+        rows: number of rows.
+        sample: number of faults in a sample run; 0 if it is not part of sample runs.
     """
 
     module: str
@@ -27,15 +29,15 @@ class Scenario:
 
     @property
     def number(self) -> int:
-        """From 1."""
+        """Number of the scenario, from 1."""
         return int(self.module[1:3])
 
-    def run(self, asked: ScenarioConfig) -> Outcome:
-        """Do it."""
-        found: Callable[[ScenarioConfig], Outcome] = importlib.import_module(
+    def run(self, config: ScenarioConfig) -> Outcome:
+        """Run the scenario."""
+        function: Callable[[ScenarioConfig], Outcome] = importlib.import_module(
             f"tests.chaos.scenarios.{self.module}"
         ).scenario
-        return found(asked)
+        return function(config)
 
 
 SCENARIOS = (
@@ -43,17 +45,17 @@ SCENARIOS = (
     Scenario("s02_workers_killed", "Spark's workers, executors and drivers killed", sample=0),
     Scenario("s03_coordinator_killed", "leaders and coordinators killed or frozen"),
     Scenario("s04_brokers_go", "brokers 3, 2, 1, 0, 3", sample=1),
-    Scenario("s05_network", "network cut, held, 50 ms, 1 Mbit/s, forgotten", sample=5),
-    Scenario("s06_zombie", "a zombie driver wakes up"),
+    Scenario("s05_network", "network cut, stalled, 50 ms, 1 Mbit/s, connections dropped", sample=5),
+    Scenario("s06_zombie", "a zombie driver resumes"),
     Scenario("s07_timeout", "transactions time out before the recovery", sample=0),
     Scenario("s08_lingering", "lingering transactions, fewer or more tasks"),
     Scenario("s09_poison", "1 % poison records"),
-    Scenario("s10_retention", "retention overtakes the reader"),
+    Scenario("s10_retention", "retention deletes unread records"),
     Scenario("s11_control_records", "aborted transactions, control records, compaction"),
     Scenario("s12_topic_recreated", "source deleted or recreated"),
     Scenario("s13_partitions_added", "partitions 3 to 12, of source and sink, a new topic"),
     Scenario("s14_registry", "registry down, 401, slow, unknown id", sample=0),
-    Scenario("s15_refused", "certificates, passwords, rights", sample=0),
+    Scenario("s15_refused", "certificates, passwords, ACLs", sample=0),
     Scenario("s16_full_queue", "full queues, records of 10 MB, null keys"),
     Scenario("s17_dirty_checkpoint", "dirty checkpoints", sample=5),
     Scenario("s18_soak", "a soak, minute by minute", repeat=30, sample=0),

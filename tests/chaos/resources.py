@@ -1,4 +1,4 @@
-"""What a program and its children use: memory, threads, sockets and open files over time, and whether that grows."""
+"""Sample the resources of a process and its children (memory, threads, sockets, files), and detect growth."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ import psutil
 
 @dataclass(frozen=True)
 class Sample:
-    """A moment.
+    """Resource use at one point in time.
 
     Attributes:
-        seconds: since the watch began.
-        java, python: megabytes of memory that no other process shares, of the processes of each kind.
-        sockets: but those that listen in a JVM.
-        files: open ones, sockets not among them.
+        seconds: seconds since the first sample.
+        processes: number of processes.
+        java, python: memory in megabytes that is not shared with other processes (USS), of JVMs and of Python.
+        threads: number of threads.
+        sockets: number of sockets, except listening sockets of JVMs.
+        files: number of open files, except sockets.
     """
 
     seconds: float = 0.0
@@ -40,7 +42,7 @@ class Sample:
         )
 
 
-# by how much the last third of a run may be above the first after the warm-up: a share, and so many
+# allowed growth from the first to the last third of a run after warm-up: the larger of a fraction and a number
 ALLOWANCES: Final = {
     "processes": (0.1, 2.0),
     "java": (0.1, 64.0),
@@ -51,14 +53,14 @@ ALLOWANCES: Final = {
 }
 
 
-# PySpark 4.3 leaves a server's socket and its selector in the JVM at each start of a stream whose source is in Python,
-# whosever source it is: neither counts
+# PySpark 4.3 leaks a server socket and its selector in the JVM whenever a stream with a Python data source starts,
+# regardless of the data source. Neither is counted.
 _SELECTOR_FILES: Final = 2
 
 
 def sample(root: int, seconds: float = 0.0) -> Sample:
-    """What a process and all below it use now; one that ends meanwhile is left out."""
-    found = dict.fromkeys((f.name for f in fields(Sample)), 0.0)
+    """Return the current resource use of a process and its descendants. Processes that exit meanwhile are ignored."""
+    totals = dict.fromkeys((f.name for f in fields(Sample)), 0.0)
     try:
         top = psutil.Process(root)
         processes = [top, *top.children(recursive=True)]
@@ -69,48 +71,48 @@ def sample(root: int, seconds: float = 0.0) -> Sample:
             name, memory = process.name(), process.memory_full_info().uss / 1e6
             connections = process.net_connections(kind="all")
             files = process.num_fds() - len(connections)
-            left = sum(c.status == psutil.CONN_LISTEN for c in connections) if "java" in name else 0
-            one = {
+            leaked = sum(c.status == psutil.CONN_LISTEN for c in connections) if "java" in name else 0
+            counts = {
                 "threads": process.num_threads(),
-                "sockets": len(connections) - left,
-                "files": files - left * _SELECTOR_FILES,
+                "sockets": len(connections) - leaked,
+                "files": files - leaked * _SELECTOR_FILES,
             }
         except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
             continue
-        found["processes"] += 1
-        found["java" if "java" in name else "python"] += memory
-        for key, value in one.items():
-            found[key] += value
-    counts = {key: int(value) for key, value in found.items() if key not in ("seconds", "java", "python")}
-    return Sample(seconds=seconds, java=found["java"], python=found["python"], **counts)
+        totals["processes"] += 1
+        totals["java" if "java" in name else "python"] += memory
+        for key, value in counts.items():
+            totals[key] += value
+    integers = {key: int(value) for key, value in totals.items() if key not in ("seconds", "java", "python")}
+    return Sample(seconds=seconds, java=totals["java"], python=totals["python"], **integers)
 
 
 class Watch:
-    """Samples of a process tree, taken by a thread of its own."""
+    """Samples a process tree periodically in a separate thread."""
 
     def __init__(self, root: int, pause: float) -> None:
         self.samples: list[Sample] = []
-        self._root, self._pause, self._begun = root, pause, time.monotonic()
-        self._over = threading.Event()
+        self._root, self._pause, self._started = root, pause, time.monotonic()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def stop(self) -> list[Sample]:
-        """End it."""
-        self._over.set()
+        """Stop sampling and return the samples."""
+        self._stopped.set()
         self._thread.join()
         return self.samples
 
     def _run(self) -> None:
         while True:
-            self.samples.append(sample(self._root, time.monotonic() - self._begun))
-            if self._over.wait(self._pause):
+            self.samples.append(sample(self._root, time.monotonic() - self._started))
+            if self._stopped.wait(self._pause):
                 return
 
 
 @contextmanager
 def watched(root: int, pause: float = 0.2) -> Iterator[Watch]:
-    """A watch for the time of a ``with`` block."""
+    """Sample a process tree during a ``with`` block."""
     watch = Watch(root, pause)
     try:
         yield watch
@@ -119,15 +121,16 @@ def watched(root: int, pause: float = 0.2) -> Iterator[Watch]:
 
 
 def peak(samples: Sequence[Sample]) -> Sample:
-    """The greatest of each figure."""
+    """Return the maximum of each value."""
     return Sample(**{f.name: max(getattr(s, f.name) for s in samples) for f in fields(Sample)})
 
 
 def growth(samples: Sequence[Sample], warm_up: float) -> dict[str, tuple[float, float]]:
-    """The medians of the first and of the last third of what comes after the warm-up, by figure.
+    """Return the medians of the first and the last third of the samples after warm-up, for each value.
 
     Args:
-        warm_up: seconds that do not count.
+        samples: the samples.
+        warm_up: seconds at the start that are ignored.
     """
     rest = [s for s in samples if s.seconds >= warm_up]
     third = max(1, len(rest) // 3)
@@ -141,21 +144,21 @@ def growth(samples: Sequence[Sample], warm_up: float) -> dict[str, tuple[float, 
 
 
 def growth_messages(samples: Sequence[Sample], warm_up: float) -> list[str]:
-    """What is not flat, in words."""
-    told = []
+    """Return a message for each value that has grown."""
+    messages = []
     for key, (first, last) in growth(samples, warm_up).items():
-        share, number = ALLOWANCES[key]
-        if last > first + max(first * share, number):
-            told.append(f"{key} grew from {first:.0f} to {last:.0f}")
-    return told
+        fraction, absolute = ALLOWANCES[key]
+        if last > first + max(first * fraction, absolute):
+            messages.append(f"{key} grew from {first:.0f} to {last:.0f}")
+    return messages
 
 
 def curve(samples: Sequence[Sample], points: int = 30) -> str:
-    """So many of the samples, a line each."""
+    """Return a number of evenly spaced samples, one per line."""
     step = max(1, len(samples) // points)
     return "\n".join(str(s) for s in [*samples[::step], *samples[-1:]])
 
 
 def as_rows(samples: Sequence[Sample]) -> list[dict[str, float]]:
-    """For a file of JSON lines."""
+    """Return the samples as rows of a JSON Lines file."""
     return [asdict(s) for s in samples]

@@ -1,4 +1,4 @@
-"""A pipeline under fault: numbers go into a topic, a driver copies them exactly once, a reader reads along."""
+"""Run a pipeline under faults: numbers are sent to a topic, a driver copies them exactly once, readers check them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tests.kills import oracle
 
 PARTITIONS: Final = 3
 KEYS: Final = 12
-_LOOK: Final = 1.0  # seconds, in which the reader that reads along would have seen more; at the end all is looked at
-# forked off a process that has imported everything and made no client: a life begins in milliseconds
+_LOOK: Final = 1.0  # seconds in which the concurrent reader would have seen new rows; the final reader sees all
+# forked from a process that has imported everything and has no clients, so drivers start within milliseconds
 PROCESSES: Final = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.chaos.run"])
 
 
 @dataclass
 class SharedProgress:
-    """As the oracle has it."""
+    """Implements ``oracle.ReaderProgress`` with shared memory."""
 
     wanted: Any
     seen: Any
@@ -43,13 +43,13 @@ class SharedProgress:
 
 
 class PipelineRun:
-    """One pipeline.
+    """A pipeline with its data generator and readers.
 
     Attributes:
-        query: what drivers are told.
-        sent: how many numbers were sent.
-        routes: the partition of each key; more may be added.
-        driver: the process of the living one, if there is one.
+        query: configuration of the drivers.
+        sent: number of sent numbers.
+        routes: topic and partition of each key; more may be added.
+        driver: process of the current driver, if there is one.
     """
 
     def __init__(
@@ -63,11 +63,16 @@ class PipelineRun:
         **more: Any,
     ) -> None:
         """
+        Create the topics and start the concurrent reader.
+
         Args:
-            through: bootstrap servers of the driver, where they are others.
-            reading: options of the source.
-            largest: record in bytes.
-            more: of the query.
+            bootstrap: bootstrap servers.
+            folder: folder for its files.
+            through: bootstrap servers of the drivers, if they are different.
+            reading: additional options of the source.
+            partitions: number of partitions of both topics.
+            largest: size of the largest record in bytes.
+            more: other fields of ``QueryConfig``.
         """
         name = uuid.uuid4().hex[:8]
         folder = folder / name
@@ -77,7 +82,7 @@ class PipelineRun:
         self.query = QueryConfig(
             through or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more
         )
-        self.bootstrap, self.sent, self.lives = bootstrap, 0, 0
+        self.bootstrap, self.sent, self.drivers = bootstrap, 0, 0
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         for topic in (source, target):
             self.create_topic(topic, partitions)
@@ -95,23 +100,23 @@ class PipelineRun:
             }
         )
         self.watch = SharedProgress(*(PROCESSES.Value("q", number, lock=False) for number in (0, 0, partitions)))
-        self._ours, theirs = PROCESSES.Pipe()
-        arguments = (bootstrap, target, partitions, theirs, self.watch)
-        self._reader = PROCESSES.Process(target=read_along, args=arguments, daemon=True)
+        self._pipe, child_pipe = PROCESSES.Pipe()
+        arguments = (bootstrap, target, partitions, child_pipe, self.watch)
+        self._reader = PROCESSES.Process(target=read_concurrently, args=arguments, daemon=True)
         self._reader.start()
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """A topic, with as many replicas as there are brokers."""
+        """Create a topic with the default replication factor."""
         self.admin.create_topics([NewTopic(topic, partitions, -1)])[topic].result(60)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        """Add partitions to a topic, so that it has so many; readers are told of the target's."""
+        """Increase the number of partitions of a topic. Readers learn about those of the target."""
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(60)
         if topic == self.query.target:
             self.watch.partitions.value = partitions
 
     def send(self, count: int) -> None:
-        """The next numbers; they are on their way when this returns."""
+        """Send the next numbers without waiting for acknowledgements."""
         for a in range(self.sent, self.sent + count):
             key = a % len(self.routes)
             topic, partition = self.routes[key]
@@ -119,16 +124,16 @@ class PipelineRun:
         self.count(count)
 
     def count(self, count: int) -> None:
-        """So many numbers more are in the source."""
+        """Count numbers that were added to the source."""
         self.sent += count
         self.watch.wanted.value += count
 
     def encode(self, a: int, key: int) -> bytes:
-        """A row's payload."""
+        """Return the payload of a row."""
         return b'{"a": %d, "k": %d}' % (a, key)
 
     def produce(self, topic: str, partition: int, payload: bytes) -> None:
-        """One record, soon."""
+        """Send a record without waiting for the acknowledgement."""
         while True:
             try:
                 self._producer.produce(topic, payload, partition=partition)
@@ -139,54 +144,55 @@ class PipelineRun:
             except KafkaException as e:
                 if e.args[0].code() != KafkaError._UNKNOWN_PARTITION:
                     raise
-                self._producer.list_topics(topic, timeout=30)  # a new one
+                self._producer.list_topics(topic, timeout=30)  # a new partition
 
     def flush(self) -> None:
-        """Return when all that was sent is in the topic."""
-        assert self._producer.flush(TIMEOUT) == 0, "the numbers could not be sent"
+        """Wait until all sent records are acknowledged."""
+        assert self._producer.flush(TIMEOUT) == 0, "not all numbers were acknowledged"
 
-    def start(self, end: CrashPlan | None = None, **changes: Any) -> Any:
-        """A driver; where another one lives, it is left alone and forgotten.
+    def start(self, crash: CrashPlan | None = None, **changes: Any) -> Any:
+        """Start a driver. An existing driver keeps running, but is no longer tracked.
 
         Args:
-            changes: of the query, for this driver.
+            crash: where it crashes.
+            changes: changes to the query configuration for this driver.
         """
-        self.lives += 1
+        self.drivers += 1
         query = replace(self.query, **changes)
         (query.folder / "error").unlink(missing_ok=True)
         self.driver = PROCESSES.Process(
-            target=run_driver, args=(query, f"{self.query.prefix}-{self.lives}", end or CrashPlan()), daemon=True
+            target=run_driver, args=(query, f"{self.query.prefix}-{self.drivers}", crash or CrashPlan()), daemon=True
         )
         self.driver.start()
         return self.driver
 
     def kill(self) -> None:
-        """kill -9 the driver."""
+        """Kill the driver with SIGKILL."""
         os.kill(self.driver.pid, signal.SIGKILL)
         self.driver.join(60)
 
     def wait_until_caught_up(self, rows: int | None = None) -> None:
-        """Return when the reader that reads along has seen all that was sent, and the checkpoint has it as done.
+        """Wait until the concurrent reader has seen all rows, and the checkpoint has the batches as done.
 
         Args:
-            rows: how many, where it is not all that was sent.
+            rows: number of expected rows, if not all that were sent.
 
         Raises:
-            AssertionError: no progress, or the driver has ended.
+            AssertionError: there is no progress, or the driver has exited.
         """
         self.flush()
         wanted = self.sent if rows is None else rows
         self.watch.wanted.value = wanted
 
-        def look() -> bool:
-            assert self.driver.is_alive(), f"the driver ended with {self.driver.exitcode}: {self.error()}"
+        def poll() -> bool:
+            assert self.driver.is_alive(), f"the driver exited with {self.driver.exitcode}: {self.error()}"
             return bool(self.watch.seen.value >= wanted)
 
-        wait_until(look, f"progress from {self.watch.seen.value} to {wanted} rows")
+        wait_until(poll, f"progress from {self.watch.seen.value} to {wanted} rows")
         self._settled()
 
     def _settled(self) -> None:
-        """Return when the checkpoint knows that what readers have seen is done."""
+        """Wait until all planned batches are done."""
 
         def last(kind: str) -> int:
             return max((int(path.name) for path in (self.query.folder / kind).iterdir()), default=-1)
@@ -196,7 +202,9 @@ class PipelineRun:
     def wait_for_failure(self) -> str:
         """Wait until the driver has ended by an error; the error."""
         self.driver.join(TIMEOUT)
-        assert self.driver.exitcode in (FAILED, FENCED), f"the driver ended with {self.driver.exitcode}: {self.error()}"
+        assert self.driver.exitcode in (FAILED, FENCED), (
+            f"the driver exited with {self.driver.exitcode}: {self.error()}"
+        )
         return self.error()
 
     def error(self) -> str:
@@ -205,24 +213,24 @@ class PipelineRun:
             return (self.query.folder / "error").read_text()
         return ""
 
-    def assert_start_fails(self, *words: str, **changes: Any) -> None:
-        """A driver is started, says these words and writes nothing."""
+    def assert_start_fails(self, *expected: str, **changes: Any) -> None:
+        """Start a driver and check that it fails with a message that contains these strings, and writes nothing."""
         before = self.watch.seen.value
         self.start(**changes)
-        said = self.wait_for_failure()
-        missing = [one for one in words if one not in said]
-        assert not missing, f"{missing} not in: {said}"
+        error = self.wait_for_failure()
+        missing = [part for part in expected if part not in error]
+        assert not missing, f"{missing} not in: {error}"
         time.sleep(_LOOK)
-        assert self.watch.seen.value == before, "rows were written by a driver that refused"
-        assert self.open_transactions() == [], "a driver that refused has left transactions open"
+        assert self.watch.seen.value == before, "a driver that failed has written rows"
+        assert self.open_transactions() == [], "a driver that failed has left open transactions"
 
     def offsets(self, batch: int) -> dict[int, int]:
-        """Where a batch has ended in each partition of the source."""
+        """Return the end offset of a batch in each partition of the source."""
         plan = json.loads((self.query.folder / "planned" / str(batch)).read_text())
-        return {int(p): at for p, at in plan["end"]["offsets"][self.query.source].items()}
+        return {int(p): offset for p, offset in plan["end"]["offsets"][self.query.source].items()}
 
     def open_transactions(self) -> list[str]:
-        """Transactions of the query that are open."""
+        """Return the open transactions of the query."""
         client = TransactionAdmin(to_librdkafka({"bootstrap.servers": self.bootstrap}))
         try:
             return client.list_ongoing(task_prefix(self.query.prefix))
@@ -230,49 +238,50 @@ class PipelineRun:
             client.close()
 
     def finish(self, repetitions: int, expected: int | None = None) -> Outcome:
-        """Let the driver end, and compare what two readers saw with what was sent.
+        """Let the driver finish, and compare what two readers saw with what was sent.
 
         Args:
-            expected: how many rows, where it is not all that was sent.
+            repetitions: number of faults.
+            expected: number of expected rows, if not all that were sent.
         """
         self.flush()
         if self.driver is None or not self.driver.is_alive():
             self.start()
-        (self.query.folder / "enough").touch()
+        (self.query.folder / "finish").touch()
         self.driver.join(TIMEOUT)
-        assert self.driver.exitcode == 0, f"the driver ended with {self.driver.exitcode}: {self.error()}"
-        return self.seen(repetitions, expected)
+        assert self.driver.exitcode == 0, f"the driver exited with {self.driver.exitcode}: {self.error()}"
+        return self.evaluate(repetitions, expected)
 
-    def seen(self, repetitions: int, expected: int | None = None) -> Outcome:
-        """The same, of drivers that have ended."""
+    def evaluate(self, repetitions: int, expected: int | None = None) -> Outcome:
+        """Compare what two readers saw with what was sent, after the drivers have exited. See ``finish``."""
         rows = self.sent if expected is None else expected
-        assert self.open_transactions() == [], "open transactions are left behind"
-        self._ours.send(rows)
-        along = self._ours.recv()
+        assert self.open_transactions() == [], "there are open transactions"
+        self._pipe.send(rows)
+        concurrent = self._pipe.recv()
         self._reader.join()
-        ours, theirs = PROCESSES.Pipe()
-        last = PROCESSES.Process(
+        pipe, child_pipe = PROCESSES.Pipe()
+        final = PROCESSES.Process(
             target=read_all,
-            args=(self.bootstrap, self.query.target, self.watch.partitions.value, rows, theirs),
+            args=(self.bootstrap, self.query.target, self.watch.partitions.value, rows, child_pipe),
             daemon=True,
         )
-        last.start()
-        outcome = Outcome(repetitions, rows, stall=along.stall)
-        for seen in (along, ours.recv()):
-            found = seen.verdict(self.sent)
-            outcome.lost = max(outcome.lost, rows - found["distinct"])
-            outcome.duplicates = max(outcome.duplicates, found["count"] - found["distinct"])
-            outcome.disorder = max(outcome.disorder, len(found["disorder"]))
-            assert not found["unexpected"], found["unexpected"]
-        last.join()
-        if self.lives > 1:
-            outcome.notes.append(f"{self.lives} drivers")
+        final.start()
+        outcome = Outcome(repetitions, rows, stall=concurrent.stall)
+        for observed in (concurrent, pipe.recv()):
+            verdict = observed.verdict(self.sent)
+            outcome.lost = max(outcome.lost, rows - verdict["distinct"])
+            outcome.duplicates = max(outcome.duplicates, verdict["count"] - verdict["distinct"])
+            outcome.disorder = max(outcome.disorder, len(verdict["disorder"]))
+            assert not verdict["unexpected"], verdict["unexpected"]
+        final.join()
+        if self.drivers > 1:
+            outcome.notes.append(f"{self.drivers} drivers")
         return outcome
 
 
 @contextlib.contextmanager
 def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[PipelineRun]:
-    """A pipeline with a living driver, whose processes are ended in any case."""
+    """Yield a pipeline. Its processes are killed at the end."""
     run = PipelineRun(bootstrap, folder, **more)
     try:
         yield run
@@ -283,11 +292,11 @@ def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[PipelineRun]:
                 process.join()
 
 
-def read_along(bootstrap: str, topic: str, partitions: int, pipe: Any, watch: SharedProgress) -> None:
-    """The concurrent reader's process."""
+def read_concurrently(bootstrap: str, topic: str, partitions: int, pipe: Any, watch: SharedProgress) -> None:
+    """Main function of the concurrent reader."""
     pipe.send(oracle.read_committed(bootstrap, topic, partitions, None, 60, pipe, watch))
 
 
 def read_all(bootstrap: str, topic: str, partitions: int, count: int, pipe: Any) -> None:
-    """The final reader's process."""
+    """Main function of the final reader."""
     pipe.send(oracle.read_committed(bootstrap, topic, partitions, count, 60, None))

@@ -1,6 +1,7 @@
-"""``make soak MINUTES=30``: a continuous query that copies a topic into another one exactly once, under a steady load
-and restarted again and again, read along by a client; what it uses must stay flat after the warm-up, and nothing may be
-lost, doubled or out of order.
+"""Run a streaming query under steady load for a long time (``make soak MINUTES=30``).
+
+The query copies a topic exactly once and is restarted regularly while a client reads the result. Resource use must not
+grow after the warm-up, and no row may be lost, duplicated or out of order.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from tests.chaos.resources import Sample, Watch, as_rows, curve, growth, growth_
 _PARTITIONS: Final = 4
 _KEYS: Final = 100
 _PAUSE: Final = 5.0  # seconds between two samples
-_WARM_UP: Final = 0.3  # of the time
+_WARM_UP: Final = 0.3  # fraction of the time
 _RECORD: Final = "x" * 100
-_STALL: Final = 600.0  # seconds without a row: the query does not go on
+_STALL: Final = 600.0  # seconds without a new row, after which the query counts as stuck
 
 
 class Load:
-    """Numbers at a steady rate, one after another for each key."""
+    """Sends ascending numbers per key at a steady rate."""
 
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.sent = 0
-        self._rate, self._over = rate, threading.Event()
+        self._rate, self._stopped = rate, threading.Event()
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 0, "enable.idempotence": True}
         )
@@ -45,9 +46,9 @@ class Load:
         self._thread.start()
 
     def _run(self) -> None:
-        begun = time.monotonic()
-        while not self._over.wait(0.1):
-            while self.sent < (time.monotonic() - begun) * self._rate:
+        started = time.monotonic()
+        while not self._stopped.wait(0.1):
+            while self.sent < (time.monotonic() - started) * self._rate:
                 key = self.sent % _KEYS
                 value = json.dumps({"a": self.sent // _KEYS, "k": key, "s": _RECORD})
                 self._producer.produce("src", value, partition=key % _PARTITIONS)
@@ -55,21 +56,21 @@ class Load:
                 self._producer.poll(0)
 
     def stop(self) -> int:
-        """How many were sent."""
-        self._over.set()
+        """Stop, and return how many numbers were sent."""
+        self._stopped.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
         return self.sent
 
 
 class Reader:
-    """Reads the target along, committed records only; each key's numbers must come one after another."""
+    """Reads committed records of the target concurrently, and checks that the numbers of each key are consecutive."""
 
     def __init__(self, bootstrap: str) -> None:
-        self.rows, self.stall, self.wrong = 0, 0.0, list[str]()
+        self.rows, self.stall, self.errors = 0, 0.0, list[str]()
         self.last = time.monotonic()
         self._next: dict[int, int] = {}
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -84,7 +85,7 @@ class Reader:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             for message in self._consumer.consume(1000, 0.5):
                 if message.error() is None:
                     self._row(json.loads(message.value() or b"{}"))
@@ -92,34 +93,34 @@ class Reader:
 
     def _row(self, row: dict[str, Any]) -> None:
         now = time.monotonic()
-        if self.rows:  # before the first one Spark starts
+        if self.rows:  # Spark starts before the first row
             self.stall = max(self.stall, now - self.last)
         self.last, self.rows = now, self.rows + 1
         expected = self._next.get(row["k"], 0)
-        if row["a"] != expected and len(self.wrong) < 20:
-            self.wrong.append(f"key {row['k']}: expected {expected}, found {row['a']}")
+        if row["a"] != expected and len(self.errors) < 20:
+            self.errors.append(f"key {row['k']}: expected {expected}, found {row['a']}")
         self._next[row["k"]] = row["a"] + 1
 
     def stop(self) -> None:
-        """End it."""
-        self._over.set()
+        """Stop reading."""
+        self._stopped.set()
         self._thread.join()
 
 
 def soak(minutes: float, rate: int, restart: float, out: Path | None) -> list[str]:
-    """Run it, print the curve; what is wrong, in words."""
+    """Run the test, print the resource use over time, and return the errors."""
     seconds = minutes * 60
     with tempfile.TemporaryDirectory() as folder, EmbeddedKafka() as kafka:
         bootstrap = kafka.bootstrap_servers
         topics = [NewTopic(name, _PARTITIONS, 1) for name in ("src", "tgt")]
         admin = AdminClient({"bootstrap.servers": bootstrap})
-        for made in admin.create_topics(topics).values():
-            made.result()
+        for future in admin.create_topics(topics).values():
+            future.result()
         with _query(bootstrap, folder, restart) as query:
             load, reader = Load(bootstrap, rate), Reader(bootstrap)
-            wrong = _wait(_STALL * 2, query, reader, lambda: reader.rows > 0)
+            errors = _wait(_STALL * 2, query, reader, lambda: reader.rows > 0)
             watch = Watch(query.pid, _PAUSE)
-            wrong += _wait(seconds, query, reader, lambda: False)
+            errors += _wait(seconds, query, reader, lambda: False)
             samples, sent = watch.stop(), load.stop()
             deadline = time.monotonic() + _STALL
             while reader.rows < sent and time.monotonic() < deadline and query.poll() is None:
@@ -130,19 +131,19 @@ def soak(minutes: float, rate: int, restart: float, out: Path | None) -> list[st
     _print_report(samples, seconds, sent, reader, restarts)
     if out is not None:
         out.write_text("\n".join(map(json.dumps, as_rows(samples))) + "\n")
-    wrong += reader.wrong + growth_messages(samples, seconds * _WARM_UP)
+    errors += reader.errors + growth_messages(samples, seconds * _WARM_UP)
     if reader.rows != sent:
-        wrong.append(f"{sent} records were sent, and {reader.rows} were read")
-    return wrong
+        errors.append(f"{sent} records were sent, but {reader.rows} were read")
+    return errors
 
 
-def _wait(seconds: float, query: subprocess.Popen[bytes], reader: Reader, there: Callable[[], bool]) -> list[str]:
+def _wait(seconds: float, query: subprocess.Popen[bytes], reader: Reader, condition: Callable[[], bool]) -> list[str]:
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and not there():
+    while time.monotonic() < deadline and not condition():
         if query.poll() is not None:
-            return [f"the query ended with {query.returncode}"]
+            return [f"the query exited with {query.returncode}"]
         if time.monotonic() - reader.last > _STALL:
-            return [f"no row for {_STALL:g} s"]
+            return [f"no new row for {_STALL:g} s"]
         time.sleep(1)
     return []
 
@@ -166,7 +167,7 @@ def _query(bootstrap: str, folder: str, restart: float) -> Iterator[subprocess.P
 
 
 def run_query(bootstrap: str, folder: str, restart: float) -> None:
-    """The query, stopped and started again from its checkpoint for ever."""
+    """Run the query; stop and restart it from its checkpoint until this process is killed."""
     from pyspark.sql import SparkSession
 
     import kafka_sql
@@ -174,7 +175,7 @@ def run_query(bootstrap: str, folder: str, restart: float) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = kafka_sql.enable(
         SparkSession.builder.master("local[2]")
-        # a heap that is there from the beginning: what grows then is a leak
+        # allocate the whole heap at the start, so that any growth is a leak
         .config("spark.driver.memory", "700m")
         .config("spark.driver.extraJavaOptions", "-Xms700m -XX:+AlwaysPreTouch -XX:+UseSerialGC")
         .config("spark.ui.enabled", "false")
@@ -202,28 +203,28 @@ def run_query(bootstrap: str, folder: str, restart: float) -> None:
         with open(Path(folder, "restarts"), "a") as file:
             file.write(f"{time.time()}\n")
         (query,) = spark.streams.active
-        while query.lastProgress is None or query.lastProgress.numInputRows == 0:  # it goes on first
+        while query.lastProgress is None or query.lastProgress.numInputRows == 0:  # wait until it has resumed
             query.awaitTermination(1)
         query.awaitTermination(restart)
         query.stop()
 
 
 def main() -> int:
-    """1 where something is wrong."""
+    """Run the soak test. The exit code is 1 if there are errors."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=int, default=2000, help="records a second")
-    parser.add_argument("--restart", type=float, default=60, help="seconds between two restarts of the query")
-    parser.add_argument("--out", type=Path, help="a file for the samples, as JSON lines")
+    parser.add_argument("--rate", type=int, default=2000, help="records per second")
+    parser.add_argument("--restart", type=float, default=60, help="seconds between restarts of the query")
+    parser.add_argument("--out", type=Path, help="file for the samples, as JSON Lines")
     parser.add_argument("--query", nargs=3, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.query:
-        bootstrap, folder, restart = given.query
+    arguments = parser.parse_args()
+    if arguments.query:
+        bootstrap, folder, restart = arguments.query
         run_query(bootstrap, folder, float(restart))
         return 0
-    wrong = soak(given.minutes, given.rate, given.restart, given.out)
-    print("\n".join(wrong) or "flat, and every record once and in order")
-    return int(bool(wrong))
+    errors = soak(arguments.minutes, arguments.rate, arguments.restart, arguments.out)
+    print("\n".join(errors) or "no growth; each record exactly once and in order")
+    return int(bool(errors))
 
 
 if __name__ == "__main__":

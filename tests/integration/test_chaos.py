@@ -1,4 +1,4 @@
-"""A sample of the nineteen scenarios, and all of them: what readers saw is what was written."""
+"""Samples of the chaos scenarios: readers see exactly what was written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from tests.chaos.registry import SCENARIOS
 
 pytestmark = pytest.mark.integration
-# those that start one broker and end in seconds; the others have samples among the tests that they call
+# scenarios with one broker that take seconds; parts of the others are covered by the tests that they call
 QUICK = (6, 10, 13)
 
 
 def chaos(*arguments: str, wait: float) -> str:
-    """The table."""
+    """Run scenarios and return the table."""
     command = [sys.executable, "-m", "tests.chaos", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
     assert done.returncode == 0, done.stdout + done.stderr[-5000:]
@@ -23,13 +23,13 @@ def chaos(*arguments: str, wait: float) -> str:
 
 
 @pytest.mark.timeout(900)
-def test_a_sample_of_the_scenarios_of_one_broker() -> None:
-    told = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=890)
-    assert told.count("| right") == len(QUICK)
+def test_sample_of_scenarios_with_one_broker() -> None:
+    table = chaos("--sample", "--repeat", "1", "--only", *map(str, QUICK), wait=890)
+    assert table.count("| correct") == len(QUICK)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_a_sample_of_all() -> None:
-    told = chaos("--sample", wait=3500)
-    assert told.count("| right") == sum(bool(one.sample) for one in SCENARIOS)
+def test_sample_of_all_scenarios() -> None:
+    table = chaos("--sample", wait=3500)
+    assert table.count("| correct") == sum(bool(scenario.sample) for scenario in SCENARIOS)

@@ -1,4 +1,5 @@
-"""Kill -9 at named points: what exactly-once promises, put to the test. By hand: ``python -m tests.kills --help``.
+"""Test exactly-once writes by killing drivers at named crash points: ``python -m tests.kills --help``.
 
-engine (a query without Spark, on the sink's own code), points (where it dies), oracle (what readers saw), campaign.
+Modules: simulated_query (a query without Spark, on the real sink), crash_points, oracle (what readers saw), campaign
+(kills one driver after another), spark and spark_query (the same with Spark).
 """

@@ -1,4 +1,4 @@
-"""Many lives of a query, each of which ends at a point; then the readers are asked."""
+"""Kill the driver of a query again and again at crash points, then evaluate what readers saw."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.kills.crash_points import POINTS, CrashTrigger, kill_process, stop_pr
 from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 
 PARTITIONS = 3
-_FENCED = 3  # the exit code of a driver that finds that it is
-# forked off a process that has imported everything and made no client: a life begins in milliseconds
+_FENCED = 3  # exit code of a driver that was fenced
+# forked from a process that has imported everything and has no clients, so drivers start within milliseconds
 _FORK = multiprocessing.get_context("fork")
 Log = Callable[[str], None]
 
@@ -37,78 +37,81 @@ def campaign(
     log: Log = print,
     nodes: Sequence[Node] = (),
 ) -> dict[str, Any]:
-    """Kill the driver, or stop it, so many times; what was seen.
+    """Kill or stop a number of drivers, and return what readers saw.
+
+    Every tenth driver is only stopped, and resumed after the next one has been killed: it must find itself fenced and
+    write nothing. Must run in a process without Kafka clients and threads, because it forks.
 
     Args:
-        nodes: brokers, one of which is killed and started again in every tenth life.
-
-    In another life of ten the driver is stopped, and goes on when the one after it has been killed: it must find itself
-    fenced, and write nothing.
-
-    Must run in a process that has no Kafka client and no threads, as it forks.
+        bootstrap: bootstrap servers.
+        kills: number of drivers.
+        seed: seed of random choices.
+        naming: 'sink.transaction-naming-strategy'.
+        log: prints a line of progress.
+        nodes: brokers, one of which is killed and restarted with every tenth driver.
 
     Raises:
-        AssertionError: a life made no progress, or ended otherwise than it should.
+        AssertionError: a driver made no progress, or exited unexpectedly.
     """
-    chance, topic, prefix = random.Random(seed), f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
+    rng, topic, prefix = random.Random(seed), f"kills-{seed}-{time.time_ns()}", f"kills-{time.time_ns()}"
     _in_child(_create_topic, bootstrap, topic)
-    ours, theirs = _FORK.Pipe()
-    along = _FORK.Process(target=_read_concurrently, args=(bootstrap, topic, theirs), daemon=True)
-    along.start()
-    died: Counter[str] = Counter()
+    pipe, child_pipe = _FORK.Pipe()
+    reader = _FORK.Process(target=_read_concurrently, args=(bootstrap, topic, child_pipe), daemon=True)
+    reader.start()
+    killed: Counter[str] = Counter()
     zombie: Any = None
-    began = time.monotonic()
+    started = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for life in range(kills):
-            point = "anywhere" if chance.random() < 0.2 else POINTS[life % len(POINTS)]
-            point = "outliving" if nodes and life % 10 == 5 else point
+        for number in range(kills):
+            point = "anywhere" if rng.random() < 0.2 else POINTS[number % len(POINTS)]
+            point = "never" if nodes and number % 10 == 5 else point
             before = _last_done(folder)
-            stops = life % 10 == 7
-            arguments = (bootstrap, topic, prefix, naming, folder, f"{seed}-{life}", point, chance.random(), stops)
+            stops = number % 10 == 7
+            arguments = (bootstrap, topic, prefix, naming, folder, f"{seed}-{number}", point, rng.random(), stops)
             child = _FORK.Process(target=_run_driver, args=arguments)
             child.start()
             if stops:
                 _wait_until_stopped(child)
-                assert _last_done(folder) > before, f"life {life}, '{point}': no progress"
+                assert _last_done(folder) > before, f"driver {number}, '{point}': no progress"
                 zombie = child
-                died["stopped"] += 1
-                log(f"{life + 1:4} stopped {point:9} batches done: {_last_done(folder) + 1}")
+                killed["stopped"] += 1
+                log(f"{number + 1:4} stopped {point:9} batches done: {_last_done(folder) + 1}")
                 continue
-            if nodes and life % 10 == 5:
-                _kill_broker(chance.choice(nodes), folder, child)
-                died["broker"] += 1
+            if nodes and number % 10 == 5:
+                _kill_broker(rng.choice(nodes), folder, child)
+                killed["broker"] += 1
             child.join(300)
-            assert child.exitcode == -signal.SIGKILL, f"life {life}, '{point}': ended with {child.exitcode}"
+            assert child.exitcode == -signal.SIGKILL, f"driver {number}, '{point}': exited with {child.exitcode}"
             after = _last_done(folder)
-            assert after > before, f"life {life}, '{point}': no progress"
-            died[point] += 1
-            log(f"{life + 1:4} killed {point:10} batches done: {after + 1}")
+            assert after > before, f"driver {number}, '{point}': no progress"
+            killed[point] += 1
+            log(f"{number + 1:4} killed {point:10} batches done: {after + 1}")
             zombie = _resume_zombie(zombie)
         child = _FORK.Process(
             target=_run_driver,
-            args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", chance.random(), False),
+            args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", rng.random(), False),
         )
         child.start()
         child.join(300)
-        assert child.exitcode == 0, f"the last life ended with {child.exitcode}"
+        assert child.exitcode == 0, f"the last driver exited with {child.exitcode}"
         _resume_zombie(zombie)
         produced = (_last_done(folder) + 1) * ROWS
-    seconds = time.monotonic() - began
-    ours.send(produced)
-    seen = ours.recv()
-    along.join()
+    seconds = time.monotonic() - started
+    pipe.send(produced)
+    concurrent = pipe.recv()
+    reader.join()
     final = _in_child(_read_all, bootstrap, topic, produced)
     return {
-        "kills": dict(died),
+        "kills": dict(killed),
         "seconds": round(seconds, 1),
-        "concurrent": seen.verdict(produced),
+        "concurrent": concurrent.verdict(produced),
         "final": final.verdict(produced),
     }
 
 
 def _kill_broker(node: Node, folder: Path, child: Any) -> None:
-    """Kill a broker while the driver writes, start it again, and kill the driver when it has gone on."""
+    """Kill and restart a broker while the driver writes, and kill the driver after it has continued."""
     _wait_for_progress(folder, child)
     node.kill()
     node.restart()
@@ -119,7 +122,7 @@ def _kill_broker(node: Node, folder: Path, child: Any) -> None:
 def _wait_for_progress(folder: Path, child: Any) -> None:
     before, deadline = _last_done(folder), time.monotonic() + 120
     while _last_done(folder) <= before:
-        assert child.is_alive(), f"the driver ended with {child.exitcode}"
+        assert child.is_alive(), f"the driver exited with {child.exitcode}"
         assert time.monotonic() < deadline, "no progress in 120 s"
         child.join(0.05)
 
@@ -127,42 +130,44 @@ def _wait_for_progress(folder: Path, child: Any) -> None:
 def _wait_until_stopped(child: Any) -> None:
     process, deadline = psutil.Process(child.pid), time.monotonic() + 300
     while process.status() != psutil.STATUS_STOPPED:
-        assert child.is_alive(), f"the driver ended with {child.exitcode}"
+        assert child.is_alive(), f"the driver exited with {child.exitcode}"
         assert time.monotonic() < deadline, "not stopped in 300 s"
         child.join(0.05)
 
 
 def _resume_zombie(zombie: Any) -> None:
-    """Let a stopped driver go on, if there is one: others have taken its place."""
+    """Resume a stopped driver, if there is one. It must find itself fenced."""
     if zombie is not None:
         os.kill(zombie.pid, signal.SIGCONT)
         zombie.join(300)
-        assert zombie.exitcode == _FENCED, f"a driver that was fenced ended with {zombie.exitcode}"
+        assert zombie.exitcode == _FENCED, f"a fenced driver exited with {zombie.exitcode}"
 
 
 def _run_driver(
-    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, luck: float, stops: bool
+    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, seed: float, stops: bool
 ) -> None:
-    """One life: two batches at least, then the point; without a point, three batches and the end."""
+    """Run a driver: one to three batches, then crash in the next one; without a crash point, three batches."""
     try:
-        _batches(SimulatedQuery(sink_table(bootstrap, topic, prefix, naming), folder, run, prefix), point, luck, stops)
+        _run_batches(
+            SimulatedQuery(sink_table(bootstrap, topic, prefix, naming), folder, run, prefix), point, seed, stops
+        )
     except WriterFencedError:
         os._exit(_FENCED)
 
 
-def _batches(engine: SimulatedQuery, point: str, luck: float, stops: bool) -> None:
-    chance = random.Random(luck)
-    doom = CrashTrigger(point, stop_process if stops else kill_process)
-    for _ in range(chance.randint(1, 3) if point else 3):
-        engine.run_batch()
-    doom.armed = True
+def _run_batches(query: SimulatedQuery, point: str, seed: float, stops: bool) -> None:
+    rng = random.Random(seed)
+    trigger = CrashTrigger(point, stop_process if stops else kill_process)
+    for _ in range(rng.randint(1, 3) if point else 3):
+        query.run_batch()
+    trigger.armed = True
     if point == "anywhere":
-        signal.signal(signal.SIGALRM, lambda *_: doom.end())
-        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.4))
+        signal.signal(signal.SIGALRM, lambda *_: trigger.end())
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.001, 0.4))
     while point:
         if point == "claimed":
-            engine.release_claim()
-        engine.run_batch(doom)
+            query.release_claim()
+        query.run_batch(trigger)
 
 
 def _last_done(folder: Path) -> int:
@@ -170,17 +175,17 @@ def _last_done(folder: Path) -> int:
 
 
 def _in_child(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it in a forked process."""
-    ours, theirs = _FORK.Pipe()
+    """Call a function in a forked process, and return its result."""
+    pipe, child_pipe = _FORK.Pipe()
 
     def call(pipe: Connection) -> None:
         pipe.send(function(*arguments))
 
-    child = _FORK.Process(target=call, args=(theirs,))
+    child = _FORK.Process(target=call, args=(child_pipe,))
     child.start()
-    theirs.close()
+    child_pipe.close()
     try:
-        return ours.recv()
+        return pipe.recv()
     finally:
         child.join()
 

@@ -1,4 +1,4 @@
-"""Where a driver dies: between steps of the engine, and inside of the sink's own code, which is patched for it."""
+"""Crash drivers at named points: between steps of a simulated query, and inside the sink, which is patched."""
 
 from __future__ import annotations
 
@@ -12,43 +12,45 @@ from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 
-# in the order in which a batch passes them
+# in the order in which a batch reaches them
 POINTS = (
     "planned",  # before prepare
-    "preparing",  # one task has, the others have not
+    "preparing",  # only one task has prepared its transaction
     "prepared",
-    "claimed",  # older drivers are fenced, nothing else
-    "deciding",  # the decision is produced, and not committed
-    "decided",  # and not one transaction is ended
-    "ending",  # one transaction is ended
-    "ended",  # all are, and the checkpoint does not know
+    "claimed",  # older drivers are fenced
+    "deciding",  # the decision is written, but not committed
+    "decided",  # no transaction is committed yet
+    "ending",  # one transaction is committed
+    "ended",  # all transactions are committed, but the checkpoint is not updated
     "between",
 )
 
 
 def kill_process() -> None:
-    """kill -9."""
+    """Send SIGKILL to this process."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def stop_process() -> None:
-    """kill -STOP: the driver seems to be dead, and is not."""
+    """Send SIGSTOP to this process: the driver appears to be dead, but is not."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class CrashTrigger:
-    """Dies at a point, once it is armed.
+    """Crashes the driver at a point, once it is armed.
 
     Attributes:
-        armed: whether the point is deadly yet.
+        armed: whether reaching the point crashes the driver.
     """
 
-    def __init__(self, point: str, end: Callable[[], None] = kill_process) -> None:
-        """
+    def __init__(self, point: str, crash: Callable[[], None] = kill_process) -> None:
+        """Patch the sink, if the point is inside it.
+
         Args:
-            end: what to do there.
+            point: name of the crash point.
+            crash: called at the point.
         """
-        self.point, self.end, self.armed = point, end, False
+        self.point, self.crash, self.armed = point, crash, False
         inside: dict[str, Callable[[], None]] = {
             "claimed": self._claimed,
             "deciding": self._deciding,
@@ -59,24 +61,24 @@ class CrashTrigger:
 
     def __call__(self, point: str) -> None:
         if self.armed and point == self.point:
-            self.end()
+            self.crash()
 
     def _claimed(self) -> None:
-        owning = committer.claim_prefix
+        claim_prefix = committer.claim_prefix
 
-        def own(*arguments: Any) -> Any:
-            owned = owning(*arguments)
+        def patched(*arguments: Any) -> Any:
+            owner = claim_prefix(*arguments)
             self("claimed")
-            return owned
+            return owner
 
-        committer.claim_prefix = own
+        committer.claim_prefix = patched
 
     def _deciding(self) -> None:
         commit = DecisionLogWriter._commit
 
         def patched(writer: Any) -> None:
             if self.armed:
-                self.end()
+                self.crash()
             commit(writer)
 
         DecisionLogWriter._commit = patched  # type: ignore[method-assign]
@@ -84,8 +86,8 @@ class CrashTrigger:
     def _decided(self) -> None:
         record = PrefixOwner.record_decisions
 
-        def patched(owned: Any, *new: Any, **more: Any) -> None:
-            record(owned, *new, **more)
+        def patched(owner: Any, *new: Any, **more: Any) -> None:
+            record(owner, *new, **more)
             if new:
                 self("decided")
 
@@ -94,11 +96,11 @@ class CrashTrigger:
     def _ending(self) -> None:
         commit = TransactionAdmin.commit
 
-        def patched(transactions: Any, endings: Any) -> dict[str, int]:
-            wanted = list(endings)
-            if self.armed and wanted:
-                commit(transactions, wanted[:1])
-                self.end()
-            return commit(transactions, wanted)
+        def patched(transactions: Any, targets: Any) -> dict[str, int]:
+            targets = list(targets)
+            if self.armed and targets:
+                commit(transactions, targets[:1])
+                self.crash()
+            return commit(transactions, targets)
 
         TransactionAdmin.commit = patched  # type: ignore[method-assign]

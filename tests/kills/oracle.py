@@ -1,4 +1,4 @@
-"""What readers of committed records saw, against what was written."""
+"""Compare what readers of committed records saw with what was written."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from confluent_kafka import Consumer, TopicPartition
 
 
 class Count(Protocol):
-    """A number that processes share."""
+    """A number in shared memory."""
 
     value: int
 
 
 class ReaderProgress(Protocol):
-    """What a reader that reads along is told, and tells.
+    """State that a concurrent reader shares with the test.
 
     Attributes:
-        wanted: how many records there are to come as of now.
-        seen: how many it has seen.
-        partitions: how many the topic has as of now.
+        wanted: number of records expected so far.
+        seen: number of records read so far.
+        partitions: current number of partitions of the topic.
     """
 
     wanted: Count
@@ -35,13 +35,13 @@ class ReaderProgress(Protocol):
 
 @dataclass
 class ObservedRows:
-    """What one reader saw.
+    """What a reader saw.
 
     Attributes:
-        numbers: in the order of reading.
-        disorder: keys whose numbers were not ascending in a partition.
-        spans: the first and the last number of each key in each partition that it came from.
-        stall: the longest time in seconds without a record, while some were wanted.
+        numbers: numbers in the order of reading.
+        disorder: keys whose numbers were not ascending within a partition.
+        spans: key -> partition -> first and last number.
+        stall: longest time in seconds without a record, while records were expected.
     """
 
     numbers: list[int] = field(default_factory=list)
@@ -50,7 +50,7 @@ class ObservedRows:
     stall: float = 0.0
 
     def add(self, value: bytes, partition: int = 0) -> None:
-        """A record."""
+        """Add a record."""
         row = json.loads(value)
         self.numbers.append(row["a"])
         first, last = self.spans.setdefault(row["k"], {}).get(partition, (row["a"], -1))
@@ -59,12 +59,12 @@ class ObservedRows:
         self.spans[row["k"]][partition] = first, row["a"]
 
     def _scattered(self) -> set[int]:
-        """Keys that did not move once from one partition to the next, as they may where partitions are added."""
-        spans = {key: sorted(places.values()) for key, places in self.spans.items()}
-        return {k for k, own in spans.items() if any(one[1] >= next[0] for one, next in pairwise(own))}
+        """Return keys that moved back and forth. They may move only once, when partitions are added."""
+        spans = {key: sorted(partitions.values()) for key, partitions in self.spans.items()}
+        return {key for key, ranges in spans.items() if any(a[1] >= b[0] for a, b in pairwise(ranges))}
 
     def verdict(self, produced: int) -> dict[str, Any]:
-        """What is wrong with it, and the counts."""
+        """Return counts, and what is wrong."""
         counts = Counter(self.numbers)
         return {
             "produced": produced,
@@ -72,14 +72,14 @@ class ObservedRows:
             "distinct": len(counts),
             "missing": sorted(set(range(produced)) - set(counts))[:20],
             "unexpected": sorted(n for n in counts if n >= produced)[:20],
-            "twice": sorted(n for n, c in counts.items() if c > 1)[:20],
+            "duplicates": sorted(n for n, c in counts.items() if c > 1)[:20],
             "disorder": sorted(self.disorder | self._scattered()),
         }
 
 
 def is_correct(verdict: dict[str, Any]) -> bool:
-    """produced == count == distinct, in order."""
-    wrong = verdict["missing"] or verdict["unexpected"] or verdict["twice"] or verdict["disorder"]
+    """Return whether a verdict shows no errors: produced == count == distinct, in order."""
+    wrong = verdict["missing"] or verdict["unexpected"] or verdict["duplicates"] or verdict["disorder"]
     return not wrong and verdict["produced"] == verdict["count"] == verdict["distinct"]
 
 
@@ -92,13 +92,16 @@ def read_committed(
     stop: Connection | None,
     watch: ReaderProgress | None = None,
 ) -> ObservedRows:
-    """Read committed records until so many were seen and a second more, or until told how many are to come.
+    """Read committed records until the expected number was read, plus one second in which duplicates may arrive.
 
     Args:
-        until: how many there should be.
-        wait: seconds to wait for them at most.
-        stop: gives the number later on, for a reader that reads along.
-        watch: what it is told, and tells, meanwhile.
+        bootstrap: bootstrap servers.
+        topic: the topic.
+        partitions: its number of partitions.
+        until: expected number of records; None if ``stop`` sends it later.
+        wait: maximum time in seconds to wait for them.
+        stop: receives the expected number, for a concurrent reader.
+        watch: shared state of a concurrent reader.
     """
     consumer = Consumer(
         {
@@ -106,13 +109,13 @@ def read_committed(
             "group.id": "oracle",
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
-            "auto.offset.reset": "error",  # a reader that jumps would see less and say nothing
+            "auto.offset.reset": "error",  # a silent reset would skip records
             "topic.metadata.refresh.interval.ms": 1000,  # partitions may be added
             "log_level": 0,
         }
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
-    seen, deadline, quiet = ObservedRows(), time.monotonic() + wait, 0.0
+    seen, deadline, last_record = ObservedRows(), time.monotonic() + wait, 0.0
     waiting = time.monotonic()
     while True:
         if watch is not None and watch.partitions.value > partitions:
@@ -123,7 +126,7 @@ def read_committed(
         for message in consumer.consume(500, 0.2):
             if message.error() is None:
                 seen.add(message.value() or b"", message.partition())
-                quiet = time.monotonic()
+                last_record = time.monotonic()
         if until is None and stop is not None and stop.poll():
             until = stop.recv()
             deadline = time.monotonic() + wait
@@ -133,6 +136,6 @@ def read_committed(
             if len(seen.numbers) > before or len(seen.numbers) >= watch.wanted.value:
                 waiting = now
             seen.stall = max(seen.stall, now - waiting)
-        if until is not None and (now > deadline or (len(seen.numbers) >= until and now - quiet > 1)):
+        if until is not None and (now > deadline or (len(seen.numbers) >= until and now - last_record > 1)):
             consumer.close()
             return seen

@@ -1,7 +1,7 @@
-"""A continuous query without Spark: batches of numbers, cut into tasks, prepared and committed by the sink's own code.
+"""Simulate a streaming query without Spark: batches of numbers, split into tasks, written by the real sink.
 
-It keeps a checkpoint as Spark does: a batch is planned, then written, then noted as done; after a crash, the last one
-that was planned and not done is done again, cut into another number of tasks.
+The checkpoint works as in Spark: a batch is planned, then written, then marked as done. After a crash, a batch that was
+planned but not done is replayed with a different number of tasks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Point = Callable[[str], None]
 
 
 def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **more: str) -> Definition:
-    """The sink: a number and its key."""
+    """Return the sink, with columns for a number and its key."""
     options = {
         "connector": "kafka",
         "topic": topic,
@@ -46,17 +46,20 @@ def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENT
 
 
 class SimulatedQuery:
-    """One life of the query."""
+    """One run of the query."""
 
     def __init__(
         self, sink: Definition, folder: Path, run: str, query: str = "q", timeout: int = 60_000, size: int = ROWS
     ) -> None:
-        """
+        """Create the committer and the checkpoint.
+
         Args:
+            sink: the table to write to.
             folder: the checkpoint.
-            run: a name that no life before had.
-            timeout: of a transaction, in milliseconds.
-            size: rows of a batch.
+            run: unique name of the run.
+            query: the query id.
+            timeout: transaction timeout in milliseconds.
+            size: number of rows per batch.
         """
         self.sink, self.folder, self.query, self.timeout, self.size = sink, folder, query, timeout, size
         self.run = transactional_ids.run_id(run)
@@ -64,11 +67,11 @@ class SimulatedQuery:
         prefix = sink.options[opt.TRANSACTIONAL_ID_PREFIX]
         self.committer = Committer(sink.client, Writer("numbers", prefix, "t", self.run, query))
         self._attempts = 0
-        for kind in ("planned", "done"):
-            (folder / kind).mkdir(parents=True, exist_ok=True)
+        for state in ("planned", "done"):
+            (folder / state).mkdir(parents=True, exist_ok=True)
 
     def run_batch(self, point: Point = lambda _: None, tasks: int | None = None) -> int:
-        """Do the next batch, or the one again that was not done; its number, the last one's where nothing is to do."""
+        """Run the next batch, or replay one that was not done. Return its number, or the last one without new data."""
         number = self.last_batch("planned")
         if number == self.last_batch("done"):
             plan = self.plan(number)
@@ -88,49 +91,49 @@ class SimulatedQuery:
         return number
 
     def prepare_batch(self, number: int, tasks: int, point: Point = lambda _: None) -> list[PreparedTransaction]:
-        """All tasks of a planned batch; all rows of a key are in one of them."""
+        """Prepare all tasks of a planned batch. All rows of a key are in the same task."""
         rows = self.rows(self.read_plan(number))
-        place = rows["k"].to_numpy() % tasks
+        task_of_row = rows["k"].to_numpy() % tasks
         prepared = []
         for i in range(tasks):
-            prepared.append(self.prepare_task(number, i, rows.filter(pa.array(place == i))))
+            prepared.append(self.prepare_task(number, i, rows.filter(pa.array(task_of_row == i))))
             if i == 0:
                 point("preparing")
         return prepared
 
     def plan(self, number: int) -> Any:
-        """What the batch after this one is, as JSON's data; None where there is nothing to do."""
+        """Return the plan of the batch after this one, as JSON data; None if there is no new data."""
         return {"start": (number + 1) * self.size, "end": (number + 2) * self.size}
 
     def rows(self, plan: Any) -> pa.RecordBatch:
-        """The rows of a batch."""
+        """Return the rows of a batch."""
         return _rows([(a, a % KEYS) for a in range(plan["start"], plan["end"])])
 
     def read_plan(self, number: int) -> Any:
-        """The plan of a batch, as the checkpoint has it."""
+        """Read the plan of a batch from the checkpoint."""
         return json.loads((self.folder / "planned" / str(number)).read_text())
 
     def prepare_rows(self, number: int | None, partition: int, rows: list[tuple[int, int]]) -> PreparedTransaction:
-        """One task, with its numbers and their keys."""
+        """Prepare a task with these numbers and keys."""
         return self.prepare_task(number, partition, _rows(rows))
 
     def prepare_task(self, number: int | None, partition: int, rows: pa.RecordBatch) -> PreparedTransaction:
-        """One task."""
+        """Prepare a task."""
         self._attempts += 1
         task = Task(partition, self._attempts, self.run, self.query if number is not None else None, number)
         return prepare(self.sink, task, iter([rows]), self.timeout)
 
     def release_claim(self) -> None:
-        """Claim the prefix anew with the next batch, as a driver's first batch does."""
+        """Let the next batch claim the prefix again, as the first batch of a driver does."""
         self.committer._owner = None
 
     def close(self) -> None:
         """Close the connections."""
         self.committer.close()
 
-    def last_batch(self, kind: str) -> int:
-        """The last batch that was planned, or done; -1 where there is none."""
-        return max((int(p.name) for p in (self.folder / kind).iterdir()), default=-1)
+    def last_batch(self, state: str) -> int:
+        """Return the last batch that is "planned" or "done"; -1 if there is none."""
+        return max((int(p.name) for p in (self.folder / state).iterdir()), default=-1)
 
 
 SCHEMA = pa.schema([("a", pa.int64()), ("k", pa.int64())])

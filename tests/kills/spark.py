@@ -1,4 +1,4 @@
-"""Spark with a query that is killed: starting it, feeding it, and finding the processes that work for it."""
+"""Start a Spark query, send it data, find its processes and kill them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _EPOCH: Final = datetime(2024, 1, 1)
 
 @contextlib.contextmanager
 def running_query(
-    bootstrap: str, source: str, target: str, folder: Path, master: str, question: str
+    bootstrap: str, source: str, target: str, folder: Path, master: str, query: str
 ) -> Iterator[tuple[int, int]]:
-    """Process ids of the query's Python and Java, which are killed at the end."""
+    """Run a query and yield the process ids of its Python and Java processes, which are killed at the end."""
     command = [sys.executable, "-m", "tests.kills.spark_query", bootstrap, source, target, "spark-kills"]
-    command += [str(folder / "checkpoints"), master, question]
+    command += [str(folder / "checkpoints"), master, query]
     with (
         (folder / "driver.err").open("ab") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
@@ -42,7 +42,7 @@ def running_query(
 
 
 def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
-    """So many more numbers, the times of which span ``SENT`` in all; the next number."""
+    """Send the next numbers, with timestamps that span ``SENT``. Return the following number."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for a in range(start, start + count):
         row = {"a": a, "k": a % KEYS, "t": (_EPOCH + a * SENT / count).isoformat(" ", "milliseconds") + "Z"}
@@ -52,24 +52,24 @@ def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
 
 
 def assert_running(process: int, folder: Path) -> None:
-    """Fail where a driver has ended by itself."""
-    ended = not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
-    assert not ended, (folder / "driver.err").read_text()[-5000:]
+    """Assert that a driver has not exited by itself."""
+    exited = not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    assert not exited, (folder / "driver.err").read_text()[-5000:]
 
 
 def kill(processes: list[int]) -> int:
-    """How many of them there were."""
+    """Kill processes, and return how many of them were running."""
     gone = 0
-    for one in processes:
+    for process in processes:
         try:
-            os.kill(one, signal.SIGKILL)
+            os.kill(process, signal.SIGKILL)
         except ProcessLookupError:
             gone += 1
     return len(processes) - gone
 
 
 def workers(java: int) -> list[int]:
-    """The Python processes that work at tasks; the death of one that plans or commits ends the query."""
+    """Return the Python processes that run tasks. (Killing one that plans or commits would end the query.)"""
     return [
         worker
         for daemon in children(java)
@@ -79,12 +79,12 @@ def workers(java: int) -> list[int]:
 
 
 def executors(java: int) -> list[int]:
-    """The Javas of a local cluster."""
-    return [one for one in children(java) if b"CoarseGrainedExecutorBackend" in command_of(one)]
+    """Return the executor JVMs of a local cluster."""
+    return [child for child in children(java) if b"CoarseGrainedExecutorBackend" in command_of(child)]
 
 
 def children(process: int) -> list[int]:
-    """Process ids."""
+    """Return the process ids of child processes."""
     with contextlib.suppress(FileNotFoundError):
         return [
             int(word) for path in Path(f"/proc/{process}/task").glob("*/children") for word in path.read_text().split()
@@ -93,14 +93,14 @@ def children(process: int) -> list[int]:
 
 
 def command_of(process: int) -> bytes:
-    """Its words, each ended by a zero."""
+    """Return the command line; each argument ends with a zero byte."""
     with contextlib.suppress(FileNotFoundError):
         return Path(f"/proc/{process}/cmdline").read_bytes()
     return b""
 
 
 def committed_rows(bootstrap: str, topic: str) -> list[dict[str, Any]]:
-    """The rows that a reader of committed records sees now, each partition's in its order."""
+    """Return the committed rows of a topic; those of a partition are in order."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -113,15 +113,15 @@ def committed_rows(bootstrap: str, topic: str) -> list[dict[str, Any]]:
         }
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in range(KEYS)])
-    found: list[dict[str, Any]] = []
-    ended: set[int | None] = set()
-    while len(ended) < KEYS:
+    rows: list[dict[str, Any]] = []
+    finished: set[int | None] = set()
+    while len(finished) < KEYS:
         for message in consumer.consume(1000, 5):
             error = message.error()
             if error is None:
-                found.append({**json.loads(message.key() or b"{}"), **json.loads(message.value() or b"{}")})
+                rows.append({**json.loads(message.key() or b"{}"), **json.loads(message.value() or b"{}")})
             else:
                 assert error.code() == KafkaError._PARTITION_EOF, error
-                ended.add(message.partition())
+                finished.add(message.partition())
     consumer.close()
-    return found
+    return rows

@@ -1,5 +1,6 @@
-"""A continuous query on Spark over numbers, exactly once: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE TARGET
-PREFIX CHECKPOINTS MASTER QUESTION``. Prints the process ids of Python and Java, and runs until it is killed.
+"""Run an exactly-once streaming query with Spark until it is killed; print the process ids of Python and Java.
+
+Usage: ``python -m tests.kills.spark_query BOOTSTRAP SOURCE TARGET PREFIX CHECKPOINTS MASTER QUERY``
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ _KAFKA = f"""WITH ('connector' = 'kafka', 'properties.bootstrap.servers' = '{{bo
   'format' = 'json', 'key.format' = 'json', 'key.fields' = 'k', {_ONCE})"""
 _UPSERT = f"""WITH ('connector' = 'upsert-kafka', 'properties.bootstrap.servers' = '{{bootstrap}}',
   'topic' = '{{target}}', 'value.format' = 'json', 'key.format' = 'json', {_ONCE})"""
-# the target, and what is written into it
+# name -> CREATE TABLE of the target, and INSERT
 QUERIES = {
     "copy": (f"CREATE TABLE tgt (a BIGINT, k BIGINT) {_KAFKA}", "INSERT INTO tgt SELECT a, k FROM src"),
-    # the newest sum of each key, after each batch that has changed it
+    # the latest count and sum per key, written by each batch that changes them
     "aggregate": (
         f"CREATE TABLE tgt (k BIGINT, n BIGINT, s BIGINT, PRIMARY KEY (k) NOT ENFORCED) {_UPSERT}",
         "INSERT INTO tgt SELECT k, count(*) AS n, sum(a) AS s FROM src GROUP BY k",
     ),
-    # each window once, when the watermark has passed it
+    # each window once, when the watermark has passed its end
     "window": (
         f"CREATE TABLE tgt (w TIMESTAMP_LTZ(3), k BIGINT, n BIGINT, s BIGINT) {_KAFKA}",
         """INSERT INTO tgt SELECT window(t, '10 seconds').start AS w, k, count(*) AS n, sum(a) AS s FROM src
@@ -34,13 +35,13 @@ QUERIES = {
 
 
 def main(
-    bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str, question: str = "copy"
+    bootstrap: str, source: str, target: str, prefix: str, checkpoints: str, master: str, query: str = "copy"
 ) -> None:
-    """Start it and wait."""
+    """Start the query and wait."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = kafka_sql.enable(
         SparkSession.builder.master(master)
-        .config("spark.task.maxFailures", "8")  # for tasks whose process is killed
+        .config("spark.task.maxFailures", "8")  # for tasks whose worker is killed
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
@@ -53,7 +54,7 @@ def main(
         'connector' = 'kafka', 'properties.bootstrap.servers' = '{bootstrap}', 'format' = 'json', 'topic' = '{source}',
         'scan.startup.mode' = 'earliest-offset')"""
     )
-    table, insert = QUERIES[question]
+    table, insert = QUERIES[query]
     spark.sql(table.format(bootstrap=bootstrap, target=target, prefix=prefix))
     spark.sql("SET 'execution.runtime-mode' = 'streaming'")
     spark.sql(f"SET 'execution.checkpointing.dir' = '{checkpoints}'")

@@ -1,4 +1,4 @@
-"""Workers, executors and drivers of Spark are killed in the middle of batches: of a copy, an aggregate, a window."""
+"""Kill workers, executors and drivers of Spark within batches of a copy, an aggregate and a windowed query."""
 
 from __future__ import annotations
 
@@ -14,40 +14,42 @@ from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.kills import spark
 from tests.topics import Topics
 
-_PATIENCE: Final = 400.0  # seconds
-# a watermark of two minutes: more than one partition may be ahead of another, less than these two sends
+_TIMEOUT: Final = 400.0  # seconds
+# The watermark delay of two minutes is more than the skew between partitions, but less than two sends.
 _SENDS: Final = {"window": 2}
-_LEAST: Final = 5  # times that rows are sent to a query, its lives taken together
-_AGAIN: Final = 10  # looks, after which more is sent: a window is written when later rows come
+_MIN_SENDS: Final = 5  # how often rows are sent to a query over all its drivers
+_SEND_AFTER: Final = (
+    10  # polls without progress, after which more rows are sent: windows are only written when later rows arrive
+)
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Each query, in local mode and on executors that are processes of their own."""
-    outcome, chance = Outcome(), asked.rng()
-    masters = ("local[2,8]", "local-cluster[2,1,1024]") if asked.long else ("local[2,8]",)
-    questions = spark.QUERIES if asked.long else ("window",)
-    cases = len(masters) * len(questions)
-    count, rows = max(2, asked.repeat // (2 * cases)), asked.rows // cases
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Run each query in local mode and with executors in separate processes."""
+    outcome, rng = Outcome(), config.rng()
+    masters = ("local[2,8]", "local-cluster[2,1,1024]") if config.long else ("local[2,8]",)
+    queries = spark.QUERIES if config.long else ("window",)
+    cases = len(masters) * len(queries)
+    count, rows = max(2, config.repeat // (2 * cases)), config.rows // cases
     for master in masters:
-        for question in questions:
-            found = lives(asked.folder / f"{question}-{len(master)}", master, count, rows, question, chance)
-            asked.log(f"{question} on {master}: {found}")
+        for query in queries:
+            found = run_drivers(config.folder / f"{query}-{len(master)}", master, count, rows, query, rng)
+            config.log(f"{query} on {master}: {found}")
             outcome += found
     return outcome
 
 
-def lives(folder: Path, master: str, count: int, rows: int, question: str, chance: random.Random) -> Outcome:
-    """Drivers in each life; in every second one, what works for it, while it works: workers, or executors with them."""
+def run_drivers(folder: Path, master: str, count: int, rows: int, query: str, rng: random.Random) -> Outcome:
+    """Start and kill drivers; for every second driver, also kill its workers or executors while they work."""
     folder.mkdir(parents=True, exist_ok=True)
-    sends = _SENDS.get(question, 1)
-    portion = -(-rows // (_LEAST * sends))
+    sends = _SENDS.get(query, 1)
+    portion = -(-rows // (_MIN_SENDS * sends))
     processes = spark.workers if master.startswith("local[") else spark.executors
     with EmbeddedKafka() as kafka:
         bootstrap, topics = kafka.bootstrap_servers, Topics(kafka.bootstrap_servers)
         source, target = topics.create(spark.KEYS), topics.create(spark.KEYS)
         sent = killed = 0
 
-        def more() -> int:
+        def send_more() -> int:
             nonlocal sent
             before = len(spark.committed_rows(bootstrap, target))
             for _ in range(sends):
@@ -55,39 +57,39 @@ def lives(folder: Path, master: str, count: int, rows: int, question: str, chanc
             return before
 
         def progress(before: int, driver: int) -> None:
-            looks = 0
+            polls = 0
 
-            def look() -> bool:
-                nonlocal looks
-                looks += 1
+            def poll() -> bool:
+                nonlocal polls
+                polls += 1
                 spark.assert_running(driver, folder)
-                if looks % _AGAIN == 0:
-                    more()
+                if polls % _SEND_AFTER == 0:
+                    send_more()
                 return len(spark.committed_rows(bootstrap, target)) > before
 
-            wait_until(look, "progress", _PATIENCE)
+            wait_until(poll, "progress", _TIMEOUT)
 
-        for life in range(count):
-            with spark.running_query(bootstrap, source, target, folder, master, question) as (python, java):
-                progress(more(), python)
-                for _ in range(3 if life % 2 else 0):
-                    before = more()
-                    time.sleep(chance.uniform(0, 0.5))  # into a batch, at any place of it
+        for number in range(count):
+            with spark.running_query(bootstrap, source, target, folder, master, query) as (python, java):
+                progress(send_more(), python)
+                for _ in range(3 if number % 2 else 0):
+                    before = send_more()
+                    time.sleep(rng.uniform(0, 0.5))  # at a random point of a batch
                     killed += spark.kill(processes(java))
                     progress(before, python)
-                send_until = time.monotonic() + chance.uniform(0, 3)
+                send_until = time.monotonic() + rng.uniform(0, 3)
                 while time.monotonic() < send_until:
-                    more()
+                    send_more()
                 killed += spark.kill([java, python]) // 2
-        with spark.running_query(bootstrap, source, target, folder, master, question):
-            if question == "window":
+        with spark.running_query(bootstrap, source, target, folder, master, query):
+            if query == "window":
                 spark.send(bootstrap, source, sent + CLOSING, portion)
             wait_until(
-                lambda: evaluate(question, spark.committed_rows(bootstrap, target), sent).lost <= 0,
+                lambda: evaluate(query, spark.committed_rows(bootstrap, target), sent).lost <= 0,
                 "all rows",
-                _PATIENCE,
+                _TIMEOUT,
             )
-            time.sleep(2)  # what comes now is too much
-            outcome = evaluate(question, spark.committed_rows(bootstrap, target), sent)
+            time.sleep(2)  # rows that arrive now would be duplicates
+            outcome = evaluate(query, spark.committed_rows(bootstrap, target), sent)
     outcome.repetitions = killed
     return outcome

@@ -1,4 +1,4 @@
-"""The leader of a partition dies, then the coordinator of a transaction: three brokers, killed or frozen."""
+"""Kill or freeze leaders of partitions and transaction coordinators in a cluster of three brokers."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from tests.chaos.clusters import coordinator_of, leader_of, wait_for_replicas
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 
-_FROZEN = 4.0  # seconds: longer than a broker's session
+_FROZEN = 4.0  # seconds: longer than the session timeout of a broker
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """The target's leader, the driver's coordinator, an open transaction's, the decisions' leader, the source's."""
-    chance = asked.rng()
-    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Target leader, coordinators of the driver and of open transactions, decision log leader, source leader."""
+    rng = config.rng()
+    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config.folder) as run:
         run.start()
-        run.send(asked.rows_per_fault)
+        run.send(config.rows_per_fault)
         run.wait_until_caught_up()
-        for i in range(asked.repeat):
-            run.send(asked.rows_per_fault)
-            time.sleep(chance.uniform(0, 1))  # into a batch, at any place of it
-            whose = _AIMS[i % len(_AIMS)]
-            node = _aim(kafka, run, whose)
+        for i in range(config.repeat):
+            run.send(config.rows_per_fault)
+            time.sleep(rng.uniform(0, 1))  # at a random point of a batch
+            role = _ROLES[i % len(_ROLES)]
+            node = _node_with_role(kafka, run, role)
             if i % 4 == 3:
-                asked.log(f"{i + 1} frozen: {node.id}, {whose}")
+                config.log(f"{i + 1} frozen: {node.id}, {role}")
                 node.pause()
                 time.sleep(_FROZEN)
-                run.send(asked.rows_per_fault // 10)
+                run.send(config.rows_per_fault // 10)
                 node.resume()
             else:
-                asked.log(f"{i + 1} killed: {node.id}, {whose}")
+                config.log(f"{i + 1} killed: {node.id}, {role}")
                 node.kill()
-                run.send(asked.rows_per_fault // 10)
+                run.send(config.rows_per_fault // 10)
                 run.wait_until_caught_up()
                 node.restart()
             run.wait_until_caught_up()
             wait_for_replicas(kafka)
-        return run.finish(asked.repeat)
+        return run.finish(config.repeat)
 
 
-_AIMS = ("the target's leader", "the driver's coordinator", "a task's coordinator", "the log's leader", "the source's")
+_ROLES = ("the target's leader", "the driver's coordinator", "a task's coordinator", "the log's leader", "the source's")
 
 
-def _aim(kafka: EmbeddedKafka, run: PipelineRun, whose: str) -> Node:
-    if whose == "the driver's coordinator":
+def _node_with_role(kafka: EmbeddedKafka, run: PipelineRun, role: str) -> Node:
+    if role == "the driver's coordinator":
         return coordinator_of(kafka, driver_id(run.query.prefix))
-    if whose == "a task's coordinator":
+    if role == "a task's coordinator":
         for _ in range(100):
             for transaction in run.open_transactions():
                 return coordinator_of(kafka, transaction)
-    if whose == "the log's leader":
+    if role == "the log's leader":
         return leader_of(kafka, LOG_TOPIC)
-    return leader_of(kafka, run.query.source if whose == "the source's" else run.query.target)
+    return leader_of(kafka, run.query.source if role == "the source's" else run.query.target)

@@ -1,4 +1,4 @@
-"""The network between the driver and three brokers is cut, held, slow, narrow, and forgets connections."""
+"""Break the network between driver and brokers: resets, stalls, latency, low bandwidth, dropped connections."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from tests.proxy import Network
 
 _MEGABIT = 125_000.0  # bytes
 
-# how it is at fault, and for how many seconds; None: until all rows have come through
+# name -> fault, and its duration in seconds; None: until all rows have been copied
 FAULTS: dict[str, tuple[Callable[[Network], None], float | None]] = {
     "cut": (Network.cut, 3.0),
-    "held": (Network.hold, 5.0),
+    "stalled": (Network.stall, 5.0),
     "50 ms": (lambda n: n.delay(0.05), None),
     "1 Mbit/s": (lambda n: n.limit(_MEGABIT), None),
-    "forgotten": (Network.forget, None),
+    "connections dropped": (Network.drop_connections, None),
 }
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Each of them in turn, in the middle of batches."""
-    chance = asked.rng()
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Apply each fault in turn, within batches."""
+    rng = config.rng()
     with (
-        cluster_behind_proxy(3) as (kafka, far, network),
-        running(kafka.bootstrap_servers, asked.folder, through=far) as run,
+        cluster_behind_proxy(3) as (kafka, bootstrap, network),
+        running(kafka.bootstrap_servers, config.folder, through=bootstrap) as run,
     ):
         run.start()
-        run.send(asked.rows_per_fault)
+        run.send(config.rows_per_fault)
         run.wait_until_caught_up()
-        for i in range(asked.repeat):
+        for i in range(config.repeat):
             name, (fault, seconds) = list(FAULTS.items())[i % len(FAULTS)]
-            run.send(asked.rows_per_fault)
-            time.sleep(chance.uniform(0, 1))  # into a batch, at any place of it
+            run.send(config.rows_per_fault)
+            time.sleep(rng.uniform(0, 1))  # at a random point of a batch
             fault(network)
             if seconds is None:
                 run.wait_until_caught_up()
             else:
                 time.sleep(seconds)
-            network.mend()
+            network.restore()
             run.wait_until_caught_up()
-            asked.log(f"{i + 1} {name}")
-        return run.finish(asked.repeat)
+            config.log(f"{i + 1} {name}")
+        return run.finish(config.repeat)

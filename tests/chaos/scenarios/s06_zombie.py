@@ -1,4 +1,4 @@
-"""A driver is stopped, another takes its place, and the first wakes up: it finds itself fenced and writes nothing."""
+"""Stop a driver, start another one, and resume the first: it must find itself fenced and write nothing."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.pipeline import FENCED, CrashPlan
 from tests.chaos.run import PipelineRun, running
 
-# where it holds something that is not decided; it is told at once when it wakes up, while the other lives
+# Before its decision, it finds out at once when it resumes, while the other driver is running.
 _UNDECIDED = ("planned", "preparing", "prepared", "claimed", "deciding")
-# here it is told by its next batch. Two drivers that plan batches share a checkpoint, which Spark does not allow
+# After its decision, it finds out with its next batch. The other driver is killed before, because two drivers must not
+# plan batches in the same checkpoint.
 _DECIDED = ("decided", "ending", "ended")
 _POINTS = _UNDECIDED + _DECIDED
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """SIGSTOP at a point, a second driver, SIGCONT."""
-    chance = asked.rng()
-    limit = {"scan.max-offsets-per-trigger": str(max(1, asked.rows_per_fault // 4))}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder, reading=limit) as run:
-        for i in range(asked.repeat):
+def scenario(config: ScenarioConfig) -> Outcome:
+    """SIGSTOP at a crash point, start a second driver, SIGCONT."""
+    rng = config.rng()
+    limit = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 4))}
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder, reading=limit) as run:
+        for i in range(config.repeat):
             point = _POINTS[i % len(_POINTS)]
-            run.send(asked.rows_per_fault)
-            zombie = run.start(CrashPlan(point, chance.randint(1, 2), stops=True))
-            await_stop(run, point)
+            run.send(config.rows_per_fault)
+            zombie = run.start(CrashPlan(point, rng.randint(1, 2), stops=True))
+            wait_until_stopped(run, point)
             run.start()
             run.wait_until_caught_up()
             if point in _DECIDED:
                 run.kill()
-                run.send(asked.rows_per_fault)
+                run.send(config.rows_per_fault)
             os.kill(zombie.pid, signal.SIGCONT)
             zombie.join(TIMEOUT)
-            assert zombie.exitcode == FENCED, f"'{point}': a driver that was fenced ended with {zombie.exitcode}"
+            assert zombie.exitcode == FENCED, f"'{point}': a fenced driver exited with {zombie.exitcode}"
             if point in _UNDECIDED:
-                run.send(asked.rows_per_fault)
-                run.wait_until_caught_up()  # the living was not thrown out
+                run.send(config.rows_per_fault)
+                run.wait_until_caught_up()  # the running driver was not fenced
                 run.kill()
-            asked.log(f"{i + 1} stopped {point}")
-        return run.finish(asked.repeat)
+            config.log(f"{i + 1} stopped {point}")
+        return run.finish(config.repeat)
 
 
-def await_stop(run: PipelineRun, point: str) -> None:
-    """Return when the driver has stopped itself."""
+def wait_until_stopped(run: PipelineRun, point: str) -> None:
+    """Wait until the driver has stopped itself."""
     process = psutil.Process(run.driver.pid)
 
-    def look() -> bool:
-        assert run.driver.is_alive(), f"'{point}': the driver ended with {run.driver.exitcode}: {run.error()}"
+    def poll() -> bool:
+        assert run.driver.is_alive(), f"'{point}': the driver exited with {run.driver.exitcode}: {run.error()}"
         return bool(process.status() == psutil.STATUS_STOPPED)
 
-    wait_until(look, f"a driver that stops at '{point}'")
+    wait_until(poll, f"the driver to stop at '{point}'")

@@ -1,4 +1,4 @@
-"""One record of a hundred cannot be read: it stops the query by its place, or is set aside with all its bytes."""
+"""Send 1 % undecodable records: the query fails and names the offset, or writes them to a dead-letter topic."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ POISON = (
 _EACH = 100
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """The strict query refuses; the lenient one goes on, through a restart too."""
+def scenario(config: ScenarioConfig) -> Outcome:
+    """In the default mode, the query fails; with dead letters, it continues, also after a restart."""
     dead_letters = {"error-handling.mode": "log"}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder) as run:
         dead = f"{run.query.source}-dead"
         run.create_topic(dead, 1)
         lenient = {**run.query.reading, **dead_letters, "error-handling.log.target": dead}
         bad = 0
-        for i in range(asked.repeat):
+        for i in range(config.repeat):
             sent = 0
-            while sent < asked.rows_per_fault:
-                run.send(min(_EACH - 1, asked.rows_per_fault - sent))
+            while sent < config.rows_per_fault:
+                run.send(min(_EACH - 1, config.rows_per_fault - sent))
                 sent += _EACH - 1
                 run.produce(run.query.source, bad % 3, POISON[bad % len(POISON)])
                 bad += 1
@@ -44,23 +44,23 @@ def scenario(asked: ScenarioConfig) -> Outcome:
             run.start(reading=lenient)
             run.wait_until_caught_up()
             run.kill()
-            asked.log(f"{i + 1} {bad} cannot be read")
+            config.log(f"{i + 1} {bad} undecodable records")
         run.start(reading=lenient)
-        outcome = run.finish(asked.repeat)
+        outcome = run.finish(config.repeat)
         found = letters(run, dead)
-        # a batch that is done again writes its dead letters again
-        assert set(found) == {POISON[n % len(POISON)] for n in range(bad)}, "dead letters are other bytes"
-        assert len(found) >= bad, f"of {bad} records that cannot be read {len(found)} were set aside"
+        # a replayed batch writes its dead letters again
+        assert set(found) == {POISON[n % len(POISON)] for n in range(bad)}, "dead letters differ from the records"
+        assert len(found) >= bad, f"{bad} undecodable records, but {len(found)} dead letters"
         outcome.notes.append(f"{bad} dead letters")
         return outcome
 
 
 def letters(run: PipelineRun, topic: str) -> list[bytes]:
-    """The values of a topic of one partition."""
+    """Return the values of a topic with one partition."""
     consumer = Consumer({"bootstrap.servers": run.bootstrap, "group.id": "chaos", "log_level": 0})
-    place = TopicPartition(topic, 0, 0)
-    _, end = consumer.get_watermark_offsets(place, timeout=60)
-    consumer.assign([place])
+    partition = TopicPartition(topic, 0, 0)
+    _, end = consumer.get_watermark_offsets(partition, timeout=60)
+    consumer.assign([partition])
     found: list[bytes] = []
     while len(found) < end:
         for message in consumer.consume(1000, 30):

@@ -1,4 +1,4 @@
-"""Retention overtakes the reader: it says what is gone and writes nothing; told to go on, it loses just that."""
+"""Delete unread records: the query fails, names them and writes nothing, or, if so configured, skips only them."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import KEYS, PARTITIONS, PipelineRun, running
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Of a driver that is down, and of one that is frozen."""
-    gone = 0
-    going_on = {"scan.fail-on-data-loss": "false"}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, asked.folder) as run:
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Delete records while the driver is killed, and while it is frozen."""
+    lost = 0
+    tolerant = {"scan.fail-on-data-loss": "false"}
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder) as run:
         run.send(KEYS)
         run.start()
         run.wait_until_caught_up()
-        for i in range(asked.repeat):
+        for i in range(config.repeat):
             if i % 2:
                 os.kill(run.driver.pid, signal.SIGSTOP)
             else:
                 run.kill()
-            run.send(asked.rows_per_fault)
+            run.send(config.rows_per_fault)
             run.flush()
-            removed = remove(run, i % PARTITIONS, 1 + asked.rows_per_fault // 10)
-            words = f"{run.query.source}[{i % PARTITIONS}]@"
+            removed = remove(run, i % PARTITIONS, 1 + config.rows_per_fault // 10)
+            location = f"{run.query.source}[{i % PARTITIONS}]@"
             if i % 2:
                 before = run.watch.seen.value
                 os.kill(run.driver.pid, signal.SIGCONT)
-                said = run.wait_for_failure()
-                assert words in said, said
-                assert run.watch.seen.value == before, "rows were written by a driver that refused"
-            run.assert_start_fails(words, f"{removed} offsets are lost")
-            gone += removed
-            run.start(reading={**run.query.reading, **going_on})
-            run.wait_until_caught_up(run.sent - gone)
+                error = run.wait_for_failure()
+                assert location in error, error
+                assert run.watch.seen.value == before, "a driver that failed has written rows"
+            run.assert_start_fails(location, f"{removed} offsets are lost")
+            lost += removed
+            run.start(reading={**run.query.reading, **tolerant})
+            run.wait_until_caught_up(run.sent - lost)
             run.kill()
-            run.start()  # one that does not go on
-            asked.log(f"{i + 1} {removed} removed")
-        outcome = run.finish(asked.repeat, run.sent - gone)
-        outcome.notes.append(f"{gone} removed, and named")
+            run.start()  # with the default again
+            config.log(f"{i + 1} {removed} deleted")
+        outcome = run.finish(config.repeat, run.sent - lost)
+        outcome.notes.append(f"{lost} deleted, and reported")
         return outcome
 
 
 def remove(run: PipelineRun, partition: int, count: int) -> int:
-    """Remove so many records that were not read yet, as retention would; how many."""
+    """Delete unread records, as retention would. Return how many."""
     done = max((run.query.folder / "done").iterdir(), key=lambda path: int(path.name)).name
-    at = run.offsets(int(done))[partition] + count
-    place = TopicPartition(run.query.source, partition, at)
-    run.admin.delete_records([place])[place].result(60)
+    offset = run.offsets(int(done))[partition] + count
+    position = TopicPartition(run.query.source, partition, offset)
+    run.admin.delete_records([position])[position].result(60)
     return count

@@ -1,4 +1,4 @@
-"""The source is full of what is no row: aborted transactions, control records at its tail, gaps of compaction."""
+"""Read a source with aborted transactions, control records at its end, and gaps due to compaction."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from tests.integration.kafka import test_fetch
 from tests.integration.source.stream import test_micro_batch
 from tests.topics import Topics
 
-_NEVER = 10**12  # numbers of aborted records
+_NEVER = 10**12  # first number of aborted records
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """A query reads committed records while transactions begin, commit and abort; what bounded reads do is tests'."""
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Read committed records while transactions commit and abort. Bounded reads are covered by the called tests."""
     committed = {"properties.isolation.level": "read_committed"}
-    chance = asked.rng()
+    rng = config.rng()
     with EmbeddedKafka(properties={"log.cleaner.backoff.ms": 200}) as kafka:
-        with running(kafka.bootstrap_servers, asked.folder, reading=committed) as run:
+        with running(kafka.bootstrap_servers, config.folder, reading=committed) as run:
             run.start()
-            for i in range(asked.repeat):
+            for i in range(config.repeat):
                 transaction(run, 100, commits=False)
-                transaction(run, asked.rows_per_fault, commits=True)
-                for _ in range(chance.randint(0, 3)):
-                    transaction(run, chance.randint(1, 50), commits=False)
+                transaction(run, config.rows_per_fault, commits=True)
+                for _ in range(rng.randint(0, 3)):
+                    transaction(run, rng.randint(1, 50), commits=False)
                 if i % 5 == 4:
                     run.kill()
                     run.start()
                 run.wait_until_caught_up()
-                asked.log(f"{i + 1} aborted and committed")
-            outcome = run.finish(asked.repeat)
+                config.log(f"{i + 1} aborted and committed")
+            outcome = run.finish(config.repeat)
         topics = Topics(kafka.bootstrap_servers)
         test_fetch.test_ends_over_control_records_and_aborted_ones(topics)
         test_fetch.test_ends_inside_a_gap_with_records_behind_it(topics)
         test_fetch.test_an_open_transaction_bounds_the_end(topics)
-        if asked.long:  # the cleaner takes its time
+        if config.long:  # waits for the log cleaner
             test_fetch.test_ends_over_compacted_gaps(topics)
             test_micro_batch.test_compaction_is_no_loss(topics)
     return outcome
 
 
 def transaction(run: PipelineRun, count: int, commits: bool) -> None:
-    """The next numbers, or some that nobody is to see, into all partitions in one transaction."""
+    """Send numbers in one transaction: the next ones, or, if it aborts, numbers that must not appear."""
     producer = Producer(
         {"bootstrap.servers": run.bootstrap, "transactional.id": uuid.uuid4().hex, "linger.ms": 5, "log_level": 0}
     )

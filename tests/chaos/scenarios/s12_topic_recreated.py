@@ -1,4 +1,4 @@
-"""The source is deleted and made again while it is read: the query stops and says so, and nothing of it is written."""
+"""Delete or recreate the source while it is read: the query must fail and write none of the new records."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from tests.integration.source.stream import test_micro_batch as ranges
 from tests.topics import Topics
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """A topic that is gone; one that is there again, with less than was read or with more."""
+def scenario(config: ScenarioConfig) -> Outcome:
+    """A deleted topic, and a recreated one with fewer or more records than were read."""
     outcome = Outcome()
     with EmbeddedKafka() as kafka:
-        for i in range(asked.repeat):
-            with running(kafka.bootstrap_servers, asked.folder) as run:
+        for i in range(config.repeat):
+            with running(kafka.bootstrap_servers, config.folder) as run:
                 run.start()
-                run.send(asked.rows_per_fault)
+                run.send(config.rows_per_fault)
                 run.wait_until_caught_up()
                 delete(run)
                 if i % 3:
                     run.create_topic(run.query.source, PARTITIONS)
-                    for partition in range(PARTITIONS):  # nobody is to see any of them
-                        records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else asked.rows_per_fault)
+                    for partition in range(PARTITIONS):  # none of them may be copied
+                        records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else config.rows_per_fault)
                         Topics(run.bootstrap).put(run.query.source, *records, partition=partition)
-                said = run.wait_for_failure()
-                assert run.query.source in said, said
-                assert "does not exist" in said or "The topic was deleted or recreated" in said, said
+                error = run.wait_for_failure()
+                assert run.query.source in error, error
+                assert "does not exist" in error or "The topic was deleted or recreated" in error, error
                 run.assert_start_fails("The topic was deleted or recreated" if i % 3 else "does not exist")
-                outcome += run.seen(1)
-                asked.log(f"{i + 1} {('deleted', 'recreated', 'recreated, with more records')[i % 3]}")
+                outcome += run.evaluate(1)
+                config.log(f"{i + 1} {('deleted', 'recreated', 'recreated, with more records')[i % 3]}")
         topics = Topics(kafka.bootstrap_servers)
         ranges.test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topics)
         ranges.test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics)
@@ -38,7 +38,7 @@ def scenario(asked: ScenarioConfig) -> Outcome:
 
 
 def delete(run: PipelineRun) -> None:
-    """Delete the source, and wait until the brokers know."""
+    """Delete the source, and wait until the brokers have applied it."""
     topic = run.query.source
     run.admin.delete_topics([topic])[topic].result(60)
-    wait_until(lambda: topic not in run.admin.list_topics(timeout=30).topics, f"the end of {topic}")
+    wait_until(lambda: topic not in run.admin.list_topics(timeout=30).topics, f"deletion of {topic}")

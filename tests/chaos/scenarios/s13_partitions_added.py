@@ -1,4 +1,4 @@
-"""Partitions are added while a query runs, 3 to 12, to its source and its sink, and then a new topic of its pattern."""
+"""Add partitions (3 to 12) to source and sink of a running query, and a new topic that matches its pattern."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import KEYS, PARTITIONS, PipelineRun, running
 
 _MORE = 12
-_WRITING = {"properties.metadata.max.age.ms": "500"}  # writers learn of partitions by then
-_LITTLE = 50  # rows that are sent until the new partitions of the sink have some
+_WRITING = {"properties.metadata.max.age.ms": "500"}  # milliseconds until writers see new partitions
+_FEW = 50  # rows per attempt until the new partitions of the sink have some
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Also beneath a driver that is killed while it finds them."""
-    outcome, chance = Outcome(), asked.rng()
+def scenario(config: ScenarioConfig) -> Outcome:
+    """In half of the cases, also kill the driver while it discovers them."""
+    outcome, rng = Outcome(), config.rng()
     with EmbeddedKafka() as kafka:
-        for i in range(asked.repeat):
-            with running(kafka.bootstrap_servers, asked.folder, writing=_WRITING) as run:
+        for i in range(config.repeat):
+            with running(kafka.bootstrap_servers, config.folder, writing=_WRITING) as run:
                 source = run.query.source
                 pattern = {"topic-pattern": re.escape(source) + ".*", **run.query.reading}
                 run.start(reading=pattern)
-                run.send(asked.rows_per_fault // 4)
+                run.send(config.rows_per_fault // 4)
                 run.wait_until_caught_up()
-                run.send(asked.rows_per_fault // 4)
+                run.send(config.rows_per_fault // 4)
                 run.add_partitions(source, _MORE)
                 _route(run, [(source, p) for p in range(PARTITIONS, _MORE)])
-                run.send(asked.rows_per_fault // 4)
-                if chance.random() < 0.5:
+                run.send(config.rows_per_fault // 4)
+                if rng.random() < 0.5:
                     run.kill()
                     run.start(reading=pattern)
                 run.wait_until_caught_up()
                 run.create_topic(f"{source}-2", 2)
                 _route(run, [(f"{source}-2", p) for p in range(2)])
-                run.send(asked.rows_per_fault // 4)
+                run.send(config.rows_per_fault // 4)
                 run.wait_until_caught_up()
                 _widen_target(run)
                 outcome += run.finish(1)
-                asked.log(f"{i + 1} {PARTITIONS} to {_MORE} partitions, and another topic")
+                config.log(f"{i + 1} {PARTITIONS} to {_MORE} partitions, and another topic")
     return outcome
 
 
 def _widen_target(run: PipelineRun) -> None:
-    """Keys go to other partitions as soon as the writers know of them, without a restart."""
+    """Check that keys are written to new partitions of the sink without a restart."""
     run.add_partitions(run.query.target, _MORE)
     with contextlib.closing(Consumer({"bootstrap.servers": run.bootstrap, "group.id": "ends"})) as consumer:
 
         def written() -> bool:
-            run.send(_LITTLE)
+            run.send(_FEW)
             run.wait_until_caught_up()
-            places = [TopicPartition(run.query.target, p) for p in range(PARTITIONS, _MORE)]
-            return any(consumer.get_watermark_offsets(place, 30)[1] for place in places)
+            partitions = [TopicPartition(run.query.target, p) for p in range(PARTITIONS, _MORE)]
+            return any(consumer.get_watermark_offsets(partition, 30)[1] for partition in partitions)
 
         wait_until(written, "rows in the sink's new partitions")
 
 
-def _route(run: PipelineRun, places: list[tuple[str, int]]) -> None:
-    """Keys of their own for new partitions: a key that moved would have no order."""
-    run.routes += [places[k % len(places)] for k in range(KEYS)]
+def _route(run: PipelineRun, partitions: list[tuple[str, int]]) -> None:
+    """Use new keys for new partitions, because a moved key has no order."""
+    run.routes += [partitions[k % len(partitions)] for k in range(KEYS)]

@@ -1,4 +1,4 @@
-"""The schema registry is down, refuses, is slow, or does not know an id, just when records of a new schema come."""
+"""Break the schema registry when records with a new schema arrive: down, unauthorized, slow, unknown schema id."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FAULTS = ("down", "401", "slow", "unknown id")
 _DOWN, _SLOW = 3.0, 2.0  # seconds
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """What passes is waited for; what does not stops the query by name, and a new driver goes on when it is mended."""
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Retriable failures are retried. Others stop the query, and a new driver continues after the repair."""
     with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, gate_before(registry.url) as (url, gate):
         reading = {"format": "avro-confluent", "avro-confluent.url": url}
-        with running(kafka.bootstrap_servers, asked.folder, reading=reading) as run:
-            for i in range(asked.repeat):
+        with running(kafka.bootstrap_servers, config.folder, reading=reading) as run:
+            for i in range(config.repeat):
                 schema = _schema(i)
                 number = register(registry, "numbers-value", schema)
                 run.encode = lambda a, k, n=number, s=schema: framed(n, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
@@ -30,30 +30,30 @@ def scenario(asked: ScenarioConfig) -> Outcome:
                     run.start()
                 name = FAULTS[i % len(FAULTS)]
                 _break(gate, name)
-                run.send(asked.rows_per_fault)
+                run.send(config.rows_per_fault)
                 run.flush()
                 if name in ("401", "unknown id"):
-                    _refuses(run, name, url, number)
+                    _expect_failure(run, name, url, number)
                 else:
                     time.sleep(_DOWN)
-                _mend(gate)
+                _repair(gate)
                 if not run.driver.is_alive():
                     run.start()
                 run.wait_until_caught_up()
-                asked.log(f"{i + 1} {name}")
-            outcome = run.finish(asked.repeat)
-        if asked.long:
+                config.log(f"{i + 1} {name}")
+            outcome = run.finish(config.repeat)
+        if config.long:
             client.clear_cache()
             with pytest.MonkeyPatch.context() as patched:
                 test_avro_confluent.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
     return outcome
 
 
-def _refuses(run: PipelineRun, name: str, url: str, number: int) -> None:
-    words = (url, "refused the credentials" if name == "401" else f"no answer for schema id {number}")
-    said = run.wait_for_failure()
-    assert all(word in said for word in words), said
-    run.assert_start_fails(*words)
+def _expect_failure(run: PipelineRun, name: str, url: str, number: int) -> None:
+    expected = (url, "refused the credentials" if name == "401" else f"no answer for schema id {number}")
+    error = run.wait_for_failure()
+    assert all(part in error for part in expected), error
+    run.assert_start_fails(*expected)
 
 
 def _break(gate: type[Gate], name: str) -> None:
@@ -67,7 +67,7 @@ def _break(gate: type[Gate], name: str) -> None:
         gate.hides = True
 
 
-def _mend(gate: type[Gate]) -> None:
+def _repair(gate: type[Gate]) -> None:
     gate.failing, gate.expected, gate.delay, gate.hides = 0, "", 0.0, False
 
 

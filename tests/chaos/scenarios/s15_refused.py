@@ -1,4 +1,4 @@
-"""An expired certificate, a wrong password, a right that is missing: the cause is named, and nothing is written."""
+"""Break authentication and authorization (certificates, passwords, ACLs): the error names the cause."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Each refusal that a test knows; then rights that are taken away from a running query, and given back."""
-    folder = asked.folder / "broker"
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Run all cases of the security test; then revoke ACLs of a running query, and grant them again."""
+    folder = config.folder / "broker"
     folder.mkdir()
     with secured_broker(folder) as secured:
-        told = 0
-        for name, case in list(REFUSALS.items())[: None if asked.long else 4]:
+        cases = 0
+        for name, case in list(REFUSALS.items())[: None if config.long else 4]:
             test_refused(name, {name: _error(case.change(secured, folder))})
-            told += 1
-            asked.log(f"refused: {name}")
-        login = {f"properties.{key}": value for key, value in secured.properties("SASL", "PLAIN").items()}
-        login.pop("properties.bootstrap.servers")
+            cases += 1
+            config.log(f"refused: {name}")
+        credentials = {f"properties.{key}": value for key, value in secured.properties("SASL", "PLAIN").items()}
+        credentials.pop("properties.bootstrap.servers")
         with running(
             secured.kafka.bootstrap_servers,
-            asked.folder,
+            config.folder,
             through=secured.server("SASL"),
-            reading=login,
-            writing=login,
+            reading=credentials,
+            writing=credentials,
         ) as run:
-            rights = {
+            acls = {
                 "source": (TOPIC, run.query.source, READ, "Grant the user"),
                 "target": (TOPIC, run.query.target, WRITE, "WRITE"),
                 "transactions": (ID, f"{run.query.prefix}*", WRITE, "sink.transactional-id-prefix"),
                 "decisions": (TOPIC, LOG_TOPIC, WRITE, LOG_TOPIC),
             }
-            for kind, subject, operation, _ in rights.values():
+            for kind, subject, operation, _ in acls.values():
                 secured.allow("user", kind, subject, operation)
             for subject in (run.query.target, LOG_TOPIC):
                 secured.allow("user", TOPIC, subject, READ)
             secured.allow("user", TOPIC, LOG_TOPIC, AclOperation.CREATE)
-            for i in range(asked.repeat):
+            for i in range(config.repeat):
                 run.start()
-                run.send(asked.rows_per_fault // 2)
+                run.send(config.rows_per_fault // 2)
                 run.wait_until_caught_up()
-                name, (kind, subject, operation, words) = list(rights.items())[i % len(rights)]
+                name, (kind, subject, operation, expected) = list(acls.items())[i % len(acls)]
                 _revoke(secured, kind, subject, operation)
-                run.send(asked.rows_per_fault - asked.rows_per_fault // 2)
-                wait_until(lambda: _sends_more(run), "the end of a driver that may not go on")
-                said = run.wait_for_failure()
-                assert words in said, said
-                assert "AuthorizationError" in said, said
+                run.send(config.rows_per_fault - config.rows_per_fault // 2)
+                wait_until(lambda: _sends_more(run), "failure of the driver without the ACL")
+                error = run.wait_for_failure()
+                assert expected in error, error
+                assert "AuthorizationError" in error, error
                 secured.allow("user", kind, subject, operation)
-                asked.log(f"{i + 1} taken away and given back: {name}")
+                config.log(f"{i + 1} revoked and granted again: {name}")
                 run.start()
                 run.wait_until_caught_up()
                 run.kill()
-            outcome = run.finish(asked.repeat)
-    outcome.repetitions += told
+            outcome = run.finish(config.repeat)
+    outcome.repetitions += cases
     return outcome
 
 
 def _sends_more(run: PipelineRun) -> bool:
-    """The brokers learn of a rule that is gone by and by."""
+    """Send rows until the driver has failed. Brokers apply a deleted ACL with a delay."""
     run.send(10)
     return not run.driver.is_alive()
 
@@ -87,4 +87,4 @@ def _revoke(secured: Secured, kind: ResourceType, name: str, operation: AclOpera
     pattern = ResourcePatternType.PREFIXED if name.endswith("*") else ResourcePatternType.LITERAL
     rule = AclBindingFilter(kind, name.rstrip("*"), pattern, "User:user", "*", operation, AclPermissionType.ALLOW)
     secured.admin.delete_acls([rule])[rule].result(30)
-    wait_until(lambda: not secured.admin.describe_acls(rule).result(30), "the end of an access rule")
+    wait_until(lambda: not secured.admin.describe_acls(rule).result(30), "deletion of an ACL")

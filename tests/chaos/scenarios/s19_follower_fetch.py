@@ -1,4 +1,4 @@
-"""A query reads from the replica of its rack, and leaders change: the near replica, then the leader dies."""
+"""Read from the replica in the same rack while leaders change: the nearest replica or the leader fails."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from tests.chaos.run import running
 _RACK = "b"
 
 
-def scenario(asked: ScenarioConfig) -> Outcome:
-    """Killed, stopped in good order (its partitions move first) and frozen."""
-    chance = asked.rng()
-    near = {"properties.client.rack": _RACK, "scan.max-offsets-per-trigger": "1000"}
-    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, asked.folder, reading=near) as run:
+def scenario(config: ScenarioConfig) -> Outcome:
+    """Kill, stop (controlled shutdown) or freeze the node."""
+    rng = config.rng()
+    options = {"properties.client.rack": _RACK, "scan.max-offsets-per-trigger": "1000"}
+    with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config.folder, reading=options) as run:
         run.start()
-        run.send(asked.rows_per_fault)
+        run.send(config.rows_per_fault)
         run.wait_until_caught_up()
-        for i in range(asked.repeat):
-            run.send(asked.rows_per_fault)
-            time.sleep(chance.uniform(0, 1))  # into a batch, at any place of it
-            mine = next(node for node in kafka.nodes if node.rack == _RACK)
-            node = mine if i % 2 else leader_of(kafka, run.query.source, i % 3)
-            how = ("killed", "stopped", "frozen")[i % 3]
-            if how == "frozen":
+        for i in range(config.repeat):
+            run.send(config.rows_per_fault)
+            time.sleep(rng.uniform(0, 1))  # at a random point of a batch
+            nearest = next(node for node in kafka.nodes if node.rack == _RACK)
+            node = nearest if i % 2 else leader_of(kafka, run.query.source, i % 3)
+            action = ("killed", "stopped", "frozen")[i % 3]
+            if action == "frozen":
                 node.pause()
                 time.sleep(4)
                 node.resume()
             else:
-                (node.kill if how == "killed" else node.stop)()
+                (node.kill if action == "killed" else node.stop)()
                 run.wait_until_caught_up()
                 node.restart()
             run.wait_until_caught_up()
             wait_for_replicas(kafka)
-            asked.log(f"{i + 1} {how}: {node.id}{', the near one' if node is mine else ''}")
-        return run.finish(asked.repeat)
+            config.log(f"{i + 1} {action}: {node.id}{', the nearest replica' if node is nearest else ''}")
+        return run.finish(config.repeat)

@@ -1,4 +1,4 @@
-"""INSERT: which partition a row goes to, with how many tasks, and what an upsert table writes."""
+"""INSERT: partitioning, parallelism and upsert tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Sql = Callable[..., Any]
 
 
 def upsert(topics: Topics, topic: str, **more: str) -> str:
-    """WITH of an upsert table of JSON."""
+    """Return the WITH clause of an upsert table with JSON."""
     options = {
         "connector": "upsert-kafka",
         "topic": topic,
@@ -38,25 +38,25 @@ def upsert(topics: Topics, topic: str, **more: str) -> str:
     return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
 
 
-def places(topics: Topics, topic: str, count: int, partitions: int) -> dict[int, list[int]]:
-    """The values of the field ``a`` by partition."""
+def values_by_partition(topics: Topics, topic: str, count: int, partitions: int) -> dict[int, list[int]]:
+    """Return the values of field ``a`` by partition."""
     found: dict[int, list[int]] = {}
     for message in topics.take(topic, count, partitions):
         found.setdefault(message.partition() or 0, []).append(json.loads(message.value() or b"")["a"])
     return found
 
 
-def test_fixed_is_one_partition_a_task(sql: Sql, topics: Topics) -> None:
+def test_fixed_writes_one_partition_per_task(sql: Sql, topics: Topics) -> None:
     topic = topics.create(2)
     more = {"sink.partitioner": "fixed", "sink.parallelism": "3"}
     sql(f"CREATE TABLE t (a BIGINT) {topics.with_options(topic, **more)}")
     sql("INSERT INTO t SELECT id FROM range(300)")
-    found = places(topics, topic, 300, 2)
+    found = values_by_partition(topics, topic, 300, 2)
     assert {p: len(values) for p, values in found.items()} == {0: 200, 1: 100}  # tasks 0 and 2; task 1
 
 
-def test_a_partitioner_of_ones_own(sql: Sql, spark: Any, topics: Topics, tmp_path: Path) -> None:
-    module = tmp_path / "partitioner_of_a_test.py"
+def test_a_user_defined_partitioner(sql: Sql, spark: Any, topics: Topics, tmp_path: Path) -> None:
+    module = tmp_path / "user_partitioner.py"
     module.write_text(
         "import pyarrow.compute as pc\n"
         "class ByCountry:\n"
@@ -67,14 +67,14 @@ def test_a_partitioner_of_ones_own(sql: Sql, spark: Any, topics: Topics, tmp_pat
     )
     spark.addArtifact(str(module), pyfile=True)
     topic = topics.create(4)
-    more = {"sink.partitioner": "partitioner_of_a_test:ByCountry"}
+    more = {"sink.partitioner": "user_partitioner:ByCountry"}
     sql(f"CREATE TABLE t (a INT, country STRING) {topics.with_options(topic, **more)}")
     sql("INSERT INTO t SELECT * FROM VALUES (1, 'DE'), (2, 'FR'), (3, NULL), (4, 'DE') ORDER BY 1")
-    assert places(topics, topic, 4, 4) == {0: [2, 3], 3: [1, 4]}
+    assert values_by_partition(topics, topic, 4, 4) == {0: [2, 3], 3: [1, 4]}
 
 
-def test_a_partitioner_that_is_not_there_fails_before_anything_is_written(sql: Sql, topics: Topics) -> None:
-    more = {"sink.partitioner": "nobodys_module:Partitioner"}
+def test_a_missing_partitioner_fails_before_writing(sql: Sql, topics: Topics) -> None:
+    more = {"sink.partitioner": "missing_module:Partitioner"}
     topic = topics.create()
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **more)}")
     with pytest.raises(InvalidOptionError, match="must be importable on the driver and on every executor"):
@@ -83,21 +83,21 @@ def test_a_partitioner_that_is_not_there_fails_before_anything_is_written(sql: S
 
 
 def test_parallelism_keeps_the_rows_of_a_key_together(sql: Sql, topics: Topics) -> None:
-    """By position, by name and with a list of columns; the tasks show as partitions."""
+    """INSERT by position, by name and with a column list. 'fixed' shows the tasks as partitions."""
     topic = topics.create(4)
     more = {"sink.partitioner": "fixed", "sink.parallelism": "4", "key.format": "json", "key.fields": "k"}
     sql(f"CREATE TABLE t (a BIGINT, k BIGINT) {topics.with_options(topic, **more)}")
     sql("INSERT INTO t SELECT id AS x, id % 7 FROM range(70)")
     sql("INSERT INTO t BY NAME SELECT id % 7 AS k, id + 70 AS a FROM range(70)")
     sql("INSERT INTO t (k, a) WITH n AS (SELECT * FROM range(70)) SELECT id % 7, id + 140 FROM n -- the end")
-    found = places(topics, topic, 210, 4)
+    found = values_by_partition(topics, topic, 210, 4)
     assert sorted(chain.from_iterable(found.values())) == list(range(210))
-    homes = [{a % 70 % 7 for a in values} for values in found.values()]
-    assert len(homes) > 1
-    assert sum(map(len, homes)) == 7
+    keys = [{a % 70 % 7 for a in values} for values in found.values()]
+    assert len(keys) > 1
+    assert sum(map(len, keys)) == 7
 
 
-def test_more_tasks_than_the_option_says(sql: Sql, spark: Any, topics: Topics) -> None:
+def test_more_tasks_than_sink_parallelism(sql: Sql, spark: Any, topics: Topics) -> None:
     sql(f"CREATE TABLE t (a BIGINT) {topics.with_options(topics.create(), **{'sink.parallelism': '1'})}")
     with pytest.raises(PySparkException, match=r"more write tasks .* df.repartition\(1\)"):
         spark.range(10, numPartitions=2).toDF("a").writeTo("t").append()
@@ -120,7 +120,7 @@ def test_deletes_are_tombstones(sql: Sql, topics: Topics) -> None:
         sql("INSERT INTO t VALUES (2, '', 'delete')")
 
 
-def test_only_the_last_row_of_a_key_in_a_flush(sql: Sql, topics: Topics) -> None:
+def test_only_the_last_row_per_key_in_a_flush(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     flush = {"sink.buffer-flush.max-rows": "1000", "sink.buffer-flush.interval": "1 h", "sink.parallelism": "1"}
     sql(f"CREATE TABLE t (k BIGINT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED) {upsert(topics, topic, **flush)}")
@@ -129,9 +129,7 @@ def test_only_the_last_row_of_a_key_in_a_flush(sql: Sql, topics: Topics) -> None
     assert found == {(b'{"k":%d}' % k, b'{"k":%d,"v":%d}' % (k, 490 + k)) for k in range(10)}
 
 
-def test_a_streaming_aggregate_writes_what_each_batch_has_changed(
-    sql: Sql, spark: Any, topics: Topics, tmp_path: Path
-) -> None:
+def test_a_streaming_aggregate_writes_changed_rows(sql: Sql, spark: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create(2)
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
@@ -147,7 +145,7 @@ def test_a_streaming_aggregate_writes_what_each_batch_has_changed(
     query.processAllAvailable()
     query.stop()
     topics.put(source, b'{"word": "a"}', b'{"word": "c"}')
-    query = spark.streams.get(sql(insert).collect()[0][0])  # from its checkpoint
+    query = spark.streams.get(sql(insert).collect()[0][0])  # from the checkpoint
     query.processAllAvailable()
     query.stop()
     written: dict[str, list[int]] = {}
@@ -155,12 +153,12 @@ def test_a_streaming_aggregate_writes_what_each_batch_has_changed(
         row = json.loads(message.value() or b"")
         assert json.loads(message.key() or b"") == {"word": row["word"]}
         written.setdefault(row["word"], []).append(row["n"])
-    assert written == {"a": [2, 3], "b": [1, 2], "c": [1]}  # what had not changed was not written again
+    assert written == {"a": [2, 3], "b": [1, 2], "c": [1]}  # unchanged rows are not written again
     sql("SET 'execution.runtime-mode' = 'batch'")
     assert sorted(map(tuple, sql("SELECT * FROM t").collect())) == [("a", 3), ("b", 2), ("c", 1)]
 
 
-def test_an_aggregate_into_a_log_is_refused(sql: Sql, topics: Topics, tmp_path: Path) -> None:
+def test_an_aggregate_into_an_append_only_table_is_rejected(sql: Sql, topics: Topics, tmp_path: Path) -> None:
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql(f"CREATE TABLE src (word STRING) {topics.with_options(topics.create())}")
@@ -180,17 +178,17 @@ def test_a_record_that_is_too_large(sql: Sql, topics: Topics) -> None:
         sql("INSERT INTO u VALUES (repeat('x', 20000))")
 
 
-def test_a_compacted_topic_takes_no_records_without_a_key(sql: Sql, topics: Topics) -> None:
+def test_a_compacted_topic_rejects_records_without_a_key(sql: Sql, topics: Topics) -> None:
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topics.create(cleanup_policy='compact'))}")
     with pytest.raises(RecordRejectedError, match=r"'cleanup.policy' = 'compact'.*'key.fields'"):
         sql("INSERT INTO t VALUES (1)")
 
 
-def test_topics_of_a_pattern(sql: Sql, topics: Topics) -> None:
-    """A row says its topic, which must match as a whole and exist."""
+def test_topic_pattern(sql: Sql, topics: Topics) -> None:
+    """Each row has its topic, which must match the pattern completely and exist."""
     one, two = topics.create(), topics.create()
     options = topics.with_options("x", **{"topic-pattern": "topic-[0-9]+"}).replace("'topic' = 'x', ", "")
-    sql(f"CREATE TABLE t (a INT, place STRING METADATA FROM 'topic') {options}")
+    sql(f"CREATE TABLE t (a INT, destination STRING METADATA FROM 'topic') {options}")
     sql(f"INSERT INTO t VALUES (1, '{one}'), (2, '{two}'), (3, '{one}')")
     assert sorted(m.value() or b"" for m in topics.take(one, 2)) == [b'{"a":1}', b'{"a":3}']
     assert [m.value() for m in topics.take(two, 1)] == [b'{"a":2}']

@@ -1,4 +1,4 @@
-"""'sink.topic.create': topics made as a table says, and those that exist compared with it."""
+"""'sink.topic.create': topics are created as declared, and existing ones are compared with the table."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
     )
 
 
-def fresh() -> str:
-    return f"made-{uuid.uuid4().hex[:8]}"
+def new_name() -> str:
+    return f"created-{uuid.uuid4().hex[:8]}"
 
 
 def config(topics: Topics, topic: str, key: str) -> str:
@@ -47,15 +47,15 @@ def config(topics: Topics, topic: str, key: str) -> str:
 CREATE = {"sink.topic.create": "true"}
 
 
-def test_nothing_is_made_unless_the_table_says_so(topics: Topics) -> None:
-    name = fresh()
+def test_no_topic_is_created_by_default(topics: Topics) -> None:
+    name = new_name()
     with pytest.raises(TopicNotFoundError):
         ensure_topics_exist(table(topics.bootstrap, name))
     assert name not in topics.admin.list_topics(timeout=30).topics
 
 
-def test_topics_are_made_as_the_table_says(topics: Topics) -> None:
-    one, two = fresh(), fresh()
+def test_topics_are_created_as_declared(topics: Topics) -> None:
+    one, two = new_name(), new_name()
     more = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
     more["sink.topic.config.retention.ms"] = "123000"
     ensure_topics_exist(table(topics.bootstrap, f"{one};{two}", **CREATE, **more))
@@ -67,16 +67,16 @@ def test_topics_are_made_as_the_table_says(topics: Topics) -> None:
 
 
 def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
-    one, two = fresh(), fresh()
+    one, two = new_name(), new_name()
     ensure_topics_exist(upsert(topics.bootstrap, one, **CREATE))
     assert config(topics, one, "cleanup.policy") == "compact"
-    own = {"sink.topic.config.cleanup.policy": "compact,delete"}
-    ensure_topics_exist(upsert(topics.bootstrap, two, **CREATE, **own))
+    policy = {"sink.topic.config.cleanup.policy": "compact,delete"}
+    ensure_topics_exist(upsert(topics.bootstrap, two, **CREATE, **policy))
     assert config(topics, two, "cleanup.policy") == "compact,delete"
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "message"),
     [
         ({"sink.topic.partitions": "3"}, "has partitions 2, but option 'sink.topic.partitions' = '3'"),
         ({"sink.topic.replication-factor": "2"}, "has replication-factor 1, but option"),
@@ -86,12 +86,12 @@ def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
         ),
     ],
 )
-def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], words: str) -> None:
+def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], message: str) -> None:
     topic = topics.create(2)
     ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **{"sink.topic.partitions": "2"}))
     with pytest.raises(TopicMismatchError) as e:
         ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **more))
-    assert f"Table 't': topic '{topic}' exists and {words}" in str(e.value)
+    assert f"Table 't': topic '{topic}' exists and {message}" in str(e.value)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], wor
         ({"sink.topic.config.retention": "1"}, r"sink.topic.config.\*"),
     ],
 )
-def test_what_the_cluster_does_not_take(topics: Topics, more: dict[str, str], option: str) -> None:
+def test_settings_that_the_cluster_rejects(topics: Topics, more: dict[str, str], option: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"cannot be created .* Check option '{option}'"):
-        ensure_topics_exist(table(topics.bootstrap, fresh(), **CREATE, **more))
+        ensure_topics_exist(table(topics.bootstrap, new_name(), **CREATE, **more))
 
 
 def test_no_broker() -> None:

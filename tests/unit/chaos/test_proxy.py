@@ -1,4 +1,4 @@
-"""The network that tests break: what gets through it, and when."""
+"""The proxy that simulates network faults."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from tests.proxy import Network
 
-pytestmark = pytest.mark.large  # it waits for what takes its time
+pytestmark = pytest.mark.large  # waits for timeouts
 
 
 class Echo(socketserver.BaseRequestHandler):
-    """Says what it hears."""
+    """Echoes data."""
 
     def handle(self) -> None:
         while data := self.request.recv(65_536):
@@ -31,7 +31,7 @@ class Server(socketserver.ThreadingTCPServer):
 
 @pytest.fixture
 def way() -> Iterator[tuple[int, Network]]:
-    """The port of a network before an echo."""
+    """Yield the port of a proxy before an echo server, and the proxy."""
     (port,) = free_ports(1)
     with Server((HOST, 0), Echo) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -57,7 +57,7 @@ def read(connection: socket.socket, size: int) -> bytes:
     return found
 
 
-def test_it_rewrites_nothing(way: tuple[int, Network]) -> None:
+def test_data_is_not_changed(way: tuple[int, Network]) -> None:
     data = bytes(range(256)) * 4_000
     with socket.create_connection((HOST, way[0]), 60) as one, socket.create_connection((HOST, way[0]), 60) as other:
         for connection in (one, other):
@@ -65,7 +65,7 @@ def test_it_rewrites_nothing(way: tuple[int, Network]) -> None:
         assert (read(one, len(data)), read(other, len(data))) == (data, data)
 
 
-def test_a_cut_resets_what_is_open_and_what_is_new(way: tuple[int, Network]) -> None:
+def test_cut_resets_open_and_new_connections(way: tuple[int, Network]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
@@ -74,31 +74,31 @@ def test_a_cut_resets_what_is_open_and_what_is_new(way: tuple[int, Network]) -> 
             ask(connection, b"b")
     with socket.create_connection((HOST, port), 60) as connection, pytest.raises(ConnectionError):
         ask(connection, b"b")
-    network.mend()
+    network.restore()
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"c") == b"c"
 
 
-def test_what_is_held_comes_later(way: tuple[int, Network]) -> None:
+def test_stalled_data_arrives_later(way: tuple[int, Network]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
-        network.hold()
+        network.stall()
         connection.sendall(b"b")
         connection.settimeout(0.2)
         with pytest.raises(TimeoutError):
             connection.recv(1)
-        network.mend()
+        network.restore()
         connection.settimeout(60)
         assert read(connection, 1) == b"b"
 
 
-def test_a_connection_that_is_forgotten_never_answers_and_a_new_one_does(way: tuple[int, Network]) -> None:
+def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, Network]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection, socket.create_connection((HOST, port), 60) as other:
         assert ask(connection, b"a") == ask(other, b"a") == b"a"
-        network.forget()
-        network.mend()
+        network.drop_connections()
+        network.restore()
         connection.sendall(b"b")
         with socket.create_connection((HOST, port), 60) as third:
             assert ask(third, b"c") == b"c"
@@ -107,15 +107,15 @@ def test_a_connection_that_is_forgotten_never_answers_and_a_new_one_does(way: tu
             connection.recv(1)
 
 
-def test_slow_and_narrow(way: tuple[int, Network]) -> None:
+def test_delay_and_bandwidth_limit(way: tuple[int, Network]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         network.delay(0.1)
-        began = time.monotonic()
+        started = time.monotonic()
         assert ask(connection, b"a") == b"a"
-        assert time.monotonic() - began >= 0.19  # there and back
-        network.mend()
+        assert time.monotonic() - started >= 0.19  # there and back
+        network.restore()
         network.limit(100_000)
-        began = time.monotonic()
+        started = time.monotonic()
         assert len(ask(connection, b"x" * 10_000)) == 10_000
-        assert time.monotonic() - began >= 0.19
+        assert time.monotonic() - started >= 0.19

@@ -1,6 +1,6 @@
-"""An INSERT whose first task hangs in its first attempt, on executors of two hosts: Spark runs a second one beside it.
+"""Run an INSERT whose first task hangs in its first attempt, so that Spark starts a speculative one on another host.
 
-``python speculation_driver.py MASTER BROKER TARGET PREFIX FOLDER``. Each attempt leaves a file in the folder.
+Usage: ``python speculation_driver.py MASTER BROKER TARGET PREFIX FOLDER``. Each attempt creates a file in the folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROWS, TASKS = 60_000, 3
 
 
 def main(master: str, broker: str, target: str, prefix: str, folder: str) -> None:
-    """Write, and wait to be killed."""
+    """Write, and wait until killed."""
     spark = kafka_sql.enable(
         SparkSession.builder.master(master)
         .config("spark.cores.max", "4")

@@ -1,4 +1,4 @@
-"""Exactly-once on brokers with access control lists: what it needs, and what is said where a part of it is missing."""
+"""Exactly-once on brokers with ACLs: the required ACLs suffice, and errors name missing ones."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ USERS = 20
 TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 LITERAL, PREFIXED = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
 
-Right = tuple[ResourceType, str, ResourcePatternType, AclOperation]
+Acl = tuple[ResourceType, str, ResourcePatternType, AclOperation]
 
 
 @dataclass
 class Guarded:
-    """A broker on which nobody may do what was not granted; whoever comes by its other listener may do all."""
+    """A broker with ACLs on one listener. Clients of the other listener are super users."""
 
     topics: Topics
     port: int
     users: Iterator[str]
 
-    def grant(self, user: str, rights: list[Right]) -> None:
-        """Allow a user so much."""
+    def grant(self, user: str, acls: list[Acl]) -> None:
+        """Grant a user ACLs."""
         rules = [
             AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
-            for kind, name, pattern, operation in rights
+            for kind, name, pattern, operation in acls
         ]
         grant(self.topics.admin, rules)
 
     def properties(self, user: str) -> dict[str, str]:
-        """A client's."""
+        """Return client properties."""
         return {
             "bootstrap.servers": f"127.0.0.1:{self.port}",
             "security.protocol": "SASL_PLAINTEXT",
@@ -58,7 +58,7 @@ class Guarded:
         }
 
     def sink(self, user: str, topic: str, prefix: str) -> Definition:
-        """A table that a user writes to."""
+        """Return a table with the credentials of a user."""
         options = {f"properties.{key}": value for key, value in self.properties(user).items()}
         return sink_table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
 
@@ -82,9 +82,9 @@ def guarded() -> Iterator[Guarded]:
         yield Guarded(Topics(kafka.bootstrap_servers), port, iter(users))
 
 
-def rights(topic: str, prefix: str) -> dict[str, list[Right]]:
-    """All that exactly-once needs, by name."""
-    on_log: list[Right] = [(TOPIC, LOG_TOPIC, LITERAL, op) for op in (AclOperation.READ, AclOperation.WRITE)]
+def required_acls(topic: str, prefix: str) -> dict[str, list[Acl]]:
+    """Return the ACLs that exactly-once needs, by name."""
+    on_log: list[Acl] = [(TOPIC, LOG_TOPIC, LITERAL, op) for op in (AclOperation.READ, AclOperation.WRITE)]
     return {
         "id": [(ID, prefix, PREFIXED, AclOperation.WRITE)],
         "topic, READ": [(TOPIC, topic, LITERAL, AclOperation.READ)],
@@ -95,22 +95,24 @@ def rights(topic: str, prefix: str) -> dict[str, list[Right]]:
 
 
 def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None:
-    """Two batches by a user who has all rights but some, over a restart, so that all is used."""
+    """Write two batches, with a restart, so that all ACLs are used. The user lacks the ACLs in ``without``."""
     topic, prefix, user = guarded.topics.create(), uuid.uuid4().hex, next(guarded.users)
-    guarded.grant(user, [r for name, some in rights(topic, prefix).items() if name not in without for r in some])
+    guarded.grant(
+        user, [acl for name, acls in required_acls(topic, prefix).items() if name not in without for acl in acls]
+    )
     sink = guarded.sink(user, topic, prefix)
     ensure_topics_exist(sink)
     for run in ("one", "two"):
-        engine = SimulatedQuery(sink, folder, run, prefix)
+        driver = SimulatedQuery(sink, folder, run, prefix)
         try:
-            engine.run_batch(tasks=2)
+            driver.run_batch(tasks=2)
         finally:
-            engine.close()
+            driver.close()
     assert len(guarded.topics.take(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
 
 
-def test_the_log_that_nobody_may_create(guarded: Guarded, tmp_path: Path) -> None:
-    """The first test of its file: those that follow make the log."""
+def test_missing_create_on_the_decision_log(guarded: Guarded, tmp_path: Path) -> None:
+    """Must run first: the following tests create the log."""
     with pytest.raises(AuthorizationError, match=rf"'{LOG_TOPIC}', .* may not create it: .*CREATE, or create it"):
         write(guarded, tmp_path)
 
@@ -121,12 +123,12 @@ def with_log(guarded: Guarded) -> Guarded:
     return guarded
 
 
-def test_the_rights_that_are_named_suffice(with_log: Guarded, tmp_path: Path) -> None:
+def test_the_documented_acls_suffice(with_log: Guarded, tmp_path: Path) -> None:
     write(with_log, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("without", "words"),
+    ("without", "message"),
     [
         (("id",), r"^\[AUTHORIZATION\] Transaction '.*' could not be started: .*WRITE.* on the transactional ids"),
         (("topic, WRITE",), r"^\[AUTHORIZATION\] Table 'numbers': topic-\d+\[0\]: .*Grant .* WRITE on the topic"),
@@ -143,33 +145,33 @@ def test_the_rights_that_are_named_suffice(with_log: Guarded, tmp_path: Path) ->
         ),
     ],
 )
-def test_what_is_missing_is_named(with_log: Guarded, tmp_path: Path, without: tuple[str, ...], words: str) -> None:
-    with pytest.raises(AuthorizationError, match=words):
+def test_missing_acls_are_named(with_log: Guarded, tmp_path: Path, without: tuple[str, ...], message: str) -> None:
+    with pytest.raises(AuthorizationError, match=message):
         write(with_log, tmp_path, without)
 
 
-def test_a_topic_that_is_not_there_is_told_from_one_that_may_not_be_seen(guarded: Guarded) -> None:
+def test_a_missing_topic_and_an_invisible_topic_are_distinguished(guarded: Guarded) -> None:
     user = next(guarded.users)
-    guarded.grant(user, [(TOPIC, "absent", LITERAL, AclOperation.WRITE)])
-    with pytest.raises(TopicNotFoundError, match="Topic 'absent' does not exist on"):
-        ensure_topics_exist(guarded.sink(user, "absent", "p"))
+    guarded.grant(user, [(TOPIC, "missing", LITERAL, AclOperation.WRITE)])
+    with pytest.raises(TopicNotFoundError, match="Topic 'missing' does not exist on"):
+        ensure_topics_exist(guarded.sink(user, "missing", "p"))
     with pytest.raises(
         AuthorizationError, match=r"'secret' does not exist on .*, or the user .* is not authorized to see it. Grant"
     ):
         ensure_topics_exist(guarded.sink(user, "secret", "p"))
-    assert "absent" not in guarded.topics.admin.list_topics(timeout=30).topics
+    assert "missing" not in guarded.topics.admin.list_topics(timeout=30).topics
 
 
-def test_a_reader_needs_no_right_on_a_group_that_it_does_not_use(guarded: Guarded) -> None:
+def test_a_reader_needs_no_acl_on_an_unused_group(guarded: Guarded) -> None:
     topic, user = guarded.topics.create(), next(guarded.users)
     guarded.topics.put(topic, b"a", b"b")
     guarded.grant(user, [(TOPIC, topic, LITERAL, AclOperation.READ)])
-    config = to_librdkafka({**guarded.properties(user), "group.id": "nobodys"})
-    for _ in range(3):  # when the answer about the group comes is by chance
-        found = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
-        assert found == [b"a", b"b"]
+    config = to_librdkafka({**guarded.properties(user), "group.id": "unused"})
+    for _ in range(3):  # the response about the group arrives at random times
+        values = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
+        assert values == [b"a", b"b"]
     cluster = Cluster(config)
     with pytest.raises(AuthorizationError, match=r"[Gg]roup.*READ on the group of 'properties.group.id'"):
-        cluster.committed("nobodys", [(topic, 0)])
+        cluster.committed("unused", [(topic, 0)])
     with pytest.raises(AuthorizationError, match=r"[Gg]roup"):
-        cluster.commit("nobodys", {(topic, 0): 1}).result(30)
+        cluster.commit("unused", {(topic, 0): 1}).result(30)

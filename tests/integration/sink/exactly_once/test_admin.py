@@ -1,4 +1,4 @@
-"""Exactly-once in statements, by hand, and what is kept of it in the log of decisions."""
+"""Exactly-once statements, manual recovery, and the decision log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.transaction_writers import (
 pytestmark = pytest.mark.integration
 
 
-def test_a_statement_is_all_or_nothing(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_is_atomic(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     driver, prepared = prepared_statement(sink, range(10))
     assert sink.numbers(0) == []
     driver.commit(None, prepared)
@@ -43,12 +43,12 @@ def test_a_statement_is_all_or_nothing(sink: WriterHarness, monkeypatch: pytest.
     driver, prepared = prepared_statement(sink, range(10, 20))
     crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))
     driver, prepared = prepared_statement(sink, range(20, 30))
-    driver.commit(None, prepared)  # the next one completes what was decided
+    driver.commit(None, prepared)  # the next statement completes the earlier one
     assert sink.numbers(30) == list(range(30))
     assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == []
 
 
-def test_a_statement_that_did_not_decide_is_as_if_it_had_not_been(sink: WriterHarness) -> None:
+def test_an_undecided_statement_writes_nothing(sink: WriterHarness) -> None:
     prepared_statement(sink, range(10))
     driver, prepared = prepared_statement(sink, range(10, 20))
     driver.commit(None, prepared)
@@ -56,24 +56,24 @@ def test_a_statement_that_did_not_decide_is_as_if_it_had_not_been(sink: WriterHa
     assert sink.open() == []
 
 
-def test_two_statements_at_once_under_one_prefix(sink: WriterHarness) -> None:
-    one, prepared = prepared_statement(sink, range(10))
-    two, other = prepared_statement(sink, range(10, 20))
-    two.commit(None, other)
+def test_concurrent_statements_with_the_same_prefix(sink: WriterHarness) -> None:
+    first, prepared = prepared_statement(sink, range(10))
+    second, other = prepared_statement(sink, range(10, 20))
+    second.commit(None, other)
     with pytest.raises(WriterFencedError, match=r"another writer has taken over .* a statement into 'numbers' on"):
-        one.commit(None, prepared)
+        first.commit(None, prepared)
     assert sink.numbers(10) == list(range(10, 20))
 
 
-def test_a_lost_part_of_a_statement_is_never_passed_over(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_part_of_a_statement_must_be_accepted(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
 
-    def dies(engine: SimulatedQuery) -> None:
-        driver = Committer(engine.sink.client, dataclasses.replace(engine.committer.writer, query=None))
+    def crash(query: SimulatedQuery) -> None:
+        driver = Committer(query.sink.client, dataclasses.replace(query.committer.writer, query=None))
         sink.opened.append(driver)
-        prepared = [engine.prepare_rows(None, i, [(i, 0)]) for i in range(3)]
+        prepared = [query.prepare_rows(None, i, [(i, 0)]) for i in range(3)]
         crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))
 
-    with_short_timeout(sink, dies)
+    with_short_timeout(sink, crash)
     sink.await_timeout()
     for _ in range(2):
         driver, prepared = prepared_statement(sink, range(10, 20))
@@ -87,7 +87,7 @@ def test_a_lost_part_of_a_statement_is_never_passed_over(sink: WriterHarness, mo
     assert sink.numbers(11) == [0, *range(10, 20)]
 
 
-def test_a_second_write_in_a_batch_is_refused(sink: WriterHarness) -> None:
+def test_a_second_write_in_a_batch_is_rejected(sink: WriterHarness) -> None:
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     driver.committer.commit(0, driver.prepare_batch(0, 2))
@@ -96,16 +96,15 @@ def test_a_second_write_in_a_batch_is_refused(sink: WriterHarness) -> None:
     assert sink.numbers(ROWS) == rows(1)
 
 
-def test_by_hand(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_abort_and_commit(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     crash_in_commit(monkeypatch, commit_first_only, lambda: sink.driver().run_batch(tasks=3))
-    engine = sink.driver()
-    undecided = engine.prepare_rows(0, 0, [(1000, 0)])
-    found = list_transactions(sink.properties, sink.prefix)
-    assert [(t.id == undecided.transaction, t.decided, t.topics) for t in found].count(
+    undecided = sink.driver().prepare_rows(0, 0, [(1000, 0)])
+    listed = list_transactions(sink.properties, sink.prefix)
+    assert [(t.id == undecided.transaction, t.decided, t.topics) for t in listed].count(
         (True, False, (sink.topic,))
     ) == 1
-    assert [t.decided for t in found].count(True) == 2
-    assert all((t.aborts - t.started).total_seconds() == 60 for t in found)
+    assert [t.decided for t in listed].count(True) == 2
+    assert all((t.aborts - t.started).total_seconds() == 60 for t in listed)
     assert abort_transactions(sink.properties, sink.prefix) == [undecided.transaction]
     assert len(commit_transactions(sink.properties, sink.prefix)) == 2
     assert list_transactions(sink.properties, sink.prefix) == []
@@ -113,8 +112,8 @@ def test_by_hand(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sink.numbers(ROWS) == rows(1)
 
 
-@pytest.mark.parametrize("earlier", [0, 1], ids=["has decided nothing yet", "has decided a batch"])
-def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: WriterHarness, earlier: int) -> None:
+@pytest.mark.parametrize("earlier", [0, 1], ids=["no decision yet", "one decision"])
+def test_manual_abort_fences_a_running_query(sink: WriterHarness, earlier: int) -> None:
     driver = sink.driver()
     for _ in range(earlier):
         driver.run_batch(tasks=2)
@@ -129,13 +128,13 @@ def test_abort_by_hand_ends_a_query_that_runs_by_name(sink: WriterHarness, earli
     assert sink.numbers((earlier + 1) * ROWS) == rows(earlier + 1)
 
 
-def test_the_command(sink: WriterHarness, tmp_path: Path) -> None:
+def test_command_line(sink: WriterHarness, tmp_path: Path) -> None:
     sink.driver().prepare_rows(0, 0, [(1, 0)])
     (tmp_path / "client.properties").write_text("client.id=tests\n")
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         address = ("--bootstrap-server", sink.topics.bootstrap, "--prefix", sink.prefix)
-        command = [sys.executable, "-m", "kafka_sql.cli", "transactions", *words, *address]
+        command = [sys.executable, "-m", "kafka_sql.cli", "transactions", *arguments, *address]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
     listed = run("list", "--command-config", str(tmp_path / "client.properties"))
@@ -150,7 +149,7 @@ def test_the_command(sink: WriterHarness, tmp_path: Path) -> None:
     assert "Option 'properties.acls' is not a Kafka client property" in wrong.stderr
 
 
-def test_the_log_is_compacted_and_one_partition(sink: WriterHarness) -> None:
+def test_the_log_is_compacted_and_has_one_partition(sink: WriterHarness) -> None:
     from confluent_kafka.admin import ConfigResource
 
     from kafka_sql.kafka.decision_log import LOG_TOPIC
@@ -165,31 +164,31 @@ def test_the_log_is_compacted_and_one_partition(sink: WriterHarness) -> None:
 def test_another_writers_open_transaction_does_not_hide_a_decision(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A driver that dies while it decides leaves the log's last stable offset behind for a while."""
+    """A driver that crashes while it decides holds back the last stable offset of the log."""
     from kafka_sql.kafka import decision_log_writer
 
-    monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test takes as long
+    monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test waits that long
     driver = sink.driver()
     driver.run_batch(tasks=1)
-    with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as dead_one:
-        dead_one.fence_older_writers()
-        dead_one._written({'["nothing"]': b"x"})
+    with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as crashed:
+        crashed.fence_older_writers()
+        crashed._written({'["nothing"]': b"x"})
     driver.run_batch(tasks=1)
-    found = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
-    assert found == [1]
+    batches = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
+    assert batches == [1]
 
 
-def test_owned_is_what_the_log_says(sink: WriterHarness) -> None:
+def test_the_owner_knows_the_decisions_in_the_log(sink: WriterHarness) -> None:
     driver = sink.driver()
     for _ in range(3):
         driver.run_batch(tasks=2)
-    owned = driver.committer._owner
-    assert isinstance(owned, PrefixOwner)
-    assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == owned.decisions
-    assert isinstance(owned.writer, Writer)
+    owner = driver.committer._owner
+    assert isinstance(owner, PrefixOwner)
+    assert [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix] == owner.decisions
+    assert isinstance(owner.writer, Writer)
 
 
-def test_a_cluster_that_never_saw_exactly_once_has_nothing_to_list() -> None:
+def test_a_cluster_without_decision_log() -> None:
     with EmbeddedKafka() as new:
         properties = {"bootstrap.servers": new.bootstrap_servers}
         assert list_transactions(properties, "any") == []

@@ -1,4 +1,4 @@
-"""Exactly-once through Spark: what a reader of committed records sees."""
+"""Exactly-once with Spark: what a reader of committed records sees."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_several_sinks_in_one_statement_set(spark: Any, sql: Any, topics: Topics
     assert committed(topics, targets[1], 6) == [11, 12, 13, 21, 22, 23]
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    for _ in range(2):  # the second time from its checkpoints
+    for _ in range(2):  # the second time from the checkpoints
         queries = [spark.streams.get(row[0]) for row in sql(both).collect()]
         for query in queries:
             query.processAllAvailable()
@@ -77,7 +77,7 @@ def test_several_sinks_in_one_statement_set(spark: Any, sql: Any, topics: Topics
     assert committed(topics, targets[1], 9) == [11, 11, 12, 12, 13, 13, 21, 22, 23]
 
 
-def test_a_failing_insert_is_not_seen(sql: Any, topics: Topics) -> None:
+def test_a_failed_insert_writes_nothing(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (a INT NOT NULL, b DOUBLE) {exactly_once(topics, topic, 'failing')}")
     with pytest.raises(Exception, match=r"DIVIDE_BY_ZERO"):
@@ -87,7 +87,7 @@ def test_a_failing_insert_is_not_seen(sql: Any, topics: Topics) -> None:
     assert committed(topics, topic, 1) == [1]
 
 
-def test_foreach_batch_writes_each_batch_once_over_replays(
+def test_foreach_batch_writes_each_batch_once_despite_replays(
     spark: Any, sql: Any, topics: Topics, tmp_path: Path
 ) -> None:
     source, target = topics.create(2), topics.create()
@@ -122,7 +122,7 @@ def test_foreach_batch_writes_each_batch_once_over_replays(
     assert committed(topics, target, 4) == [1, 2, 3, 4]
 
 
-def test_a_second_query_under_the_prefix_is_refused_by_name(sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_a_second_query_with_the_prefix_is_rejected(sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {exactly_once(topics, target, 'shared')}")
@@ -133,7 +133,7 @@ def test_a_second_query_under_the_prefix_is_refused_by_name(sql: Any, topics: To
 
 
 @pytest.mark.parametrize(
-    ("options", "interval", "words"),
+    ("options", "interval", "message"),
     [
         (
             {"properties.transaction.timeout.ms": "900001"},
@@ -152,18 +152,18 @@ def test_a_second_query_under_the_prefix_is_refused_by_name(sql: Any, topics: To
         ),
     ],
 )
-def test_what_cannot_be_is_refused_at_the_start(
-    sql: Any, topics: Topics, tmp_path: Path, options: dict[str, str], interval: str | None, words: str
+def test_invalid_settings_are_rejected_at_the_start(
+    sql: Any, topics: Topics, tmp_path: Path, options: dict[str, str], interval: str | None, message: str
 ) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {exactly_once(topics, target, 'refused', **options)}")
     if interval is None:
-        with pytest.raises(Exception, match=words):
+        with pytest.raises(Exception, match=message):
             sql("INSERT INTO tgt VALUES (1)")
         return
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql(f"SET 'execution.checkpointing.interval' = '{interval}'")
-    with pytest.raises(InvalidOptionError, match=words):
+    with pytest.raises(InvalidOptionError, match=message):
         sql("INSERT INTO tgt SELECT a FROM src")

@@ -1,4 +1,4 @@
-"""Transactions across clients: ours as Java's consumer sees them, and Java's as a table reads them."""
+"""Interoperability: Java's consumer reads transactions of this package, and a table reads transactions of Java."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE = Path(__file__).parents[2] / "java" / "Transactions.java"
 
 
 def java(*arguments: str) -> list[str]:
-    """Run the Java program; its lines."""
+    """Run the Java program and return its output lines."""
     program = find_java()
     jars = os.pathsep.join(map(str, kafka_jars(program)))
     done = subprocess.run(
@@ -31,20 +31,20 @@ def java(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_java_reads_what_was_committed_and_nothing_else(topics: Topics, tmp_path: Path) -> None:
+def test_java_reads_only_committed_rows(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(3)
     sink = sink_table(topics.bootstrap, topic, f"java-{uuid.uuid4().hex[:6]}")
-    engine = SimulatedQuery(sink, tmp_path, uuid.uuid4().hex, uuid.uuid4().hex)
-    engine.run_batch(tasks=3)
-    engine.run_batch(tasks=2)
-    engine.prepare_rows(2, 0, [(10_000, 0)])  # prepared and never decided
-    engine.close()
+    query = SimulatedQuery(sink, tmp_path, uuid.uuid4().hex, uuid.uuid4().hex)
+    query.run_batch(tasks=3)
+    query.run_batch(tasks=2)
+    query.prepare_rows(2, 0, [(10_000, 0)])  # prepared, but never decided
+    query.close()
     lines = [line.split("\t") for line in java("read", topics.bootstrap, topic, "3")]
-    found = [json.loads(value) for _, _, value in lines]
-    assert sorted(row["a"] for row in found) == list(range(2 * ROWS))
-    assert [json.loads(key) for _, key, _ in lines] == [{"k": row["k"]} for row in found]
+    rows = [json.loads(value) for _, _, value in lines]
+    assert sorted(row["a"] for row in rows) == list(range(2 * ROWS))
+    assert [json.loads(key) for _, key, _ in lines] == [{"k": row["k"]} for row in rows]
     for k in range(KEYS):
-        numbers = [row["a"] for row in found if row["k"] == k]
+        numbers = [row["a"] for row in rows if row["k"] == k]
         assert numbers == sorted(numbers)
 
 

@@ -1,4 +1,4 @@
-"""The protocol's client with Kerberos: a KDC, a broker and a keytab. Needs MIT's programs and the package gssapi."""
+"""The protocol client with Kerberos: a KDC, a broker and a keytab. Needs MIT Kerberos and the package gssapi."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def config(kerberos: Kerberized) -> dict[str, str]:
-    """A client's configuration."""
+    """Return a client configuration."""
     return {
         **to_librdkafka({"bootstrap.servers": f"localhost:{kerberos.ports['kafka']}"}),
         "security.protocol": "SASL_PLAINTEXT",
@@ -42,9 +42,9 @@ def test_a_keytab(config: dict[str, str]) -> None:
     transactions.close()
 
 
-def test_a_service_that_nobody_knows(config: dict[str, str]) -> None:
-    transactions = TransactionAdmin({**config, "sasl.kerberos.service.name": "stranger"})
-    with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'stranger@localhost'.*klist"):
+def test_an_unknown_service(config: dict[str, str]) -> None:
+    transactions = TransactionAdmin({**config, "sasl.kerberos.service.name": "unknown"})
+    with pytest.raises(BrokerError, match=r"Kerberos: no security context with 'unknown@localhost'.*klist"):
         transactions.list_ongoing("nothing")
 
 
@@ -54,6 +54,6 @@ def test_no_ticket_and_no_keytab(config: dict[str, str]) -> None:
         TransactionAdmin(without).list_ongoing("nothing")
 
 
-def test_a_keytab_that_is_not_there(config: dict[str, str], tmp_path: Path) -> None:
+def test_a_missing_keytab(config: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(BrokerError, match=r"Kerberos: no security context"):
         TransactionAdmin({**config, "sasl.kerberos.keytab": str(tmp_path / "none")}).list_ongoing("nothing")

@@ -1,4 +1,4 @@
-"""kill -9, many times: each row is there once, for a reader that reads along and for one that comes at the end."""
+"""Drivers, workers and brokers are killed many times: a concurrent and a final reader see each row once."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ pytestmark = pytest.mark.integration
 
 
 def campaign(*arguments: str, wait: float) -> dict[str, Any]:
-    """In a process of its own, as it forks."""
+    """Run a campaign in a separate process, because it forks."""
     command = [sys.executable, "-m", "tests.kills", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=wait)
     assert done.returncode == 0, done.stdout + done.stderr[-5000:]
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert oracle.is_correct(found["concurrent"])
-    assert oracle.is_correct(found["final"])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert oracle.is_correct(result["concurrent"])
+    assert oracle.is_correct(result["final"])
+    return result
 
 
 @pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
 def test_a_sample_of_kills(topics: Topics, naming: str) -> None:
-    found = campaign("--kills", "10", "--naming", naming, "--bootstrap", topics.bootstrap, wait=280)
-    assert sum(found["kills"].values()) == 10
-    assert found["final"]["produced"] >= 10 * 40
+    result = campaign("--kills", "10", "--naming", naming, "--bootstrap", topics.bootstrap, wait=280)
+    assert sum(result["kills"].values()) == 10
+    assert result["final"]["produced"] >= 10 * 40
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("naming", "kills"), [("INCREMENTING", 200), ("POOLING", 50)])
 def test_many_kills_of_drivers_and_brokers(naming: str, kills: int) -> None:
-    found = campaign("--kills", str(kills), "--seed", "2", "--naming", naming, wait=7000)
-    assert sum(found["kills"].values()) >= kills
-    assert found["kills"]["broker"] >= kills // 10
+    result = campaign("--kills", str(kills), "--seed", "2", "--naming", naming, wait=7000)
+    assert sum(result["kills"].values()) >= kills
+    assert result["kills"]["broker"] >= kills // 10
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_brokers_of_a_cluster_are_killed_coordinators_among_them() -> None:
-    found = campaign("--kills", "60", "--seed", "3", "--nodes", "3", wait=3500)
-    assert found["kills"]["broker"] == 6
+def test_kills_of_brokers_in_a_cluster() -> None:
+    result = campaign("--kills", "60", "--seed", "3", "--nodes", "3", wait=3500)
+    assert result["kills"]["broker"] == 6
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("question", spark.QUERIES)
-@pytest.mark.parametrize(("master", "lives"), [("local[2,8]", 12), ("local-cluster[2,1,1024]", 6)])
-def test_spark_with_its_driver_and_its_workers_killed(tmp_path: Path, master: str, lives: int, question: str) -> None:
-    outcome = s02_workers_killed.lives(tmp_path, master, lives, 1000, question, random.Random(1))
+@pytest.mark.parametrize("query", spark.QUERIES)
+@pytest.mark.parametrize(("master", "drivers"), [("local[2,8]", 12), ("local-cluster[2,1,1024]", 6)])
+def test_kills_of_spark_drivers_and_workers(tmp_path: Path, master: str, drivers: int, query: str) -> None:
+    outcome = s02_workers_killed.run_drivers(tmp_path, master, drivers, 1000, query, random.Random(1))
     assert outcome.is_correct, outcome
-    assert outcome.repetitions >= 2 * lives
+    assert outcome.repetitions >= 2 * drivers

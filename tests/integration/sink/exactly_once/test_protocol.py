@@ -1,4 +1,4 @@
-"""The protocol of exactly-once, state by state: the sink's own tasks and drivers on a real broker, without Spark."""
+"""The exactly-once protocol, state by state: the sink's tasks and drivers with a real broker, without Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 4])
-def test_a_decided_batch_is_completed_and_not_written_again_however_it_is_cut(
+def test_a_decided_batch_is_completed_but_not_rewritten_with_any_number_of_tasks(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, tasks: int
 ) -> None:
     first = sink.driver()
@@ -41,7 +41,7 @@ def test_a_decided_batch_is_completed_and_not_written_again_however_it_is_cut(
     assert sink.open() == []
 
 
-def test_a_replay_with_other_rows_is_told(
+def test_a_replay_with_other_rows_is_logged(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     crash_after_decision(monkeypatch, sink.driver(), 2)
@@ -53,7 +53,7 @@ def test_a_replay_with_other_rows_is_told(
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 4])
-def test_a_batch_that_was_committed_in_part_is_completed(
+def test_a_partially_committed_batch_is_completed(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, tasks: int
 ) -> None:
     crash_in_commit(monkeypatch, commit_first_only, lambda: sink.driver().run_batch(tasks=3))
@@ -63,7 +63,7 @@ def test_a_batch_that_was_committed_in_part_is_completed(
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 4])
-def test_what_was_not_decided_is_aborted_and_written_again(sink: WriterHarness, tasks: int) -> None:
+def test_an_undecided_batch_is_aborted_and_rewritten(sink: WriterHarness, tasks: int) -> None:
     def die(point: str) -> None:
         if point == "prepared":
             raise DriverDied
@@ -76,42 +76,42 @@ def test_what_was_not_decided_is_aborted_and_written_again(sink: WriterHarness, 
     assert sink.open() == []
 
 
-def test_attempts_that_lost_leave_nothing(sink: WriterHarness) -> None:
+def test_lost_attempts_leave_no_transactions(sink: WriterHarness) -> None:
     driver = sink.driver()
     driver.run_batch(tasks=2)
     number = driver.last_batch("done") + 1
     (sink.folder / "planned" / str(number)).write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
-    driver.prepare_batch(number, 2)  # a stage that was lost, or the slower half of a speculation
+    driver.prepare_batch(number, 2)  # a lost stage, or a speculative task that lost
     driver.run_batch(tasks=2)
     assert sink.numbers(2 * ROWS) == rows(2)
     assert sink.open() == []
 
 
-def test_a_zombie_that_wakes_up_before_it_decided(sink: WriterHarness) -> None:
+def test_a_zombie_that_resumes_before_its_decision(sink: WriterHarness) -> None:
     zombie = sink.driver()
     zombie.run_batch(tasks=2)
     (sink.folder / "planned" / "1").write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
     prepared = zombie.prepare_batch(1, 2)
-    living = sink.driver()
-    living.run_batch(tasks=3)
+    active = sink.driver()
+    active.run_batch(tasks=3)
     with pytest.raises(
         WriterFencedError, match=r"another writer has taken over .* = 'p-.*': query .* into 'numbers' on"
     ):
         zombie.committer.commit(1, prepared)
-    living.run_batch(tasks=2)  # the zombie has not thrown it out
+    active.run_batch(tasks=2)  # the zombie has not fenced it
     assert sink.numbers(3 * ROWS) == rows(3)
     assert sink.open() == []
 
 
-def test_a_zombie_does_not_abort_what_the_living_has_decided(
+def test_a_zombie_does_not_abort_decided_transactions_of_the_active_driver(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It looks for what others left open before it finds that it is fenced."""
-    zombie, living = sink.driver(), sink.driver()
+    """It searches for lingering transactions before it notices that it was fenced."""
+    zombie, active = sink.driver(), sink.driver()
     zombie.run_batch(tasks=2)
     (sink.folder / "planned" / "1").write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
     prepared = zombie.prepare_batch(1, 2)
-    crash_in_commit(monkeypatch, commit_first_only, lambda: living.run_batch(tasks=3))
+    crash_in_commit(monkeypatch, commit_first_only, lambda: active.run_batch(tasks=3))
     with pytest.raises(WriterFencedError, match="another writer has taken over"):
         zombie.committer.commit(1, prepared)
     sink.driver().run_batch(tasks=2)
@@ -119,8 +119,8 @@ def test_a_zombie_does_not_abort_what_the_living_has_decided(
     assert sink.open() == []
 
 
-def test_a_run_that_was_swept_before_it_decided_is_superseded(sink: WriterHarness) -> None:
-    """Else it might decide between the look at its transactions and their end."""
+def test_a_run_whose_transactions_were_aborted_is_superseded(sink: WriterHarness) -> None:
+    """Otherwise it could decide after its transactions were listed, but before they are aborted."""
     early, later = sink.driver(), sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = early.prepare_batch(0, 2)
@@ -131,55 +131,55 @@ def test_a_run_that_was_swept_before_it_decided_is_superseded(sink: WriterHarnes
     assert sink.numbers(ROWS) == rows(1)
 
 
-def test_a_zombie_in_a_new_process_does_not_throw_the_living_out(sink: WriterHarness) -> None:
+def test_a_zombie_in_a_new_process_does_not_fence_the_active_driver(sink: WriterHarness) -> None:
     zombie = sink.driver()
     zombie.run_batch(tasks=2)
-    living = sink.driver()
-    living.run_batch(tasks=2)
-    again = Committer(zombie.sink.client, zombie.committer.writer)  # Spark gives it a new process for its commits
-    sink.used.append(again)
+    active = sink.driver()
+    active.run_batch(tasks=2)
+    committer = Committer(zombie.sink.client, zombie.committer.writer)  # Spark starts a new process for its commits
+    sink.opened.append(committer)
     (sink.folder / "planned" / "2").write_text(json.dumps({"start": 2 * ROWS, "end": 3 * ROWS}))
     with pytest.raises(WriterFencedError, match="another writer has taken over"):
-        again.commit(2, zombie.prepare_batch(2, 2))
-    before = living.committer._owner
-    living.run_batch(tasks=2)
-    assert living.committer._owner is before  # it has not been fenced
+        committer.commit(2, zombie.prepare_batch(2, 2))
+    before = active.committer._owner
+    active.run_batch(tasks=2)
+    assert active.committer._owner is before  # it was not fenced
     assert sink.numbers(3 * ROWS) == rows(3)
 
 
-def test_a_zombie_that_never_decided_does_not_throw_the_living_out(sink: WriterHarness) -> None:
-    zombie, living = sink.driver(), sink.driver()
+def test_a_zombie_without_decisions_does_not_fence_the_active_driver(sink: WriterHarness) -> None:
+    zombie, active = sink.driver(), sink.driver()
     for _ in range(2):
-        living.run_batch(tasks=2)
+        active.run_batch(tasks=2)
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = zombie.prepare_batch(0, 2)
     with pytest.raises(
         WriterFencedError, match=r"cannot write batch 0, because batch 1 of query .* was already written"
     ):
         zombie.committer.commit(0, prepared)
-    living.run_batch(tasks=2)
+    active.run_batch(tasks=2)
     assert sink.numbers(3 * ROWS) == rows(3)
 
 
-def test_a_zombies_failed_job_touches_its_own_transactions_only(sink: WriterHarness) -> None:
-    zombie, living = sink.driver(), sink.driver()
+def test_a_failed_job_of_a_zombie_aborts_only_its_transactions(sink: WriterHarness) -> None:
+    zombie, active = sink.driver(), sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
-    old, new = zombie.prepare_batch(0, 2), living.prepare_batch(0, 3)
+    old, new = zombie.prepare_batch(0, 2), active.prepare_batch(0, 3)
     abort_failed_job(zombie.sink.client, [*old, None])
     assert sorted(sink.open()) == sorted(str(m.transaction) for m in new)
-    living.committer.commit(0, new)
+    active.committer.commit(0, new)
     assert sink.numbers(ROWS) == rows(1)
 
 
-def test_a_job_whose_tasks_are_all_done_is_not_aborted(sink: WriterHarness) -> None:
+def test_a_job_whose_tasks_all_succeeded_is_not_aborted(sink: WriterHarness) -> None:
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = driver.prepare_batch(0, 2)
-    abort_failed_job(driver.sink.client, prepared)  # what Spark does when commit() has raised
+    abort_failed_job(driver.sink.client, prepared)  # Spark does this after commit() raised an error
     assert len(sink.open()) == 2
 
 
-def test_an_outsider_that_fences_and_decides_nothing_does_not_end_a_query(sink: WriterHarness) -> None:
+def test_fencing_without_a_claim_does_not_stop_a_query(sink: WriterHarness) -> None:
     driver = sink.driver()
     driver.run_batch(tasks=2)
     from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
@@ -191,7 +191,7 @@ def test_an_outsider_that_fences_and_decides_nothing_does_not_end_a_query(sink: 
     assert sink.numbers(2 * ROWS) == rows(2)
 
 
-def test_a_second_query_under_a_prefix_ends_the_first_by_name(sink: WriterHarness, other: WriterHarness) -> None:
+def test_a_second_query_with_the_same_prefix_stops_the_first(sink: WriterHarness, other: WriterHarness) -> None:
     first, second = sink.driver(), other.driver()
     first.run_batch(tasks=2)
     second.run_batch(tasks=2)
@@ -204,7 +204,7 @@ def test_a_second_query_under_a_prefix_ends_the_first_by_name(sink: WriterHarnes
     assert sink.numbers(2 * ROWS) == rows(2)
 
 
-def test_a_prefix_within_another_one_is_not_its(sink: WriterHarness, other: WriterHarness) -> None:
+def test_a_prefix_that_starts_with_another_prefix_is_separate(sink: WriterHarness, other: WriterHarness) -> None:
     inner, other.prefix = other, f"{sink.prefix}-t-x"
     running = inner.driver()
     (inner.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
@@ -215,7 +215,7 @@ def test_a_prefix_within_another_one_is_not_its(sink: WriterHarness, other: Writ
 
 
 @pytest.mark.parametrize("decided", [True, False])
-def test_a_query_restarted_under_another_prefix(
+def test_a_query_restarted_with_another_prefix(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch, decided: bool
 ) -> None:
     old = sink.driver()
@@ -237,28 +237,26 @@ def test_a_query_restarted_under_another_prefix(
     assert sink.numbers(4 * ROWS) == rows(4)
 
 
-def test_an_attempt_that_goes_on_after_it_was_swept_is_refused(sink: WriterHarness) -> None:
-    """A copy that lost, and does not know it yet."""
+def test_an_attempt_that_continues_after_it_was_aborted_is_fenced(sink: WriterHarness) -> None:
+    """A speculative task that lost, but still runs."""
     driver = sink.driver()
     with pytest.raises(WriterFencedError, match="has taken over"):
-        go_on_after(lambda: driver.run_batch(tasks=2), sink, driver)
+        continue_after(lambda: driver.run_batch(tasks=2), sink, driver)
     assert sink.numbers(ROWS) == rows(1)
     assert sink.open() == []
 
 
-def test_a_task_that_another_query_of_the_prefix_has_swept_is_not_half_written(
-    sink: WriterHarness, other: WriterHarness
-) -> None:
-    """A first batch that takes long, and a second query that writes its own under the same prefix meanwhile."""
+def test_a_task_that_another_query_aborted_is_not_partially_written(sink: WriterHarness, other: WriterHarness) -> None:
+    """A second query with the same prefix writes while the first batch of the first query is running."""
     with pytest.raises(WriterFencedError, match="a second query with the same 'sink"):
-        go_on_after(lambda: other.driver().run_batch(tasks=2), sink, sink.driver())
+        continue_after(lambda: other.driver().run_batch(tasks=2), sink, sink.driver())
     assert sink.numbers(0) == []
     assert other.numbers(ROWS) == rows(1)
 
 
-def go_on_after(sweep: Callable[[], object], sink: WriterHarness, driver: SimulatedQuery) -> None:
-    """A task that is swept between its rows, and goes on with a partition that it has not written to before: there a
-    broker would begin another transaction under the same id and epoch.
+def continue_after(abort: Callable[[], object], sink: WriterHarness, driver: SimulatedQuery) -> None:
+    """Run a task whose transaction is aborted between its rows. It continues with a partition that it has not written
+    before, where a broker would begin another transaction with the same id and epoch.
     """
     config = {**sink.config, "transaction.timeout.ms": "60000"}
     name = transactional_ids.incrementing_id(sink.prefix, driver.run, 0, 0, 99)
@@ -268,5 +266,5 @@ def go_on_after(sweep: Callable[[], object], sink: WriterHarness, driver: Simula
             producer.flush()
             if partition == 0:
                 assert sink.open() == [name]
-                sweep()
+                abort()
                 assert sink.open() == []

@@ -1,4 +1,4 @@
-"""The protocol's client under the same security options as librdkafka, on a broker that asks for them."""
+"""The protocol client supports the same security options as librdkafka."""
 
 from __future__ import annotations
 
@@ -34,55 +34,55 @@ _MODULE = "org.apache.kafka.common.security"
 
 
 class Secured:
-    """A broker with listeners of every kind."""
+    """A broker with a listener per security protocol."""
 
     def __init__(self, kafka: EmbeddedKafka, folder: Path, ports: list[int], endpoint: str) -> None:
         self.kafka, self.folder, self.ports, self.endpoint = kafka, folder, ports, endpoint
 
     def options(self, listener: str, mechanism: str = "") -> dict[str, str]:
-        """A client's properties."""
-        kinds = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "BOTH": "SASL_SSL"}
-        given = {
-            "bootstrap.servers": f"127.0.0.1:{self.ports[list(kinds).index(listener)]}",
-            "security.protocol": kinds[listener],
+        """Return client properties."""
+        protocols = {"SASL": "SASL_PLAINTEXT", "TLS": "SSL", "BOTH": "SASL_SSL"}
+        properties = {
+            "bootstrap.servers": f"127.0.0.1:{self.ports[list(protocols).index(listener)]}",
+            "security.protocol": protocols[listener],
         }
         if listener != "SASL":
-            given["ssl.ca.location"] = str(self.folder / "ca.pem")
+            properties["ssl.ca.location"] = str(self.folder / "ca.pem")
         if listener == "TLS":
-            given |= {
+            properties |= {
                 "ssl.certificate.pem": (self.folder / "ca.pem").read_text(),
                 "ssl.key.pem": (self.folder / "key.pem").read_text(),
             }
         if mechanism == "OAUTHBEARER":
             claims = "principal=user lifeSeconds=600"
             unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": claims}
-            return {**given, "sasl.mechanism": mechanism, **unsecured}
+            return {**properties, "sasl.mechanism": mechanism, **unsecured}
         if mechanism == "OIDC":
             client = {"token.endpoint.url": self.endpoint, "client.id": "me", "client.secret": PASSWORD}
             oidc = {f"sasl.oauthbearer.{key}": value for key, value in {"method": "oidc", **client}.items()}
-            return {**given, "sasl.mechanism": "OAUTHBEARER", **oidc}
+            return {**properties, "sasl.mechanism": "OAUTHBEARER", **oidc}
         if mechanism:
-            given |= {"sasl.mechanism": mechanism, "sasl.username": "user", "sasl.password": PASSWORD}
-        return given
+            properties |= {"sasl.mechanism": mechanism, "sasl.username": "user", "sasl.password": PASSWORD}
+        return properties
 
 
 class Tokens(BaseHTTPRequestHandler):
-    """A token endpoint: gives one that is not signed to the client that knows the password."""
+    """A token endpoint that returns an unsigned token to clients with the right password."""
 
     def do_POST(self) -> None:
-        given = base64.b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
-        known = given == f"me:{PASSWORD}"
+        credentials = base64.b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
+        known = credentials == f"me:{PASSWORD}"
         claims = {"sub": "user", "iat": int(time.time()), "exp": int(time.time()) + 600}
         parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in (_HEADER, claims)]
-        answer = json.dumps({"access_token": f"{'.'.join(parts)}.", "token_type": "Bearer", "expires_in": 600}).encode()
+        body = json.dumps({"access_token": f"{'.'.join(parts)}.", "token_type": "Bearer", "expires_in": 600}).encode()
         self.send_response(200 if known else 401)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer) if known else 0))
+        self.send_header("Content-Length", str(len(body) if known else 0))
         self.end_headers()
-        self.wfile.write(answer if known else b"")
+        self.wfile.write(body if known else b"")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -130,13 +130,13 @@ def secured(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Iterator
         }
     with EmbeddedKafka(properties=properties) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
-            user = UserScramCredentialUpsertion("user", ScramCredentialInfo(kind, 4096), PASSWORD.encode())
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            user = UserScramCredentialUpsertion("user", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
             admin.alter_user_scram_credentials([user])["user"].result(30)
         yield Secured(kafka, folder, ports, endpoint)
 
 
-WAYS = [
+CASES = [
     ("SASL", "PLAIN"),
     ("SASL", "SCRAM-SHA-256"),
     ("SASL", "SCRAM-SHA-512"),
@@ -147,21 +147,19 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("listener", "mechanism"), WAYS)
-def test_exactly_once_under_the_clients_options(
-    secured: Secured, tmp_path: Path, listener: str, mechanism: str
-) -> None:
+@pytest.mark.parametrize(("listener", "mechanism"), CASES)
+def test_exactly_once_with_security_options(secured: Secured, tmp_path: Path, listener: str, mechanism: str) -> None:
     topics = Topics(secured.kafka.bootstrap_servers)
     topic, prefix = topics.create(), uuid.uuid4().hex
     options = {f"properties.{k}": v for k, v in secured.options(listener, mechanism).items()}
     sink = sink_table(options.pop("properties.bootstrap.servers"), topic, prefix, **options)
-    engine = SimulatedQuery(sink, tmp_path, prefix, prefix)
-    engine.run_batch(tasks=2)
-    engine.close()
+    query = SimulatedQuery(sink, tmp_path, prefix, prefix)
+    query.run_batch(tasks=2)
+    query.close()
     assert len(topics.take(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
 
 
-def test_a_bearer_token_reads_as_it_writes(secured: Secured) -> None:
+def test_a_bearer_token_for_reading(secured: Secured) -> None:
     topics = Topics(secured.kafka.bootstrap_servers)
     topic = topics.create()
     topics.put(topic, b"a", b"b")
@@ -170,7 +168,7 @@ def test_a_bearer_token_reads_as_it_writes(secured: Secured) -> None:
     assert found == [b"a", b"b"]
 
 
-def test_an_endpoint_that_gives_no_token(secured: Secured) -> None:
+def test_a_token_endpoint_that_returns_no_token(secured: Secured) -> None:
     options = {**secured.options("SASL", "OIDC"), "sasl.oauthbearer.client.secret": "planted-4711"}
     transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"token.endpoint.url' returned no token: HTTP status 401") as e:
@@ -179,7 +177,7 @@ def test_an_endpoint_that_gives_no_token(secured: Secured) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_a_wrong_password_is_said_and_not_shown(secured: Secured, mechanism: str) -> None:
+def test_a_wrong_password_is_reported_but_not_shown(secured: Secured, mechanism: str) -> None:
     options = {**secured.options("SASL", mechanism), "sasl.password": "planted-4711"}
     transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"SASL authentication failed.*Check 'properties.sasl") as e:
@@ -187,7 +185,7 @@ def test_a_wrong_password_is_said_and_not_shown(secured: Secured, mechanism: str
     assert "planted-4711" not in str(e.value)
 
 
-def test_a_certificate_that_nobody_is_to_check(secured: Secured) -> None:
+def test_disabled_certificate_verification(secured: Secured) -> None:
     options = {**secured.options("BOTH", "PLAIN"), "enable.ssl.certificate.verification": "false"}
     del options["ssl.ca.location"]
     config = to_librdkafka(options)
@@ -197,30 +195,28 @@ def test_a_certificate_that_nobody_is_to_check(secured: Secured) -> None:
     transactions.close()
 
 
-def test_a_certificate_that_nobody_knows_is_refused(secured: Secured) -> None:
+def test_an_untrusted_certificate_is_rejected(secured: Secured) -> None:
     options = secured.options("BOTH", "PLAIN")
     del options["ssl.ca.location"]
     with pytest.raises(BrokerError, match="the broker's certificate is not trusted: self-signed certificate"):
         TransactionAdmin(to_librdkafka(options)).list_ongoing("x")
 
 
-def test_what_this_client_cannot_do_is_refused_by_name() -> None:
-    def refused(**given: str) -> str:
+def test_unsupported_settings_are_rejected() -> None:
+    def error_of(**given: str) -> str:
         with pytest.raises(InvalidOptionError) as e:
             check_security({"security.protocol": "sasl_ssl", **{k.replace("_", "."): v for k, v in given.items()}})
         return str(e.value)
 
-    assert "SASL mechanism 'DIGEST-MD5' (option 'properties.sasl.mechanism') is not supported" in refused(
+    assert "SASL mechanism 'DIGEST-MD5' (option 'properties.sasl.mechanism') is not supported" in error_of(
         sasl_mechanism="DIGEST-MD5"
     )
-    assert "'properties.ssl.curves.list' is not supported" in refused(ssl_curves_list="X25519")
-    assert "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc'" in refused(sasl_mechanism="OAUTHBEARER")
+    assert "'properties.ssl.curves.list' is not supported" in error_of(ssl_curves_list="X25519")
+    assert "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc'" in error_of(sasl_mechanism="OAUTHBEARER")
 
 
 @pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_kerberos_without_its_package_says_what_to_install(
-    given: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_gssapi_package(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(UnsupportedOptionError, match=r"needs the Python package gssapi .* then pip install gssapi"):
         check_security({"security.protocol": "sasl_ssl", **given})

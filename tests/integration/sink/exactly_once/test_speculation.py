@@ -1,4 +1,4 @@
-"""Spark's own speculation: a task hangs, a copy of it on another host wins, and each row is there once."""
+"""Spark's speculation: a task hangs, a copy on another host wins, and each row is written once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVIRONMENT = {
 
 @pytest.fixture
 def master(tmp_path: Path) -> Iterator[str]:
-    """A cluster of two hosts, as Spark runs no copy of a task on the host where it runs already."""
+    """Yield a cluster with two hosts, because Spark never runs two copies of a task on the same host."""
     (port,) = free_ports(1)
     address = f"spark://127.0.0.1:{port}"
     deploy, web = "org.apache.spark.deploy", ("--webui-port", "0")
@@ -54,7 +54,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def test_a_copy_that_wins_and_a_task_that_hangs(master: str, topics: Topics, tmp_path: Path) -> None:
+def test_a_speculative_task_wins_over_a_hanging_one(master: str, topics: Topics, tmp_path: Path) -> None:
     topic, attempts = topics.create(3), tmp_path / "attempts"
     attempts.mkdir()
     program = str(Path(__file__).with_name("speculation_driver.py"))
@@ -68,11 +68,11 @@ def test_a_copy_that_wins_and_a_task_that_hangs(master: str, topics: Topics, tmp
         assert driver.stdout is not None
         try:
             assert driver.stdout.readline() == "written\n", (tmp_path / "driver.log").read_text()[-3000:]
-            # the driver lives, and has swept what the losing attempt left: readers need not wait for its timeout
+            # the running driver has aborted the transaction of the lost attempt, so readers do not wait for its timeout
             assert list_transactions({"bootstrap.servers": topics.bootstrap}, "speculation") == []
         finally:
             driver.kill()
-    made = {tuple(map(int, path.name.split("-")[:2])) for path in attempts.iterdir()}
-    assert {(partition, 0) for partition in range(TASKS)} | {(0, 1)} <= made
-    found = topics.take(topic, ROWS, 3, **{"isolation.level": "read_committed"})
-    assert sorted(json.loads(m.value() or b"")["a"] for m in found) == list(range(ROWS))
+    started = {tuple(map(int, path.name.split("-")[:2])) for path in attempts.iterdir()}
+    assert {(partition, 0) for partition in range(TASKS)} | {(0, 1)} <= started
+    records = topics.take(topic, ROWS, 3, **{"isolation.level": "read_committed"})
+    assert sorted(json.loads(m.value() or b"")["a"] for m in records) == list(range(ROWS))

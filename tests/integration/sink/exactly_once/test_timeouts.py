@@ -1,4 +1,4 @@
-"""Transactions that the brokers abort, before the decision and after it, in whole and in part."""
+"""Brokers abort timed-out transactions: before and after the decision, all of a batch or part of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_transaction_that_timed_out_before_the_decision(sink: WriterHarness) -
         with pytest.raises(BrokerError) as e:
             sink.driver(timeout=timeout).run_batch(wait, tasks=2)
         if prepared:
-            break  # else the machine is so busy that a transaction has timed out under its task
+            break  # otherwise a transaction timed out while its task was writing, because the machine is busy
     assert isinstance(e.value, PreparedTransactionLostError)
     assert re.search(r"2 are no longer open .* (Prepare|Complete)Abort.*transaction.timeout.ms", str(e.value))
     assert sink.numbers(0) == []
@@ -53,7 +53,7 @@ def test_a_transaction_that_timed_out_before_the_decision(sink: WriterHarness) -
     assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
-def test_a_decided_batch_that_timed_out_as_a_whole_is_written_again(
+def test_a_decided_batch_that_timed_out_completely_is_written_again(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_short_timeout(sink, lambda driver: crash_after_decision(monkeypatch, driver, 2))
@@ -62,12 +62,12 @@ def test_a_decided_batch_that_timed_out_as_a_whole_is_written_again(
     assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
-def times_out_in_part(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A driver that lives, and is told; the words."""
+def time_out_partially(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let part of a decided batch time out. Return the error of the driver."""
 
     def first_only(client: Any, decided: Any) -> Any:
         if end_transactions.commit_all(client, decided[:1])[1]:
-            raise TooBusyError  # lost as a whole: the next life writes it again
+            raise TooBusyError  # all transactions timed out: try again with a longer timeout
         sink.await_timeout()
         return end_transactions.commit_all(client, decided)
 
@@ -78,29 +78,29 @@ def times_out_in_part(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> s
     return str(e.value)
 
 
-def test_what_timed_out_after_the_decision_stops_the_query_and_is_filled_in(
+def test_a_partial_timeout_after_the_decision_stops_the_query_and_is_completed(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = times_out_in_part(sink, monkeypatch)
+    message = time_out_partially(sink, monkeypatch)
     assert "batch 0: the brokers aborted decided transactions" in message
     assert f"'{task_prefix(sink.prefix)}" in message
-    assert "Start the query again" in message
-    before = len(sink.topics.take(sink.topic, message_rows(sink), 3, **{"isolation.level": "read_committed"}))
+    assert "Restart the query" in message
+    before = len(sink.topics.take(sink.topic, rows_of_first_task(sink), 3, **{"isolation.level": "read_committed"}))
     assert f"Missing: {sink.size - before} rows of 2 transactions" in message
     sink.driver().run_batch(tasks=3)
     assert sink.numbers(sink.size) == rows(1, sink.size)
     assert sink.open() == []
 
 
-def message_rows(sink: WriterHarness) -> int:
-    """How many rows the first of three tasks has."""
+def rows_of_first_task(sink: WriterHarness) -> int:
+    """Return the number of rows of the first of three tasks."""
     return sum(a % 7 % 3 == 0 for a in range(sink.size))
 
 
-def test_a_gap_that_a_replay_cannot_fill_stops_the_query_until_somebody_says(
+def test_missing_rows_that_a_replay_cannot_identify_stop_the_query_until_accepted(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    times_out_in_part(sink, monkeypatch)
+    time_out_partially(sink, monkeypatch)
     for _ in range(2):
         with pytest.raises(DecidedTransactionLostError, match=r"different tasks or rows.*--accept-missing.*--rewrite"):
             sink.driver().run_batch(tasks=2)
@@ -109,24 +109,26 @@ def test_a_gap_that_a_replay_cannot_fill_stops_the_query_until_somebody_says(
     driver = sink.driver()
     driver.run_batch(tasks=2)
     driver.run_batch(tasks=2)
-    assert sink.numbers(message_rows(sink) + sink.size)[-sink.size :] == rows(2, sink.size)[sink.size :]
+    assert sink.numbers(rows_of_first_task(sink) + sink.size)[-sink.size :] == rows(2, sink.size)[sink.size :]
 
 
-def test_a_gap_may_be_written_again_as_a_whole(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    times_out_in_part(sink, monkeypatch)
+def test_missing_rows_can_be_rewritten_with_the_whole_batch(
+    sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time_out_partially(sink, monkeypatch)
     abort_transactions(sink.properties, sink.prefix, rewrite=True)
     sink.driver().run_batch(tasks=2)
-    assert sorted(set(sink.numbers(message_rows(sink) + sink.size))) == rows(1, sink.size)
+    assert sorted(set(sink.numbers(rows_of_first_task(sink) + sink.size))) == rows(1, sink.size)
 
 
-def test_a_doubt_is_settled_by_the_witness(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An id that the coordinator has given to a newer producer says nothing of the transaction before."""
+def test_the_witness_record_shows_the_outcome(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a newer producer uses the transactional id, the coordinator no longer knows the earlier transaction."""
     from kafka_sql.kafka.librdkafka.transaction import open_transaction
 
     crash_in_commit(monkeypatch, commit_first_only, lambda: sink.driver().run_batch(tasks=3))
     (decision,) = [d for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
-    for one in decision.transactions[:2]:  # the first was committed, this aborts the second
-        with open_transaction({**sink.config, "transaction.timeout.ms": "60000"}, one.id, sink.topic):
+    for transaction in decision.transactions[:2]:  # the first is committed; this aborts the second
+        with open_transaction({**sink.config, "transaction.timeout.ms": "60000"}, transaction.id, sink.topic):
             pass
     client = TransactionAdmin(sink.config)
     committed, lost = end_transactions.commit_all(client, decision.transactions[:2])
@@ -136,7 +138,7 @@ def test_a_doubt_is_settled_by_the_witness(sink: WriterHarness, monkeypatch: pyt
     assert sink.numbers(sink.size) == rows(1, sink.size)
 
 
-def test_a_doubt_without_a_witness_stops_the_query(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_outcome_stops_the_query(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     with_short_timeout(sink, lambda driver: crash_after_decision(monkeypatch, driver, 2))
     sink.await_timeout()
     from confluent_kafka import TopicPartition
