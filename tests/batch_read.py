@@ -100,7 +100,7 @@ class Streaming:
     def batch(self) -> list[tuple[Place, bytes | None]]:
         """The records of the next batch; none where there is nothing to read."""
         progress = self.stream.initial_offset() if self.checkpoint is None else from_json(self.checkpoint)
-        end = self.stream.latest_offset(progress, limited=True)
+        end = self.stream.latest_offset(progress, is_limited=True)
         if end == progress:
             return []
         splits = self.stream.plan_splits(progress, end)

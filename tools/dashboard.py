@@ -1,4 +1,4 @@
-"""The Grafana dashboard over the Prometheus metrics: ``python -m tools.dashboard`` writes docs/grafana.json."""
+"""Generate the Grafana dashboard of the Prometheus metrics, docs/grafana.json: ``python -m tools.dashboard``."""
 
 from __future__ import annotations
 
@@ -8,104 +8,122 @@ from typing import Any, Final
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "grafana.json"
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
-_CHOSEN: Final = '{job_name=~"$job"}'
+_JOB_FILTER: Final = '{job_name=~"$job"}'
 
-# title, unit, what is drawn, the legend, what the reader should think of it
+# title, unit, metric, legend, description
 _PANELS: Final = [
     (
         "Pending records",
         "short",
         "kafka_sql_pendingRecords",
         "{{job_name}} {{table}}",
-        "Offsets that have not been read. A line that only rises means a query that is too slow.",
+        "Offsets that have not been read. If it rises continuously, the query is too slow.",
     ),
     (
-        "Lag of the partitions",
+        "Lag per partition",
         "short",
         "kafka_sql_records_lag",
         "{{topic}}[{{partition}}]",
-        "One partition far above the others: its keys are many, or its leader is slow.",
+        "If one partition is far above the others, its keys are skewed or its leader is slow.",
     ),
-    ("Rows in", "rowsps", "kafka_sql_numRecordsInPerSecond", "{{job_name}}", "Rows a second of the last batch."),
-    ("Bytes in", "Bps", "kafka_sql_numBytesInPerSecond", "{{job_name}}", "Bytes of columns a second."),
+    ("Rows in", "rowsps", "kafka_sql_numRecordsInPerSecond", "{{job_name}}", "Rows per second of the last batch."),
+    ("Bytes in", "Bps", "kafka_sql_numBytesInPerSecond", "{{job_name}}", "Bytes of columns per second."),
     (
-        "Rows read since the start",
+        "Rows read since start",
         "short",
         "kafka_sql_numRecordsIn",
         "{{job_name}}",
-        "Starts again at 0 with the query.",
+        "Reset when the query restarts.",
     ),
     (
-        "Records that could not be read",
+        "Undecodable records",
         "short",
         "kafka_sql_numRecordsInErrors",
         "{{job_name}}",
-        "Left out, or dead letters.",
+        "Skipped, or written to the dead letter topic.",
     ),
-    ("Records left out", "short", "kafka_sql_numRecordsSkipped", "{{job_name}}", "They could not be read."),
-    ("Dead letters", "short", "kafka_sql_numDeadLetters", "{{job_name}}", "Written into the topic for them."),
+    (
+        "Skipped records",
+        "short",
+        "kafka_sql_numRecordsSkipped",
+        "{{job_name}}",
+        "Undecodable records that were skipped.",
+    ),
+    (
+        "Dead letters",
+        "short",
+        "kafka_sql_numDeadLetters",
+        "{{job_name}}",
+        "Undecodable records that were written to the dead letter topic.",
+    ),
     (
         "Offsets without a row",
         "short",
         "kafka_sql_numRecordsWithoutRow",
         "{{job_name}}",
-        "Skipped records, dead letters, tombstones, and what transactions and compaction leave.",
+        "Skipped records, dead letters, tombstones, and gaps that transactions and compaction leave.",
     ),
-    ("Bytes read since the start", "bytes", "kafka_sql_numBytesIn", "{{job_name}}", "Starts again with the query."),
+    ("Bytes read since start", "bytes", "kafka_sql_numBytesIn", "{{job_name}}", "Reset when the query restarts."),
     (
         "Event time lag",
         "ms",
         "kafka_sql_currentEmitEventTimeLag",
         "{{job_name}}",
-        "Age of the last batch's latest event at the batch's end.",
+        "Age of the latest event of the last batch, at the end of the batch.",
     ),
-    ("Watermark lag", "ms", "kafka_sql_watermarkLag", "{{job_name}}", "How far the watermark is behind the clock."),
-    ("Idle", "ms", "kafka_sql_sourceIdleTime", "{{job_name}}", "How long no row has been read."),
-    ("Position", "none", "kafka_sql_currentOffset", "{{topic}}[{{partition}}]", "The next offset of each partition."),
+    ("Watermark lag", "ms", "kafka_sql_watermarkLag", "{{job_name}}", "Lag of the watermark behind the clock."),
+    ("Idle time", "ms", "kafka_sql_sourceIdleTime", "{{job_name}}", "Time since a row was read."),
     (
-        "Committed",
+        "Current offset",
+        "none",
+        "kafka_sql_currentOffset",
+        "{{topic}}[{{partition}}]",
+        "The next offset of each partition.",
+    ),
+    (
+        "Committed offset",
         "none",
         "kafka_sql_committedOffset",
         "{{topic}}[{{partition}}]",
-        "What Kafka has last confirmed; other tools see this one.",
+        "The offset last committed to Kafka, as other tools show it.",
     ),
-    ("Commits", "short", "kafka_sql_commitsSucceeded", "{{job_name}} {{table}}", "Since the query's start."),
+    ("Commits", "short", "kafka_sql_commitsSucceeded", "{{job_name}} {{table}}", "Since the start of the query."),
     (
         "Failed commits",
         "short",
         "kafka_sql_commitsFailed",
         "{{job_name}} {{table}}",
-        "They stop nothing; the group may belong to somebody else.",
+        "The query continues without them. Another application may use the group.",
     ),
-    ("Rows out", "short", "kafka_sql_numRecordsOut", "{{job_name}}", "Rows that the sink has written."),
-    ("Bytes out", "bytes", "kafka_sql_numBytesOut", "{{job_name}}", "Their keys and values, before compression."),
+    ("Rows out", "short", "kafka_sql_numRecordsOut", "{{job_name}}", "Rows written by the sink."),
+    ("Bytes out", "bytes", "kafka_sql_numBytesOut", "{{job_name}}", "Size of the keys and values, before compression."),
     (
-        "Errors while writing",
+        "Write errors",
         "short",
         "kafka_sql_numRecordsOutErrors",
         "{{job_name}}",
-        "What brokers reported; the client mends most of it by itself.",
+        "Errors that brokers reported. The client retries most of them.",
     ),
     (
-        "Time to send",
+        "Send time",
         "ms",
         "kafka_sql_currentSendTime",
         "{{job_name}}",
-        "How long the last records took to be acknowledged.",
+        "Time until the last records were acknowledged.",
     ),
     (
         "Open transactions",
         "short",
         "kafka_sql_openTransactions",
         "{{job_name}}",
-        "Of the last batch, until it was decided.",
+        "Transactions of the last batch until it was committed.",
     ),
 ]
 
 
 def dashboard() -> dict[str, Any]:
-    """The dashboard as Grafana imports it."""
-    chosen = {
+    """Return the dashboard in Grafana's import format."""
+    job_variable = {
         "name": "job",
         "label": "Query",
         "type": "query",
@@ -116,23 +134,23 @@ def dashboard() -> dict[str, Any]:
         "includeAll": True,
         "current": {"text": "All", "value": "$__all"},
     }
-    source = {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
+    source_variable = {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
     return {
         "title": "kafka_sql",
         "uid": "kafka-sql",
-        "description": "Lag, throughput and commits of continuous queries",
+        "description": "Lag, throughput and commits of streaming queries",
         "tags": ["kafka", "spark"],
         "timezone": "browser",
         "schemaVersion": 39,
         "refresh": "30s",
         "time": {"from": "now-1h", "to": "now"},
-        "templating": {"list": [source, chosen]},
+        "templating": {"list": [source_variable, job_variable]},
         "panels": [_panel(number, *panel) for number, panel in enumerate(_PANELS)],
     }
 
 
 def text() -> str:
-    """The dashboard as JSON."""
+    """Return the dashboard as JSON."""
     return json.dumps(dashboard(), indent=2) + "\n"
 
 
@@ -146,7 +164,7 @@ def _panel(number: int, title: str, unit: str, metric: str, legend: str, descrip
         "gridPos": {"h": 8, "w": 12, "x": 12 * (number % 2), "y": 8 * (number // 2)},
         "fieldConfig": {"defaults": {"unit": unit, "min": 0}, "overrides": []},
         "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
-        "targets": [{"refId": "A", "expr": metric + _CHOSEN, "legendFormat": legend}],
+        "targets": [{"refId": "A", "expr": metric + _JOB_FILTER, "legendFormat": legend}],
     }
 
 

@@ -1,1 +1,1 @@
-"""What would keep a table from being read and written: asked of the brokers and the registry, no record touched."""
+"""Check whether a table can be read and written, without reading or writing records."""

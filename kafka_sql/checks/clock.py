@@ -1,4 +1,4 @@
-"""This machine's clock beside others: Kafka's protocol tells no time, so that of records is what there is."""
+"""Compare this machine's clock with the newest record's timestamp. (Kafka's protocol has no server time.)"""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kafka_sql.errors import BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.source.enumerator.partitions import list_partitions
 
-_AHEAD: Final = 60.0  # seconds
+_MAX_AHEAD: Final = 60.0  # seconds
 
 
 def check_clock(definition: Definition, cluster: Cluster) -> Finding:
-    """Whether the newest record lies ahead of this machine's time: one of the clocks is wrong then."""
+    """Check that the newest record's timestamp is not later than this machine's time."""
     try:
         newest = cluster.newest_timestamp(list_partitions(definition, cluster))()
     except KafkaSqlError as e:
-        return Finding(definition.name, "clock", None, f"no record tells the time: {e}")
+        return Finding(definition.name, "clock", None, f"no record with a timestamp: {e}")
     if newest is None:
-        return Finding(definition.name, "clock", None, "no record tells the time")
-    return run_check(definition.name, "clock", lambda: _judged(newest / 1000 - time.time()))
+        return Finding(definition.name, "clock", None, "no record with a timestamp")
+    return run_check(definition.name, "clock", lambda: _check_ahead(newest / 1000 - time.time()))
 
 
-def _judged(ahead: float) -> str:
-    if ahead > _AHEAD:
+def _check_ahead(ahead: float) -> str:
+    if ahead > _MAX_AHEAD:
         raise BrokerError(
-            f"the newest record lies {ahead:.0f} s ahead of this machine's clock: that of the machine, or that of who "
-            "wrote it, is wrong. Tokens, certificates and event times depend on it."
+            f"the newest record is {ahead:.0f} s ahead of this machine's clock. Synchronize the clocks of this machine "
+            "and of the producers: token and certificate validation and event times depend on them."
         )
     return f"the newest record is {max(-ahead, 0):.0f} s old"

@@ -1,4 +1,4 @@
-"""One line of a check."""
+"""Represent the result of one check."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final
 
 from kafka_sql.errors import KafkaSqlError
 
-_CONNECT_SECONDS: Final = 5.0
+_CONNECT_TIMEOUT: Final = 5.0  # seconds
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one thing.
+    """The result of one check.
 
     Attributes:
-        table: its name.
-        what: what was looked at: 'reachable', 'write', 'clock' and so on.
-        ok: whether it is as it must be; None where it cannot be told, or does not apply.
-        said: the facts, or the cause and what to do.
+        table: the table's name.
+        subject: what was checked: 'reachable', 'write', 'clock' and so on.
+        ok: whether the check succeeded; None if it could not be run or does not apply.
+        message: details, or the error.
     """
 
     table: str
@@ -29,22 +29,22 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        mark = {True: "ok", False: "FAILED", None: "-"}[self.ok]
-        return f"{mark:<6}  {self.table}  {self.subject}: {self.message}"
+        status = {True: "ok", False: "FAILED", None: "-"}[self.ok]
+        return f"{status:<6}  {self.table}  {self.subject}: {self.message}"
 
 
-def run_check(table: str, what: str, look: Callable[[], str]) -> Finding:
-    """What ``look`` says, or its error as a cause."""
+def run_check(table: str, subject: str, check: Callable[[], str]) -> Finding:
+    """Run a check, which returns details or raises."""
     try:
-        return Finding(table, what, True, look())
+        return Finding(table, subject, True, check())
     except KafkaSqlError as e:
-        return Finding(table, what, False, str(e))
+        return Finding(table, subject, False, str(e))
 
 
 def open_connection(host: str | None, port: int) -> None:
-    """Make a TCP connection and close it.
+    """Open and close a TCP connection.
 
     Raises:
-        OSError: there is none within five seconds.
+        OSError: the connection was refused, or not established within five seconds.
     """
-    socket.create_connection((host, port), _CONNECT_SECONDS).close()
+    socket.create_connection((host, port), _CONNECT_TIMEOUT).close()

@@ -1,8 +1,8 @@
-"""The schema registry of a table's formats: whether it answers, and whether its schemas fit the table's."""
+"""Check the schema registry of a table's formats: connectivity, and whether its schemas fit the table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -16,52 +16,59 @@ from kafka_sql.formats.payload import Payload
 from kafka_sql.options import Option
 from kafka_sql.options.secret_references import resolve
 
-_PORTS: Final = {"http": 80, "https": 443}
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def check_schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
-    """Look at the key's and the value's registry, where they have one.
+    """Check the registries of the key's and the value's format. Formats without a registry are skipped.
 
     Args:
-        schema: the columns that are written, as Arrow's.
+        schema: the Arrow schema of the written columns.
     """
     payloads = {"key": definition.key, "value": definition.value}
     for part, payload in payloads.items():
         if payload is not None:
-            for url in payload.format.options:
-                if url.key == f"{payload.format.identifier}.url":
-                    yield from _registry(definition.name, part, payload, url, schema)
+            for option in payload.format.options:
+                if option.key == f"{payload.format.identifier}.url":
+                    yield from _check_registry(definition.name, part, payload, option, schema)
 
 
-def _registry(table: str, part: str, payload: Payload, url: Option[Any], schema: pa.Schema) -> Iterator[Finding]:
-    reachable = [
+def _check_registry(table: str, part: str, payload: Payload, url: Option[Any], schema: pa.Schema) -> Iterator[Finding]:
+    connections = [
         run_check(table, f"registry of the {part}", partial(_connect, resolve(address, url.key)))
         for address in payload.options[url]
     ]
-    yield from reachable
-    if not any(finding.ok for finding in reachable):
+    yield from connections
+    if not any(finding.ok for finding in connections):
         return
-    yield _asked(table, f"schema of the {part}, to read", payload, schema, "decoder", "check_readable")
-    yield _asked(table, f"schema of the {part}, to write", payload, schema, "encoder", "check_compatible")
+    yield _check_coder(
+        table, f"schema of the {part}, to read", payload, payload.create_decoder, schema, "check_readable"
+    )
+    yield _check_coder(
+        table, f"schema of the {part}, to write", payload, payload.create_encoder, schema, "check_compatible"
+    )
 
 
-def _asked(table: str, what: str, payload: Payload, schema: pa.Schema, kind: str, question: str) -> Finding:
+def _check_coder(
+    table: str, subject: str, payload: Payload, create: Callable[[pa.Schema], Any], schema: pa.Schema, method: str
+) -> Finding:
+    """Create a decoder or encoder and call its check method, if it has one."""
     try:
-        coder = getattr(payload, kind)(schema)
+        coder = create(schema)
     except KafkaSqlError as e:
-        return Finding(table, what, False, str(e))
-    ask = getattr(coder, question, None)
-    if ask is None:
-        return Finding(table, what, None, f"format '{payload.format.identifier}' does not tell")
-    return run_check(table, what, ask)
+        return Finding(table, subject, False, str(e))
+    check = getattr(coder, method, None)
+    if check is None:
+        return Finding(table, subject, None, f"not supported by format '{payload.format.identifier}'")
+    return run_check(table, subject, check)
 
 
 def _connect(address: str) -> str:
-    parts = urlsplit(address)
-    port = parts.port or _PORTS.get(parts.scheme, 0)
-    where = f"{parts.hostname}:{port}"
+    url = urlsplit(address)
+    port = url.port or _DEFAULT_PORTS.get(url.scheme, 0)
+    location = f"{url.hostname}:{port}"
     try:
-        open_connection(parts.hostname, port)
+        open_connection(url.hostname, port)
     except (OSError, ValueError) as e:
-        raise SchemaRegistryError(f"{where}: {e}. Check the format's option 'url' and the network.") from e
-    return f"{where}: a connection can be made"
+        raise SchemaRegistryError(f"{location}: {e}. Check the format's option 'url' and the network.") from e
+    return f"connected to {location}"

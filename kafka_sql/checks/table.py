@@ -1,4 +1,4 @@
-"""All that is looked at of one table, in the order in which one thing needs the other."""
+"""Check one table. Checks run in order of dependency; those that depend on a failed check are skipped."""
 
 from __future__ import annotations
 
@@ -25,45 +25,44 @@ from kafka_sql.source.enumerator.partitions import list_partitions
 
 
 def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
-    """Look at one thing after the other; what rests on something that failed is left out.
+    """Run all checks of a table.
 
     Args:
-        schema: the columns that are written, as Arrow's.
+        schema: the Arrow schema of the written columns.
     """
-    name = definition.name
-    settings = run_check(name, "settings", lambda: _settings(definition))
+    settings = run_check(definition.name, "settings", lambda: _check_settings(definition))
     yield settings
     if settings.ok:
-        yield from _brokers(definition)
+        yield from _check_brokers(definition)
     yield from check_schemas(definition, schema)
 
 
-def _settings(definition: Definition) -> str:
+def _check_settings(definition: Definition) -> str:
     resolve_config(definition.client)
-    return "the options' references name something, and key and trust stores can be read"
+    return "secret references can be resolved, and key and trust stores can be read"
 
 
-def _brokers(definition: Definition) -> Iterator[Finding]:
+def _check_brokers(definition: Definition) -> Iterator[Finding]:
     name = definition.name
-    reachable = list(_reachable(definition))
-    yield from reachable
-    if not any(finding.ok for finding in reachable):
+    connections = list(_check_connections(definition))
+    yield from connections
+    if not any(finding.ok for finding in connections):
         return
     cluster = Cluster(definition.client)
-    entered = run_check(name, "authentication", lambda: _entered(definition, cluster))
-    yield entered
-    if not entered.ok:
+    authentication = run_check(name, "authentication", lambda: _check_authentication(definition, cluster))
+    yield authentication
+    if not authentication.ok:
         return
-    yield from _topics(definition, cluster)
+    yield from _check_topics(definition, cluster)
     group = definition.options.get(opt.GROUP_ID)
     if group is not None:
-        yield run_check(name, "group", lambda: _group(cluster, group))
+        yield run_check(name, "group", lambda: _check_group(cluster, group))
     if definition.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE:
-        yield from _exactly_once(definition)
+        yield from _check_exactly_once(definition)
     yield check_clock(definition, cluster)
 
 
-def _reachable(definition: Definition) -> Iterator[Finding]:
+def _check_connections(definition: Definition) -> Iterator[Finding]:
     for server in definition.client["bootstrap.servers"].split(","):
         address = server.strip().rpartition("://")[2]
         yield run_check(definition.name, f"reachable {address}", partial(_connect, address))
@@ -75,17 +74,17 @@ def _connect(address: str) -> str:
         open_connection(host.strip("[]"), int(port))
     except (OSError, ValueError) as e:
         raise BrokerError(f"{e}. Check 'properties.bootstrap.servers' and the network.") from e
-    return "a connection can be made"
+    return "connected"
 
 
-def _entered(definition: Definition, cluster: Cluster) -> str:
+def _check_authentication(definition: Definition, cluster: Cluster) -> str:
     cluster.topics()
     protocol = definition.client.get("security.protocol", "plaintext").upper()
-    how = mechanism(definition.client)
-    return f"the brokers answer ({protocol}{', ' + how if how else ''})"
+    sasl_mechanism = mechanism(definition.client)
+    return f"the brokers responded ({protocol}{', ' + sasl_mechanism if sasl_mechanism else ''})"
 
 
-def _topics(definition: Definition, cluster: Cluster) -> Iterator[Finding]:
+def _check_topics(definition: Definition, cluster: Cluster) -> Iterator[Finding]:
     name = definition.name
     try:
         topics = sorted({topic for topic, _ in list_partitions(definition, cluster)})
@@ -93,56 +92,57 @@ def _topics(definition: Definition, cluster: Cluster) -> Iterator[Finding]:
         yield Finding(name, "topic", False, str(e))
         return
     if not topics:
-        yield Finding(name, "topic", None, "there is none yet")
-    for topic, facts in describe_topics(cluster.admin(), topics).items():
-        yield run_check(name, f"topic '{topic}'", partial(_whole, facts))
-        for right in ("READ", "WRITE"):
-            yield run_check(name, f"{right.lower()} '{topic}'", partial(_right, facts, right))
+        yield Finding(name, "topic", None, "no topic exists yet")
+    for topic, state in describe_topics(cluster.admin(), topics).items():
+        yield run_check(name, f"topic '{topic}'", partial(_check_partitions, state))
+        for operation in ("READ", "WRITE"):
+            yield run_check(name, f"{operation.lower()} '{topic}'", partial(_check_operation, state, operation))
 
 
-def _whole(facts: TopicState) -> str:
-    if facts.leaderless:
-        raise BrokerError(f"partitions without a leader: {_numbers(facts.leaderless)}. Are their brokers down?")
-    behind = f"; with replicas that are behind: {_numbers(facts.under_replicated)}" if facts.under_replicated else ""
-    return f"{facts.partitions} partitions, {facts.replication_factor} replicas each{behind}"
+def _check_partitions(state: TopicState) -> str:
+    if state.leaderless:
+        raise BrokerError(f"partitions without a leader: {_join(state.leaderless)}. Check the brokers.")
+    under_replicated = f"; under-replicated: {_join(state.under_replicated)}" if state.under_replicated else ""
+    return f"{state.partitions} partitions, replication factor {state.replication_factor}{under_replicated}"
 
 
-def _numbers(partitions: tuple[int, ...]) -> str:
+def _join(partitions: tuple[int, ...]) -> str:
     return ", ".join(map(str, partitions))
 
 
-def _right(facts: TopicState, right: str) -> str:
-    if facts.allowed_operations is None:
-        return "the brokers do not tell rights"
-    if right not in facts.allowed_operations:
-        raise AuthorizationError(f"the user may not. Grant {right} on the topic.")
-    return "the user may"
+def _check_operation(state: TopicState, operation: str) -> str:
+    if state.allowed_operations is None:
+        return "the brokers do not report allowed operations"
+    if operation not in state.allowed_operations:
+        raise AuthorizationError(f"not allowed. Grant {operation} on the topic.")
+    return "allowed"
 
 
-def _group(cluster: Cluster, group: str) -> str:
-    rights = allowed_group_operations(cluster.admin(), group)
-    if rights is not None and "READ" not in rights:
-        raise AuthorizationError(f"the user may not use group '{group}'. Grant READ on it ('properties.group.id').")
-    return "the user may commit and read offsets"
+def _check_group(cluster: Cluster, group: str) -> str:
+    operations = allowed_group_operations(cluster.admin(), group)
+    if operations is not None and "READ" not in operations:
+        raise AuthorizationError(f"not allowed to use group '{group}' ('properties.group.id'). Grant READ on it.")
+    return "allowed to commit and read offsets"
 
 
-def _exactly_once(definition: Definition) -> Iterator[Finding]:
+def _check_exactly_once(definition: Definition) -> Iterator[Finding]:
     prefix = definition.options[opt.TRANSACTIONAL_ID_PREFIX]
-    for who, identifier in (("tasks", f"{task_prefix(prefix)}check"), ("the driver", f"{driver_id(prefix)}-check")):
-        yield run_check(definition.name, f"transactional id of {who}", partial(_transactional, definition, identifier))
-    yield run_check(definition.name, "exactly-once", lambda: _timeout(definition))
+    for owner, identifier in (("tasks", f"{task_prefix(prefix)}check"), ("the driver", f"{driver_id(prefix)}-check")):
+        check = partial(_check_transactional_id, definition, identifier)
+        yield run_check(definition.name, f"transactional id of {owner}", check)
+    yield run_check(definition.name, "exactly-once", lambda: _check_transaction_timeout(definition))
 
 
-def _transactional(definition: Definition, identifier: str) -> str:
+def _check_transactional_id(definition: Definition, transactional_id: str) -> str:
     client = TransactionAdmin(definition.client)
     with closing(client):
-        if not client.can_write(identifier):
+        if not client.can_write(transactional_id):
             raise AuthorizationError(
-                f"the user may not write as '{identifier}'. Grant WRITE and DESCRIBE on the transactional ids that "
-                "begin with 'sink.transactional-id-prefix'."
+                f"not allowed to write as '{transactional_id}'. Grant WRITE and DESCRIBE on the transactional ids with "
+                "the prefix 'sink.transactional-id-prefix'."
             )
-    return f"the user may write as '{identifier}'"
+    return f"allowed to write as '{transactional_id}'"
 
 
-def _timeout(definition: Definition) -> str:
+def _check_transaction_timeout(definition: Definition) -> str:
     return f"the brokers keep a transaction open for {transaction_timeout(definition) / 1000:g} s"

@@ -1,6 +1,7 @@
-"""What continuous queries say of their Kafka sources: pending records, offsets, commits, lags, under Flink's names.
+"""Report metrics of streaming queries (pending records, offsets, commits, lags) under the names of Flink's metrics.
 
-From Spark's own progress (metrics), kept by a listener (listener), and as Prometheus text on a port (prometheus).
+Metrics are computed from Spark's query progress (metrics), collected by a listener, and exported to Prometheus and
+OpenTelemetry.
 """
 
 from kafka_sql.observability.listener import Observer, observe

@@ -1,4 +1,4 @@
-"""The listener that keeps the last report of each continuous query of a session."""
+"""Collect the metrics of a session's streaming queries with a StreamingQueryListener."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
+from kafka_sql.observability.opentelemetry import register_gauges
 from kafka_sql.sink.write_stats import last_report, remove_report
 from kafka_sql.source.reader import bad_record_counters
 
@@ -27,89 +28,91 @@ _ATTRIBUTE = "_kafka_sql_observer"
 
 
 class Observer(StreamingQueryListener):
-    """Metrics of the running queries by their ids."""
+    """The metrics of the running queries, by query id."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Nothing is observed until Spark knows the listener."""
+        """Create an observer. It observes nothing until it is added to the session's listeners."""
         self._spark = spark
         self._jobs: dict[str, JobMetrics] = {}
         self._lock = threading.Lock()
 
     def jobs(self) -> dict[str, JobMetrics]:
-        """Metrics by query id; of queries that have ended there are none."""
+        """Return the metrics by query id. Queries that have ended are not included."""
         with self._lock:
             return dict(self._jobs)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """A query begins without any figures."""
+        """Reset the metrics of a query that starts."""
         remove_report(str(event.id))
         bad_record_counters.reset_counts(self._spark, str(event.id))
         with self._lock:
             self._jobs[str(event.id)] = JobMetrics(event.name)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """A batch has ended."""
+        """Add a batch that has ended."""
         progress = json.loads(event.progress.json)
         query = self._spark.streams.get(progress["id"])
-        self._take(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)
-        self._take_sink(progress["id"])
+        self._add_progress(progress, query_bytes_in(query, progress["batchId"]) if query is not None else None)
+        self._add_sink_report(progress["id"])
         with self._lock:
             self._jobs[progress["id"]].bad_records = bad_record_counters.bad_record_counts(self._spark, progress["id"])
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """There was nothing to read; what became of the last commit is known by now."""
+        """Add the progress of an idle query, which includes the result of the last offset commit."""
         query = self._spark.streams.get(str(event.id))
         last = query.lastProgress if query is not None else None
         if last is not None and not last.numInputRows:
-            self._take(json.loads(last.json), None)
+            self._add_progress(json.loads(last.json), None)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """A query that has ended has no metrics."""
+        """Remove the metrics of a query that has ended."""
         with self._lock:
             self._jobs.pop(str(event.id), None)
         remove_report(str(event.id))
 
-    def _take_sink(self, query: str) -> None:
+    def _add_sink_report(self, query: str) -> None:
         report = last_report(query)
         if report is not None:
             with self._lock:
                 self._jobs.setdefault(query, JobMetrics()).add_sink_report(report)
 
-    def _take(self, progress: dict[str, Any], bytes_in: int | None) -> None:
+    def _add_progress(self, progress: dict[str, Any], bytes_in: int | None) -> None:
         with self._lock:
             self._jobs.setdefault(progress["id"], JobMetrics()).add_progress(progress, bytes_in)
 
 
 def observe(spark: SparkSession, port: int | None = None) -> Observer:
-    """Observe a session's continuous queries from now on; calling it again changes nothing.
+    """Observe a session's streaming queries. Repeated calls return the same observer.
 
-    Where OpenTelemetry's API is installed, the metrics go to its meter provider as well.
+    If OpenTelemetry's API is installed, the metrics are also reported to its meter provider.
 
     Args:
-        port: where to serve Prometheus text (``http://<host>:<port>/metrics``); 0 takes a free one.
+        port: where to serve Prometheus metrics (``http://<host>:<port>/metrics``); 0 selects a free port.
 
     Raises:
-        InvalidOptionError: the port is taken.
+        InvalidOptionError: the port is in use.
     """
     observer: Observer | None = spark.__dict__.get(_ATTRIBUTE)
     if observer is None:
         observer = Observer(spark)
         spark.streams.addListener(observer)
         spark.__dict__[_ATTRIBUTE] = observer
-        from kafka_sql.observability.opentelemetry import register_gauges  # here, as below
-
         register_gauges(observer)
     if port is not None:
-        from kafka_sql.observability.prometheus import serve_metrics  # here: who wants no port needs no library
+        # lazy: prometheus_client is only needed if a port is set
+        from kafka_sql.observability.prometheus import serve_metrics
 
         serve_metrics(observer, port)
     return observer
 
 
 def query_bytes_in(query: StreamingQuery, batch: int) -> int | None:
-    """Bytes of columns that a batch took over from the readers; None where it is not Spark's last one any more."""
+    """Return the size of the columns that a batch received from the readers; None if it is not the query's last batch.
+
+    Also None for a Connect client.
+    """
     handle = getattr(query, "_jsq", None)
-    if handle is None:  # the session is a Connect client
+    if handle is None:
         return None
     try:
         execution = handle.streamingQuery().lastExecution()
@@ -120,7 +123,7 @@ def query_bytes_in(query: StreamingQuery, batch: int) -> int | None:
         while leaves.hasNext():
             metric = leaves.next().metrics().get("pythonDataReceived")
             total += metric.get().value() if metric.isDefined() else 0
-    except (Py4JError, TypeError):  # Spark's inside, which another version may have otherwise
-        _LOG.debug("bytes of batch %d of query %s cannot be had", batch, query.id, exc_info=True)
+    except (Py4JError, TypeError):  # Spark internals, which may differ between versions
+        _LOG.debug("bytes of batch %d of query %s are unavailable", batch, query.id, exc_info=True)
         return None
     return int(total)

@@ -1,6 +1,6 @@
-"""A continuous query's metrics, from the progress that Spark reports of its batches.
+"""Compute a streaming query's metrics from the progress that Spark reports for its batches.
 
-Names and meanings: the metrics of Flink's Kafka source (its documentation's page "Monitoring", FLIP-33).
+Names and semantics are those of Flink's Kafka source (page "Monitoring" of its documentation, FLIP-33).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SourceMetrics:
-    """One Kafka table of a query.
+    """The metrics of one Kafka table of a query.
 
     Attributes:
-        table: its name.
+        table: the table's name.
         current: currentOffset: the next offset of each partition.
         latest: the end of each partition.
-        committed: committedOffset: what Kafka has last confirmed.
-        commits_succeeded, commits_failed: since the query's start.
-        without_row: offsets that the last batch has read past and that gave no row.
-        max_timestamp: Kafka's time of the newest record that has been read, milliseconds since 1970-01-01 UTC; None
-            where the last batch has not read to the end of any partition.
+        committed: committedOffset: the offsets last committed to Kafka.
+        commits_succeeded, commits_failed: number of commits since the start of the query.
+        records_without_row: number of offsets of the last batch that gave no row.
+        max_timestamp: Kafka's timestamp of the newest record read, milliseconds since 1970-01-01 UTC; None if the last
+            batch did not read any partition to its end.
     """
 
     table: str
@@ -46,38 +46,37 @@ class SourceMetrics:
 
     @property
     def pending(self) -> dict[TopicPartition, int]:
-        """How many offsets of each partition have not been read."""
+        """The number of offsets of each partition that have not been read."""
         return {p: max(0, end - self.current.get(p, end)) for p, end in self.latest.items()}
 
     @property
     def pending_records(self) -> int:
-        """pendingRecords: their sum."""
+        """pendingRecords: the sum of ``pending``."""
         return sum(self.pending.values())
 
 
 @dataclass
 class JobMetrics:
-    """A query, since its start or since somebody looks.
+    """The metrics of a query since its start, or since it is observed.
 
     Attributes:
-        name: the query's, or None.
-        sources: its Kafka tables.
-        num_records_in: rows that its batches have read, of all sources.
-        records_without_row: offsets that its batches have read past and that gave no row: records that were skipped or
-            became dead letters, tombstones, and what transactions and compaction leave.
-        unreadable: records that could not be read; None where their tasks cannot tell.
-        records_per_second: of the last batch.
-        rows_measured, bytes_measured: of the batches of which Spark tells the bytes of columns that it took over from
-            the readers, their rows and these bytes.
-        bytes_per_second: of the last one of them.
-        event_time_lag: currentEmitEventTimeLag, milliseconds: how old the latest event of the last batch was at its
-            end, by the watermark's column or, without one, by Kafka's timestamps; None where nobody knows.
-        watermark: milliseconds since 1970-01-01 UTC; None without one.
-        last_read: milliseconds since 1970-01-01 UTC when a batch last read rows, or the first report.
-        num_records_out, num_bytes_out, num_send_errors: of its Kafka sink.
-        send_time: currentSendTime, milliseconds: how long the last batch's last records took to be acknowledged.
-        transactions: how many the last batch had open until it was decided.
-        sink: the sink's table; None where nothing is known of one.
+        name: the query's name, or None.
+        sources: the query's Kafka tables.
+        num_records_in: rows read from all sources.
+        records_without_row: offsets read that gave no row: skipped records, dead letters, tombstones, and the gaps that
+            transactions and compaction leave.
+        bad_records: records that could not be decoded; None if tasks cannot report them.
+        records_per_second: rate of the last batch.
+        rows_measured, bytes_measured: rows and bytes of those batches whose column sizes Spark has reported.
+        bytes_per_second: rate of the last one of these batches.
+        event_time_lag: currentEmitEventTimeLag, milliseconds: the age of the latest event of the last batch at the
+            batch's end, by the watermark column or else by Kafka's timestamps; None if unknown.
+        watermark: milliseconds since 1970-01-01 UTC; None without a watermark.
+        last_read: milliseconds since 1970-01-01 UTC of the last batch with rows, or of the first report.
+        num_records_out, num_bytes_out, num_send_errors: statistics of the Kafka sink.
+        send_time: currentSendTime, milliseconds until the last records of the last batch were acknowledged.
+        transactions: number of transactions that the last batch had open until it was committed.
+        sink: the sink's table; None if there is none, or it has not reported yet.
     """
 
     name: str | None = None
@@ -98,14 +97,14 @@ class JobMetrics:
     send_time: float | None = None
     transactions: int | None = None
     sink: str | None = None
-    _counted: int | None = None  # the last batch whose offsets without a row are in the sum
+    _last_counted_batch: int | None = None  # the last batch that is included in records_without_row
 
     def add_progress(self, progress: Json, bytes_in: int | None = None) -> None:
-        """Take over what Spark reports of a batch, or of the time without one.
+        """Add the progress of a batch, or of an idle query.
 
         Args:
             progress: the JSON of a StreamingQueryProgress.
-            bytes_in: what the batch's readers gave, where it is known.
+            bytes_in: the size of the batch's columns, if known.
         """
         self.name = progress.get("name")
         self.sources = source_metrics(progress)
@@ -115,8 +114,11 @@ class JobMetrics:
         self.num_records_in += rows
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
         without_row = sum(s.records_without_row for s in self.sources)
-        if without_row and progress["batchId"] != self._counted:  # it comes again while there is nothing to read
-            self.records_without_row, self._counted = self.records_without_row + without_row, progress["batchId"]
+        if without_row and progress["batchId"] != self._last_counted_batch:  # idle queries report it repeatedly
+            self.records_without_row, self._last_counted_batch = (
+                self.records_without_row + without_row,
+                progress["batchId"],
+            )
         if rows or self.last_read is None:
             self.last_read = end
         if bytes_in is not None:
@@ -126,35 +128,36 @@ class JobMetrics:
             newest: list[int | None] = (
                 [parse_millis(times["max"])] if "max" in times else [s.max_timestamp for s in self.sources]
             )
-            known = [at for at in newest if at is not None]
+            known = [timestamp for timestamp in newest if timestamp is not None]
             self.event_time_lag = end - max(known) if known else None
-        if parse_millis(times.get("watermark", _NO_WATERMARK)):  # Spark's is 1970 until a batch has been read
+        if parse_millis(times.get("watermark", _NO_WATERMARK)):  # 1970 until the first batch has been read
             self.watermark = parse_millis(times["watermark"])
 
     def add_sink_report(self, report: Report) -> None:
-        """Take over what has been written. A batch that was repeated counts again, as its rows do."""
-        figures = report.stats
+        """Add the statistics of a sink. A repeated batch counts again, as its rows do."""
+        stats = report.stats
         self.sink = report.table
-        self.num_records_out, self.num_bytes_out = figures.rows, figures.bytes
-        self.num_send_errors = figures.errors
-        self.send_time, self.transactions = figures.send_time, report.transactions
+        self.num_records_out, self.num_bytes_out = stats.rows, stats.bytes
+        self.num_send_errors = stats.errors
+        self.send_time, self.transactions = stats.send_time, report.transactions
 
     @property
     def num_bytes_in(self) -> int | None:
-        """numBytesIn: bytes of columns that all batches took over; None where Spark tells of none.
+        """numBytesIn: the size of the columns of all batches; None if Spark has not reported any.
 
-        It tells of its last batch only. One that was over before it could be asked is taken to have had as many a row.
+        Spark reports the size of its last batch only. Batches that were missed are extrapolated from the average bytes
+        per row.
         """
         if not self.rows_measured:
             return None
         return round(self.bytes_measured * self.num_records_in / self.rows_measured)
 
     def watermark_lag(self, now: int) -> int | None:
-        """watermarkLag, milliseconds: how far the watermark is behind the clock."""
+        """Return watermarkLag, in milliseconds: the lag of the watermark behind the clock."""
         return None if self.watermark is None else now - self.watermark
 
     def idle_time(self, now: int) -> int:
-        """sourceIdleTime, milliseconds: how long no row has been read."""
+        """Return sourceIdleTime, in milliseconds: the time since a row was read."""
         return 0 if self.last_read is None else max(0, now - self.last_read)
 
 
@@ -162,10 +165,10 @@ _NO_WATERMARK = "1970-01-01T00:00:00.000Z"
 
 
 def job_metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] | None = None) -> JobMetrics:
-    """The metrics of a query whose reports are given, oldest first.
+    """Compute the metrics of a query from its progress reports, oldest first.
 
     Args:
-        bytes_in: what the readers of batches gave, where it is known.
+        bytes_in: the size of batches' columns, if known, by batch id.
     """
     job = JobMetrics()
     for progress in progresses:
@@ -174,14 +177,14 @@ def job_metrics(progresses: Iterable[Json], bytes_in: Mapping[int, int | None] |
 
 
 def source_metrics(progress: Json) -> list[SourceMetrics]:
-    """The Kafka tables among a query's sources; those of other kinds are left out."""
-    found = (_source(source) for source in progress.get("sources", ()))
-    return [source for source in found if source is not None]
+    """Return the metrics of the Kafka tables among a query's sources. Other sources are ignored."""
+    tables = (_source(source) for source in progress.get("sources", ()))
+    return [source for source in tables if source is not None]
 
 
 def _source(source: Json) -> SourceMetrics | None:
     end, latest = parse_offset(source.get("endOffset")), parse_offset(source.get("latestOffset"))
-    # PySpark 4.1 asks no source for its report, and shows the end of the batch for it
+    # PySpark 4.1 does not call reportLatestOffset, and reports the end of the batch instead
     if not (isinstance(end, Mapping) and isinstance(latest, Mapping) and "table" in latest):
         return None
     try:
@@ -196,28 +199,28 @@ def _source(source: Json) -> SourceMetrics | None:
             _without_row(parse_offset(source.get("startOffset")), current, int(source.get("numInputRows", 0))),
             latest.get("maxTimestamp"),
         )
-    except CheckpointError:  # another source, whose offsets happen to have a version
+    except CheckpointError:  # another source whose offsets have a version, too
         return None
 
 
 def _without_row(start: Any, end: Offsets, rows: int) -> int:
-    """Offsets between two places that gave no row; 0 where records give several, as those of changes may."""
+    """Return the number of offsets that gave no row; 0 if records have several rows, as in changelogs."""
     if not isinstance(start, Mapping):
         return 0
-    begin = from_json(start).positions
-    return max(0, sum(offset - begin.get(place, offset) for place, offset in end.items()) - rows)
+    starts = from_json(start).positions
+    return max(0, sum(offset - starts.get(p, offset) for p, offset in end.items()) - rows)
 
 
 def parse_offset(offset: Any) -> Any:
-    """An offset in the JSON of the whole progress is JSON; alone, it is its text."""
+    """Parse an offset of a progress report. It is JSON in the report's JSON, and text in a SourceProgress."""
     if not isinstance(offset, str):
         return offset
     try:
         return json.loads(offset)
-    except ValueError:  # Spark's own sources may report any text
+    except ValueError:  # other sources may report any text
         return None
 
 
 def parse_millis(text: str) -> int:
-    """Milliseconds since 1970-01-01 UTC of a time as Spark reports it."""
+    """Parse a timestamp of a progress report to milliseconds since 1970-01-01 UTC."""
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)

@@ -1,7 +1,7 @@
-"""The metrics as OpenTelemetry's, through its API: what becomes of them is for the program's SDK to say.
+"""Report the metrics through OpenTelemetry's API. The application's SDK decides what happens to them.
 
-Names are Flink's with ``kafka_sql.`` before them; attributes are Prometheus' labels. Without the library, or without an
-SDK that reads them, nothing is measured.
+Names are Flink's with the prefix ``kafka_sql.``; attributes are the labels of the Prometheus metrics. Without the
+library, or without an SDK that reads the gauges, nothing is measured.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from kafka_sql.observability.listener import Observer
-from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES, all_metrics
+from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES, JobMetricsProvider, all_metrics
 
 METER: Final = "kafka_sql"
-_measured: weakref.WeakSet[Observer] = weakref.WeakSet()
+_registered: weakref.WeakSet[JobMetricsProvider] = weakref.WeakSet()
 
 
-def register_gauges(observer: Observer) -> bool:
-    """Give an observer's metrics to the process's meter provider; False where OpenTelemetry's API is not installed.
+def register_gauges(provider: JobMetricsProvider) -> bool:
+    """Register gauges with the process's meter provider, once per metrics provider.
 
-    A second call for the same observer changes nothing.
+    Returns:
+        whether OpenTelemetry's API is installed.
     """
     try:
         from opentelemetry import metrics
     except ImportError:
         return False
-    if observer in _measured:
+    if provider in _registered:
         return True
-    _measured.add(observer)
+    _registered.add(provider)
     meter = metrics.get_meter(METER)
-    for name, (text, _) in {**JOBS, **SOURCES, **PARTITIONS}.items():
-        callback: Callable[[Any], Iterable[Any]] = partial(_observations, observer, name)
-        meter.create_observable_gauge(f"kafka_sql.{name}", callbacks=[callback], description=text)
+    for name, (description, _) in {**JOBS, **SOURCES, **PARTITIONS}.items():
+        callback: Callable[[Any], Iterable[Any]] = partial(_observations, provider, name)
+        meter.create_observable_gauge(f"kafka_sql.{name}", callbacks=[callback], description=description)
     return True
 
 
-def _observations(observer: Observer, name: str, _: Any) -> Iterable[Any]:
+def _observations(provider: JobMetricsProvider, name: str, _: Any) -> Iterable[Any]:
     from opentelemetry.metrics import Observation
 
-    for figure in all_metrics(observer.jobs(), time.time_ns() // 1_000_000):
-        if figure.name == name:
-            for labels, value in figure.values:
-                yield Observation(value, dict(zip(figure.labels, labels, strict=True)))
+    for metric in all_metrics(provider.jobs(), time.time_ns() // 1_000_000):
+        if metric.name == name:
+            for labels, value in metric.values:
+                yield Observation(value, dict(zip(metric.labels, labels, strict=True)))

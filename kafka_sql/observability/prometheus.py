@@ -1,4 +1,4 @@
-"""The metrics as Prometheus text on a port, under Flink's names with ``kafka_sql_`` before them."""
+"""Serve the metrics to Prometheus on a port, under Flink's names with the prefix ``kafka_sql_``."""
 
 from __future__ import annotations
 
@@ -10,42 +10,41 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.observability.listener import Observer
-from kafka_sql.observability.metric_definitions import PREFIX, all_metrics
+from kafka_sql.observability.metric_definitions import PREFIX, JobMetricsProvider, all_metrics
 
 
-class _Metrics(Collector):
-    """An observer's metrics when they are asked for."""
+class _MetricsCollector(Collector):
+    """Collects the current metrics of a provider for each scrape."""
 
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
+    def __init__(self, provider: JobMetricsProvider) -> None:
+        self._provider = provider
 
     def collect(self) -> Iterator[Metric]:
-        for figure in all_metrics(self._observer.jobs(), time.time_ns() // 1_000_000):
-            family = GaugeMetricFamily(PREFIX + figure.name, figure.text, labels=figure.labels)
-            for labels, value in figure.values:
+        for metric in all_metrics(self._provider.jobs(), time.time_ns() // 1_000_000):
+            family = GaugeMetricFamily(PREFIX + metric.name, metric.description, labels=metric.labels)
+            for labels, value in metric.values:
                 family.add_metric(labels, value)
             yield family
 
 
-_served: dict[int, int] = {}  # the ports by the observers' identities, for the process's life
+_ports: dict[int, int] = {}  # by the provider's identity, for the lifetime of the process
 
 
-def serve_metrics(observer: Observer, port: int) -> int:
-    """Serve an observer's metrics; the port. A second call for the same observer gives the first one's.
+def serve_metrics(provider: JobMetricsProvider, port: int) -> int:
+    """Serve a provider's metrics, and return the port. Repeated calls for a provider return the first call's port.
 
     Raises:
-        InvalidOptionError: the port is taken, or not this user's.
+        InvalidOptionError: the port is in use, or requires privileges.
     """
-    if id(observer) not in _served:
+    if id(provider) not in _ports:
         registry = CollectorRegistry()
-        registry.register(_Metrics(observer))
+        registry.register(_MetricsCollector(provider))
         try:
             server, _ = start_http_server(port, registry=registry)
         except OSError as e:
             raise InvalidOptionError(
-                f"Invalid value '{port}' for option 'metrics.reporter.prom.port': metrics cannot be served there "
+                f"Invalid value '{port}' for option 'metrics.reporter.prom.port': the port is not available "
                 f"({e.strerror}). Choose another port, or '0' for a free one."
             ) from e
-        _served[id(observer)] = server.server_port
-    return _served[id(observer)]
+        _ports[id(provider)] = server.server_port
+    return _ports[id(provider)]

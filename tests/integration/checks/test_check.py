@@ -61,7 +61,7 @@ def names(topics: Topics) -> set[str]:
 EXACTLY_ONCE = {"sink_delivery__guarantee": "exactly-once", "sink_transactional__id__prefix": "shop"}
 
 
-def test_all_is_well(topics: Topics) -> None:
+def test_all_checks_succeed(topics: Topics) -> None:
     topic = topics.create(2)
     topics.put(topic, b'{"id": 1}')
     before = names(topics)
@@ -72,21 +72,21 @@ def test_all_is_well(topics: Topics) -> None:
     assert age[1].startswith("the newest record is ")
     assert said.pop("exactly-once")[0] is True
     assert said == {
-        "settings": (True, "the options' references name something, and key and trust stores can be read"),
-        f"reachable {topics.bootstrap}": (True, "a connection can be made"),
-        "authentication": (True, "the brokers answer (PLAINTEXT)"),
-        f"topic '{topic}'": (True, "2 partitions, 1 replicas each"),
-        f"read '{topic}'": (True, "the user may"),
-        f"write '{topic}'": (True, "the user may"),
-        "group": (True, "the user may commit and read offsets"),
-        "transactional id of tasks": (True, "the user may write as 'shop-t-check'"),
-        "transactional id of the driver": (True, "the user may write as 'shop-driver-check'"),
+        "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
+        f"reachable {topics.bootstrap}": (True, "connected"),
+        "authentication": (True, "the brokers responded (PLAINTEXT)"),
+        f"topic '{topic}'": (True, "2 partitions, replication factor 1"),
+        f"read '{topic}'": (True, "allowed"),
+        f"write '{topic}'": (True, "allowed"),
+        "group": (True, "allowed to commit and read offsets"),
+        "transactional id of tasks": (True, "allowed to write as 'shop-t-check'"),
+        "transactional id of the driver": (True, "allowed to write as 'shop-driver-check'"),
     }
     topics.take(topic, 1, partitions=2)  # nothing was written
     assert names(topics) == before  # and nothing made
 
 
-def test_rights_that_are_missing(secured: Secured) -> None:
+def test_missing_acls(secured: Secured) -> None:
     topic = secured.topics.create_named("checked")
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
     given = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
@@ -104,7 +104,7 @@ def test_rights_that_are_missing(secured: Secured) -> None:
     assert failed(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
-def test_who_may_not_enter(secured: Secured) -> None:
+def test_failed_authentication(secured: Secured) -> None:
     given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
     faults = failed(declared(given, "checked"))
     assert list(faults) == ["authentication"]
@@ -112,7 +112,7 @@ def test_who_may_not_enter(secured: Secured) -> None:
     assert "planted-4711" not in faults["authentication"]
 
 
-def test_what_is_not_there(topics: Topics, tmp_path: Path) -> None:
+def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         dead = f"127.0.0.1:{one.getsockname()[1]}"
@@ -129,13 +129,13 @@ def test_what_is_not_there(topics: Topics, tmp_path: Path) -> None:
     assert "cannot be read on this machine" in failed(declared(store, "t"))["settings"]
 
 
-def test_a_clock_that_is_behind(topics: Topics) -> None:
+def test_a_slow_clock(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000)  # brokers take no more than an hour
     assert "ahead of this machine's clock" in failed(declared({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
 
 
-def test_the_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
+def test_schema_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     topic, subject = topics.create(), f"check-{uuid.uuid4().hex}"
     servers = {"bootstrap.servers": topics.bootstrap}
     options = {"format": "avro-confluent", "avro__confluent_url": registry.url, "avro__confluent_subject": subject}
@@ -159,13 +159,14 @@ def test_the_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     assert "refused" in failed(declared(servers, topic, **nowhere))["registry of the value"]
 
 
-def test_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
+def test_check_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE checked_orders (id BIGINT, twice AS id * 2) {topics.with_options(topic)}")
     report = kafka_sql.check(spark, "checked_orders")
     assert report.ok
     assert (
-        f"ok      default.checked_orders  topic '{topic}': 1 partitions, 1 replicas each" in repr(report).splitlines()
+        f"ok      default.checked_orders  topic '{topic}': 1 partitions, replication factor 1"
+        in repr(report).splitlines()
     )
     with pytest.raises(
         TableNotFoundError, match=r"no Kafka table 'checked_order' .*Did you mean 'default.checked_orders'"
@@ -175,7 +176,7 @@ def test_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
 
 
 @pytest.mark.long  # a Spark application of its own
-def test_the_command(topics: Topics, tmp_path: Path) -> None:
+def test_check_command(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create()
     file = tmp_path / "tables.sql"
     file.write_text(
@@ -186,14 +187,14 @@ def test_the_command(topics: Topics, tmp_path: Path) -> None:
                "--conf", f"spark.sql.warehouse.dir={tmp_path}", "--conf", "spark.ui.enabled=false"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
     lines = done.stdout.splitlines()
-    assert f"ok      default.good  read '{topic}': the user may" in lines
+    assert f"ok      default.good  read '{topic}': allowed" in lines
     assert any(
         line.startswith(f"FAILED  default.bad  topic: [TOPIC_NOT_FOUND] Topic '{topic}x' does not") for line in lines
     )
     assert done.returncode == 1, done.stderr
 
 
-def test_lines() -> None:
+def test_finding_format() -> None:
     line = Finding("t", "clock", None, "no record tells the time")
     assert str(line) == "-       t  clock: no record tells the time"
     assert str(replace(line, ok=True)) == "ok      t  clock: no record tells the time"

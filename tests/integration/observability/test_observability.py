@@ -44,7 +44,7 @@ class Ended(StreamingQueryListener):
         self.event.set()
 
 
-def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create()
     topics.put(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
     topics.put(source, b'{"a": 7}', partition=1)
@@ -118,7 +118,7 @@ def test_metrics_of_a_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path
     assert not [name for name in scraped(port) if query.id in name]
 
 
-def test_dead_letters_are_counted_once_for_each_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, dead = topics.create(2), topics.create()
     for partition in range(2):
         topics.put(source, b"no JSON", b'{"a": 1}', b"[", partition=partition)
@@ -140,7 +140,7 @@ def test_dead_letters_are_counted_once_for_each_start(spark: Any, sql: Any, topi
     assert told(1) == BadRecordCounts(skipped=0, dead_lettered=1)
 
 
-def test_the_lag_of_a_table_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic, hour = topics.create(2), 3_600_000
     now = time.time_ns() // 1_000_000
     topics.put(topic, b'{"a": 1}', timestamp=now - 5 * hour)

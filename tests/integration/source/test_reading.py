@@ -93,7 +93,7 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     assert committed(topics, group, topic, 2) == {0: 61, 1: 20}
 
 
-def test_a_stream_waits_for_enough_offsets_but_not_for_ever(
+def test_streams_wait_for_min_offsets_with_a_maximum_delay(
     spark: Any, sql: Any, topics: Topics, tmp_path: Path
 ) -> None:
     topic = fill(topics, 1)
@@ -111,7 +111,7 @@ def test_a_stream_waits_for_enough_offsets_but_not_for_ever(
     assert [s["numInputRows"] for s in sources(query)] == [1, 3]
 
 
-def test_bytes_of_a_batch(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(1)
     topics.put(topic, *(b'{"a": %d, "b": "%s"}' % (i, b"x" * 1000) for i in range(100)))
     declare(sql, topics, topic, **{"scan.max-bytes-per-trigger": "26 kb"})
@@ -119,7 +119,7 @@ def test_bytes_of_a_batch(spark: Any, sql: Any, topics: Topics, tmp_path: Path) 
     assert [s["numInputRows"] for s in sources(query)] == [26, 26, 26, 22]
 
 
-def test_a_checkpoint_of_version_1_goes_on(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_checkpoints_of_version_1_are_resumed(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = fill(topics, 3, 2)
     declare(sql, topics, topic)
     drain(spark, tmp_path, availableNow=True)
@@ -133,7 +133,7 @@ def test_a_checkpoint_of_version_1_goes_on(spark: Any, sql: Any, topics: Topics,
     assert read(spark, tmp_path) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
 
 
-def test_the_first_batch_is_read_again_from_where_it_began(
+def test_a_repeated_first_batch_starts_at_the_same_offsets(
     spark: Any, sql: Any, topics: Topics, tmp_path: Path
 ) -> None:
     topic = fill(topics, 3)
@@ -163,7 +163,7 @@ def test_the_first_batch_is_read_again_from_where_it_began(
     assert read(spark, tmp_path) == [(0, 3), (0, 4), (0, 5)]
 
 
-def test_another_querys_checkpoint_is_refused(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_checkpoints_of_other_queries_are_rejected(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     declare(sql, topics, fill(topics, 1))
     rate = spark.readStream.format("rate").load().writeStream.format("noop")
     query = rate.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
@@ -175,9 +175,7 @@ def test_another_querys_checkpoint_is_refused(spark: Any, sql: Any, topics: Topi
 
 
 @pytest.mark.parametrize("prefix", ["", "properties."])
-def test_nothing_is_committed_where_that_is_not_wanted(
-    spark: Any, sql: Any, topics: Topics, tmp_path: Path, prefix: str
-) -> None:
+def test_offset_commits_can_be_disabled(spark: Any, sql: Any, topics: Topics, tmp_path: Path, prefix: str) -> None:
     topic = fill(topics, 1)
     group = f"group-{topic}"
     declare(sql, topics, topic, **{"properties.group.id": group, f"{prefix}commit.offsets.on.checkpoint": "false"})
@@ -185,7 +183,7 @@ def test_nothing_is_committed_where_that_is_not_wanted(
     assert committed(topics, group, topic, 1) == {}
 
 
-def test_a_failed_commit_stops_nothing(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_failed_commits_do_not_stop_the_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     """A consumer that has joined the group makes commits from outside it fail."""
     from confluent_kafka import Consumer
 

@@ -13,11 +13,11 @@ from tests.unit.observability.fake_observer import Observed
 from tools.dashboard import PAGE, text
 
 
-def test_the_file_is_up_to_date() -> None:
+def test_the_generated_file_is_up_to_date() -> None:
     assert PAGE.read_text() == text(), "run: make dashboard"
 
 
-def test_every_metric_that_it_names_is_served_and_every_one_that_is_served_is_named() -> None:
+def test_the_dashboard_shows_exactly_the_served_metrics() -> None:
     dashboard = json.loads(PAGE.read_text())
     observer: Any = Observed()
     with urllib.request.urlopen(f"http://127.0.0.1:{serve_metrics(observer, 0)}/metrics") as answer:
@@ -28,7 +28,7 @@ def test_every_metric_that_it_names_is_served_and_every_one_that_is_served_is_na
     assert set(re.findall(r"kafka_sql_\w+", chosen)) <= served
 
 
-def test_legends_name_labels_that_the_metric_has() -> None:
+def test_legends_use_existing_labels() -> None:
     labels = {**dict.fromkeys(JOBS, JOB), **dict.fromkeys(SOURCES, SOURCE), **dict.fromkeys(PARTITIONS, PARTITION)}
     for panel in json.loads(PAGE.read_text())["panels"]:
         (target,) = panel["targets"]

@@ -46,7 +46,7 @@ IDLE: dict[str, Any] = {
 }
 
 
-def test_offsets_of_a_source() -> None:
+def test_source_offsets() -> None:
     (source,) = source_metrics(BATCH)
     assert source == SourceMetrics(
         "default.src",
@@ -62,7 +62,7 @@ def test_offsets_of_a_source() -> None:
     assert source.pending_records == 500
 
 
-def test_offsets_may_be_text() -> None:
+def test_offsets_as_text() -> None:
     texts = {
         **BATCH,
         "sources": [{k: json.dumps(v) if k.endswith("Offset") else v for k, v in s.items()} for s in BATCH["sources"]],
@@ -70,13 +70,13 @@ def test_offsets_may_be_text() -> None:
     assert source_metrics(texts) == source_metrics(BATCH)
 
 
-def test_a_source_of_another_kind_is_left_out() -> None:
+def test_other_sources_are_ignored() -> None:
     for end, latest in [("no JSON", "{"), ({"version": 2}, {"version": 9}), (None, None), ({"a": 1}, {"version": 2})]:
         assert source_metrics({"sources": [{"endOffset": end, "latestOffset": latest}]}) == []
     assert source_metrics({}) == []
 
 
-def test_offsets_that_gave_no_row() -> None:
+def test_offsets_without_a_row() -> None:
     """A batch of them alone is reported again while there is nothing to read."""
     (source, other) = BATCH["sources"]
     skipped = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**source, "numInputRows": 0}, other]}
@@ -87,7 +87,7 @@ def test_offsets_that_gave_no_row() -> None:
     assert job_metrics([first]).records_without_row == 0
 
 
-def test_a_batch_and_the_time_after_it() -> None:
+def test_a_batch_and_an_idle_query() -> None:
     job = job_metrics([BATCH])
     assert (job.name, job.num_records_in, job.records_per_second) == ("copy", 600, 300.0)
     assert job.event_time_lag == 31_500  # the batch ended two seconds after noon
@@ -103,7 +103,7 @@ def test_a_batch_and_the_time_after_it() -> None:
     assert job_metrics([BATCH], {7: 12_000}).num_bytes_in == 12_000
 
 
-def test_without_a_watermark_the_lag_is_that_of_kafkas_timestamps() -> None:
+def test_event_time_lag_by_kafkas_timestamps_without_a_watermark() -> None:
     job = job_metrics([{**BATCH, "eventTime": {}}])
     assert (job.event_time_lag, job.watermark_lag(NOON)) == (22_000, None)
     job.add_progress({**IDLE, "eventTime": {}})

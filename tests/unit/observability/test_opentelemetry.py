@@ -15,7 +15,7 @@ from kafka_sql.observability.opentelemetry import register_gauges
 from tests.unit.observability.fake_observer import Observed
 
 
-def test_every_metric_with_its_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = InMemoryMetricReader()
     # the process's own provider can be set once only, and another test may have set it
     monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
@@ -38,7 +38,7 @@ def test_every_metric_with_its_attributes(monkeypatch: pytest.MonkeyPatch) -> No
     assert {m.description for m in scope.metrics} <= {text for text, _ in {**JOBS, **SOURCES, **PARTITIONS}.values()}
 
 
-def test_without_the_library_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -47,4 +47,4 @@ def test_without_the_library_nothing_is_measured(monkeypatch: pytest.MonkeyPatch
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert not register_gauges(Observed())  # type: ignore[arg-type]
+    assert not register_gauges(Observed())

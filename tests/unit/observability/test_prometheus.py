@@ -12,10 +12,10 @@ from kafka_sql.observability.prometheus import serve_metrics
 from tests.unit.observability.fake_observer import Observed
 
 
-def test_every_metric_with_its_labels() -> None:
+def test_metrics_and_labels() -> None:
     observer = Observed()
-    port = serve_metrics(observer, 0)  # type: ignore[arg-type]
-    assert serve_metrics(observer, 0) == port  # type: ignore[arg-type]
+    port = serve_metrics(observer, 0)
+    assert serve_metrics(observer, 0) == port
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
     shown = [line for line in lines if "sourceIdleTime" not in line]
@@ -36,10 +36,10 @@ def test_every_metric_with_its_labels() -> None:
     assert len(lines) == len(shown) + 2
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use() -> None:
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InvalidOptionError, match=f"'{port}' for option 'metrics.reporter.prom.port': .*'0' for a"):
-            serve_metrics(Observed(), port)  # type: ignore[arg-type]
+            serve_metrics(Observed(), port)

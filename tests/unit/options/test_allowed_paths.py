@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "${file:in/s.properties:k}",
     ],
 )
-def test_no_way_leads_out(folder: Path, reference: str) -> None:
+def test_files_outside_of_allowed_folders_are_rejected(folder: Path, reference: str) -> None:
     with pytest.raises(SecretReferenceError, match=f"not in the folders that {VARIABLE} allows") as caught:
         resolve(reference.replace("IN", str(folder)), "o")
     assert OUTSIDE not in str(caught.value)
@@ -59,7 +59,7 @@ def test_no_way_leads_out(folder: Path, reference: str) -> None:
 @pytest.mark.parametrize(
     "reference", ["${file:IN/s.properties:k}", "${directory:IN:own}", "${directory:IN/sub/..:secret}"]
 )
-def test_what_is_inside_is_read(folder: Path, reference: str) -> None:
+def test_files_in_allowed_folders_are_read(folder: Path, reference: str) -> None:
     assert resolve(reference.replace("IN", str(folder)), "o") == "v"
 
 
@@ -89,13 +89,13 @@ def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSql
         resolve_config(config)
 
 
-def test_the_racks_file(folder: Path) -> None:
+def test_rack_files_must_be_allowed(folder: Path) -> None:
     definition = declared(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
     with pytest.raises(InvalidOptionError, match="not in the folders"):
         task_client_config(definition, 3)
 
 
-def test_what_never_ends_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_and_pipes_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     os.mkfifo(tmp_path / "pipe")
     for path in ("/dev/zero", tmp_path / "pipe"):

@@ -28,7 +28,7 @@ SIZE = 100_000
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800"])
-def test_what_c_would_cut_off(text: str) -> None:
+def test_nul_and_surrogates_are_rejected(text: str) -> None:
     with pytest.raises(
         InvalidOptionError,
         match=r"Invalid value of option 'properties.client.id': it contains a NUL or a lone surrogate",
@@ -42,32 +42,32 @@ def test_what_c_would_cut_off(text: str) -> None:
 @pytest.mark.parametrize(
     "option", ["socket.connection.setup.timeout.ms", "delivery.timeout.ms", "transaction.timeout.ms"]
 )
-def test_numbers_that_are_none(option: str, value: str) -> None:
+def test_invalid_numbers(option: str, value: str) -> None:
     with pytest.raises(OptionError, match=f"'properties.{option}'"):
         to_librdkafka({**SERVERS, option: value})
 
 
 @pytest.mark.parametrize("value", ["²", "٥", "9" * 5000])
 @pytest.mark.parametrize("option", ["buffer.memory", "max.in.flight.requests.per.connection", "fetch.max.bytes"])
-def test_other_numbers_that_are_none(option: str, value: str) -> None:
+def test_invalid_numbers_of_client_properties(option: str, value: str) -> None:
     with pytest.raises(OptionError):
         to_librdkafka({**SERVERS, option: value})
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "9223372036854775807 s", "١٠", "١٠ s", "1 d d"])
-def test_durations_and_sizes_beyond_javas_long(text: str) -> None:
+def test_durations_and_sizes_that_overflow_long(text: str) -> None:
     for read in (parse_duration, parse_memory_size):
         with pytest.raises(ValueError, match="expected a"):
             read(text)
 
 
-def test_the_greatest_of_them() -> None:
+def test_largest_durations_and_sizes() -> None:
     assert parse_duration(" 0009223372036854775807 MS ") == 2**63 - 1
     assert parse_memory_size("8388607 tb") == 8388607 << 40
 
 
 @pytest.mark.parametrize("text", [f"partition:0,offset:{'9' * 5000}", f"partition:{'9' * 5000},offset:1"])
-def test_offsets_that_are_too_great(text: str) -> None:
+def test_offsets_that_overflow_long(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="should follow the format"):
         parse_specific_offsets(text, "k")
 
@@ -82,7 +82,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY.keys())
-def test_references_take_time_by_their_length(text: str) -> None:
+def test_references_are_parsed_in_linear_time(text: str) -> None:
     start = time.process_time()
     assert not has_reference(text)
     assert not is_reference(text)
@@ -91,7 +91,7 @@ def test_references_take_time_by_their_length(text: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["/* ", "${", "// \n", '"', "'", "a=", "=", "\\"])
-def test_logins_take_time_by_their_length(part: str) -> None:
+def test_jaas_is_parsed_in_linear_time(part: str) -> None:
     start = time.process_time()
     with pytest.raises(InvalidOptionError):
         parse_jaas("x.PlainLoginModule required " + part * (SIZE // len(part)))
@@ -101,14 +101,14 @@ def test_logins_take_time_by_their_length(part: str) -> None:
 @pytest.mark.parametrize(
     "part", ["-----BEGIN A-----", "-----BEGIN CERTIFICATE-----\n", "-----END A-----", "-----BEGIN "]
 )
-def test_pem_takes_time_by_its_length(part: str) -> None:
+def test_pem_is_parsed_in_linear_time(part: str) -> None:
     start = time.process_time()
     with pytest.raises(UnreadableStore):
         parse_certificates(part * (SIZE * 10 // len(part)))
     assert time.process_time() - start < 20
 
 
-def test_a_cut_off_certificate_before_others_is_not_passed_over() -> None:
+def test_a_truncated_certificate_before_others_is_an_error() -> None:
     whole = authority("a").pem
     with pytest.raises(UnreadableStore, match="it is truncated"):
         parse_certificates(whole[:100] + whole)
@@ -119,7 +119,7 @@ def test_a_cut_off_certificate_before_others_is_not_passed_over() -> None:
 @pytest.mark.parametrize(
     ("rounds", "fits"), [(65_536, True), (5_000_000, True), (5_000_001, False), (8_388_607, False)]
 )
-def test_a_store_that_asks_for_hours_of_hashing(rounds: int, fits: bool) -> None:
+def test_stores_with_too_many_iterations(rounds: int, fits: bool) -> None:
     party = authority("a")
     lock = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(100_000).build(STORE.encode())
     data = serialize_key_and_certificates(b"a", party.private, party.certificate, None, lock)
@@ -133,7 +133,7 @@ def test_a_store_that_asks_for_hours_of_hashing(rounds: int, fits: bool) -> None
             read(asking)
 
 
-def test_a_jks_whose_alias_is_beyond_the_first_plane() -> None:
+def test_a_jks_alias_with_surrogates() -> None:
     party = authority("a")
     der = party.certificate.public_bytes(Encoding.DER)
     alias = b"\xed\xa0\xbd\xed\xb8\x80"  # Java writes the two halves of such a character
@@ -143,7 +143,7 @@ def test_a_jks_whose_alias_is_beyond_the_first_plane() -> None:
     assert trusted_certificates(sealed, STORE) == party.pem
 
 
-def test_a_jks_with_a_certificate_that_is_none() -> None:
+def test_a_jks_with_an_invalid_certificate() -> None:
     body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
     body += b"\0\x01a" + bytes(8) + b"\0\x05X.509" + struct.pack(">I", 3) + b"abc"
     with pytest.raises(UnreadableStore, match="certificate 1 of 1 is damaged"):
@@ -152,6 +152,6 @@ def test_a_jks_with_a_certificate_that_is_none() -> None:
 
 @pytest.mark.parametrize("key", ["x", "[]", "{}", "5", '["decision"]', '["claim", "p"]'])
 @pytest.mark.parametrize("value", [b"x", b"[]", b"{}", b"\x78\x9c\x03\x00", b"[" * 100_000])
-def test_a_log_of_decisions_in_which_others_have_written(key: str, value: bytes) -> None:
+def test_foreign_records_in_the_decision_log(key: str, value: bytes) -> None:
     with pytest.raises(TransactionError, match="which this package did not write"):
         (parse_decisions if "claim" not in key else parse_claims)({key: value})

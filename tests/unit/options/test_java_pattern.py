@@ -44,7 +44,7 @@ NAMES = ("a", "b", "ab", "abc", "aB", "orders-eu", "orders.us", "_x", "1", "12",
         ("a|", "a"),
     ],
 )
-def test_what_java_matches(pattern: str, matched: str) -> None:
+def test_matches_are_those_of_java(pattern: str, matched: str) -> None:
     found = compile_java_pattern(pattern)
     assert [name for name in NAMES if found.fullmatch(name)] == matched.split()
 
@@ -76,7 +76,7 @@ def test_what_java_matches(pattern: str, matched: str) -> None:
         ("*a", "nothing to repeat"),
     ],
 )
-def test_what_is_refused_by_name(pattern: str, named: str) -> None:
+def test_rejected_constructs_are_named(pattern: str, named: str) -> None:
     with pytest.raises(ValueError) as e:  # noqa: PT011
         compile_java_pattern(pattern)
     assert named in str(e.value)
@@ -84,6 +84,6 @@ def test_what_is_refused_by_name(pattern: str, named: str) -> None:
 
 @pytest.mark.skipif(sys.version_info >= (3, 11), reason="Python has them from 3.11 on")
 @pytest.mark.parametrize("pattern", ["a*+", "(?>a|ab)c"])
-def test_what_python_3_10_does_not_have_is_refused(pattern: str) -> None:
+def test_constructs_that_python_3_10_lacks_are_rejected(pattern: str) -> None:
     with pytest.raises(ValueError, match="invalid regular expression"):
         compile_java_pattern(pattern)

@@ -48,11 +48,11 @@ def test_values_and_defaults() -> None:
     assert declared().options[opt.STARTUP_MODE] == "group-offsets"  # Flink's default
 
 
-def test_printing_options_shows_no_value() -> None:
+def test_repr_shows_no_values() -> None:
     assert "localhost" not in repr(declared())
 
 
-def test_unknown_option_names_the_nearest() -> None:
+def test_unknown_options_suggest_the_nearest() -> None:
     message = refused(UnknownOptionError, **{"scan.startup.mod": "earliest-offset"})
     assert message.startswith(
         "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
@@ -61,19 +61,19 @@ def test_unknown_option_names_the_nearest() -> None:
     assert "Supported options: 'client.id.prefix'," in message
 
 
-def test_an_option_of_another_format_is_unknown() -> None:
+def test_options_of_other_formats_are_unknown() -> None:
     assert "'raw.charset'" in refused(UnknownOptionError, **{"raw.charset": "UTF-8"})
     assert "'value.json.ignore-parse-errors'" in refused(
         UnknownOptionError, **{"value.json.ignore-parse-errors": "true"}
     )
 
 
-def test_missing_option_is_named() -> None:
+def test_missing_options_are_named() -> None:
     message = refused(MissingOptionError, **{"properties.bootstrap.servers": None})
     assert "Missing required options are: 'properties.bootstrap.servers'" in message
 
 
-def test_missing_format_names_both_spellings() -> None:
+def test_a_missing_format_names_both_keys() -> None:
     message = refused(MissingOptionError, format=None)
     assert "Could not find required scan format 'value.format' (or 'format')" in message
 
@@ -84,26 +84,26 @@ def test_missing_connector() -> None:
     assert "'conector'" in message
 
 
-def test_other_connector_is_refused_by_name() -> None:
+def test_unknown_connectors_are_named() -> None:
     message = refused(InvalidOptionError, connector="kafak")
     assert "Could not find any connector for identifier 'kafak'" in message
     assert "Did you mean 'kafka'?" in message
 
 
-def test_contradictory_formats() -> None:
+def test_conflicting_formats() -> None:
     assert "'format' and 'value.format' shouldn't be set together" in refused(
         ConflictingOptionsError, **{"value.format": "json"}
     )
 
 
-def test_value_format_has_its_own_prefix() -> None:
+def test_value_format_options_have_a_prefix() -> None:
     found = declared(format=None, **{"value.format": "json", "value.json.ignore-parse-errors": "true"})
     assert found.value.format.identifier == "json"
     (ignore,) = (o for o in found.value.format.options if o.key == "json.ignore-parse-errors")
     assert found.value.options[ignore] is True
 
 
-def test_wrong_value_names_the_choices() -> None:
+def test_invalid_values_list_the_allowed_ones() -> None:
     message = refused(InvalidOptionError, **{"scan.startup.mode": "earlies-offset"})
     assert "Invalid value 'earlies-offset' for option 'scan.startup.mode'" in message
     assert "'earliest-offset', 'latest-offset', 'group-offsets'" in message
@@ -114,7 +114,7 @@ def test_empty_topic() -> None:
     assert "option 'topic'" in refused(InvalidOptionError, topic="a;;b")
 
 
-def test_unknown_format_names_what_there_is() -> None:
+def test_unknown_formats_suggest_the_nearest() -> None:
     message = refused(InvalidOptionError, format="jsn")
     assert "'jsn'" in message
     assert "Did you mean 'json'?" in message
@@ -129,12 +129,12 @@ def test_durations(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1 s", "1.5 s", "10 lightyears"])
-def test_no_durations(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match="expected a duration"):
         parse_duration(text)
 
 
-def test_the_spellings_of_data_streams() -> None:
+def test_keys_of_the_datastream_api() -> None:
     for prefix in ("", "properties."):
         table = declared(
             **{
@@ -160,7 +160,7 @@ def test_the_spellings_of_data_streams() -> None:
     )
 
 
-def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("WARNING"):
         table = declared(
             **{
@@ -192,18 +192,18 @@ def test_what_flink_overrides_is_overridden_and_says_so(caplog: pytest.LogCaptur
         ("scan.watermark.alignment.update-interval", "1 s"),
     ],
 )
-def test_what_spark_cannot_carry_is_refused_with_the_reason(key: str, value: str) -> None:
+def test_options_that_spark_does_not_support_are_rejected(key: str, value: str) -> None:
     message = refused(UnsupportedOptionError, **{key: value})
     assert message.startswith(f"[UNSUPPORTED_OPTION] Option '{key}' = '")
     assert "' is not supported on Spark: Spark " in message
 
 
-def test_an_idle_partition_holds_no_watermark_back_in_any_case() -> None:
+def test_idle_timeout_is_accepted() -> None:
     table = declared(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
     assert table.options[opt.WATERMARK_IDLE] == 10_000
 
 
-def test_limits_of_a_batch() -> None:
+def test_batch_limits() -> None:
     table = declared(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
     assert (table.options[opt.MAX_BYTES], table.options[opt.MAX_OFFSETS]) == (64 << 20, 10)
     assert "must not be greater than 'scan.max-offsets-per-trigger' (1)" in refused(
@@ -220,6 +220,6 @@ def test_sizes(text: str, bytes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "1.5 mb", "mb", "1 xb", "１ mb"])
-def test_no_sizes(text: str) -> None:
+def test_invalid_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="expected a size"):
         parse_memory_size(text)

@@ -48,7 +48,7 @@ def refused(error: type[KafkaSqlError], **options: str) -> str:
         ("-500 ms", TimestampSpec(-500, relative=True)),
     ],
 )
-def test_times(text: str, expected: TimestampSpec) -> None:
+def test_timestamps(text: str, expected: TimestampSpec) -> None:
     assert parse_timestamp(text) == expected
     assert expected.resolve(10_000_000) == expected.millis + (10_000_000 if expected.relative else 0)
 
@@ -57,7 +57,7 @@ def test_times(text: str, expected: TimestampSpec) -> None:
     "text",
     ["", "soon", "1 hour", "-1 lightyear", "2026-13-01", "2026-01-01T25:00", "01.01.2026", "9" * 19, "-1 h 5 min"],
 )
-def test_no_times(text: str) -> None:
+def test_invalid_timestamps(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # Python has words of its own for a month 13
         parse_timestamp(text)
     said = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": text}
@@ -133,11 +133,11 @@ SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
         ({"topic": "a", "scan_fail__on__data__loss": "no"}, InvalidOptionError, "expected 'true' or 'false'"),
     ],
 )
-def test_rules(options: dict[str, str], error: type[KafkaSqlError], words: str) -> None:
+def test_constraints(options: dict[str, str], error: type[KafkaSqlError], words: str) -> None:
     assert words in refused(error, **options)
 
 
-def test_what_is_understood() -> None:
+def test_parsed_options() -> None:
     assert opt.topics(made(topic="a;b").options) == ("a", "b")
     assert opt.topics(made(scan_partitions="b:1;a:0,2").options) == ("a", "b")
     assert opt.topics(made(topic__pattern="a").options) is None

@@ -52,13 +52,13 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", ""),
     ],
 )
-def test_resolved(secrets: Path, value: str, expected: str) -> None:
+def test_references_are_resolved(secrets: Path, value: str, expected: str) -> None:
     value = value.replace("FOLDER", str(secrets))
     assert resolve(value, "o") == expected
     assert has_reference(value) == (expected != value)
 
 
-def test_what_was_put_in_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resolved_values_are_not_scanned_for_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A", "${env:B}")
     assert resolve("${env:A}", "o") == "${env:B}"
 
@@ -78,7 +78,7 @@ def test_what_was_put_in_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch)
         ),
     ],
 )
-def test_a_missing_one_is_named(secrets: Path, value: str, why: str) -> None:
+def test_unresolvable_references_are_named(secrets: Path, value: str, why: str) -> None:
     value = value.replace("FOLDER", str(secrets))
     with pytest.raises(SecretReferenceError) as caught:
         resolve("before" + value, "properties.sasl.password")
@@ -89,7 +89,7 @@ def test_a_missing_one_is_named(secrets: Path, value: str, why: str) -> None:
     assert caught.value.__cause__ is None
 
 
-def test_a_bad_file_is_not_quoted(tmp_path: Path) -> None:
+def test_errors_do_not_quote_files(tmp_path: Path) -> None:
     (tmp_path / "bad.properties").write_text("password=" + SECRET + "\\u12")
     (tmp_path / "latin").write_bytes(SECRET.encode() + b"\xff")
     for value in (f"${{file:{tmp_path}/bad.properties:password}}", f"${{directory:{tmp_path}:latin}}"):
@@ -98,7 +98,7 @@ def test_a_bad_file_is_not_quoted(tmp_path: Path) -> None:
         assert SECRET not in str(caught.value)
 
 
-def test_masked() -> None:
+def test_secrets_are_masked() -> None:
     given, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
     assert mask_secrets(f"no {SECRET} plain", given, resolved) == "no ${env:P} plain"
 
@@ -109,14 +109,14 @@ def declared(**options: str) -> Definition:
     return validate_table(Table(("t",), (Column("a", "STRING", "STRING"),), basic))
 
 
-def test_a_definition_keeps_references(secrets: Path) -> None:
+def test_definitions_keep_references(secrets: Path) -> None:
     found = declared()
     assert found.client["sasl.password"] == "${env:KAFKA_PASSWORD}"
     assert SECRET.encode() not in cloudpickle.dumps(found)
     assert SECRET not in repr(found)
 
 
-def test_they_are_resolved_where_a_client_is_made(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = declared().client
     with open_handle(bindings.CONSUMER, client):
         pass
@@ -129,7 +129,7 @@ def test_they_are_resolved_where_a_client_is_made(secrets: Path, monkeypatch: py
             make()
 
 
-def test_a_client_that_refuses_what_was_found_does_not_quote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_errors_do_not_quote_resolved_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PROTOCOL", SECRET)
     config = to_librdkafka({**SASL, "sasl.password": "p", "security.protocol": "${env:KAFKA_PROTOCOL}"})
     for make in (lambda: open_handle(bindings.CONSUMER, config).__enter__(), lambda: Cluster(config)):
@@ -139,7 +139,7 @@ def test_a_client_that_refuses_what_was_found_does_not_quote_it(monkeypatch: pyt
         assert caught.value.__cause__ is None
 
 
-def test_what_the_connector_goes_by_itself_is_no_reference() -> None:
+def test_properties_that_cannot_be_references() -> None:
     for key in ("isolation.level", "auto.offset.reset", "socket.connection.setup.timeout.ms"):
         with pytest.raises(InvalidOptionError, match=rf"'properties.{key}' must be a literal value"):
             to_librdkafka({**SASL, key: "${env:X}"})

@@ -28,12 +28,12 @@ from kafka_sql.options.secrets import is_secret
         "password.of.the.proxy",
     ],
 )
-def test_secret(prefix: str, key: str) -> None:
+def test_secret_keys(prefix: str, key: str) -> None:
     assert is_secret(prefix + key)
 
 
 @pytest.mark.parametrize(
     "key", ["sasl.username", "sasl.mechanism", "ssl.ca.pem", "ssl.key.location", "sasl.oauthbearer.scope", "group.id"]
 )
-def test_no_secret(key: str) -> None:
+def test_other_keys(key: str) -> None:
     assert not is_secret("properties." + key)

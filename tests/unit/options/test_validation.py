@@ -182,11 +182,11 @@ ONCE = "exactly-once"
         ),
     ],
 )
-def test_kafka(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
+def test_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
     assert words in refused(error, KAFKA, changes)
 
 
-def test_a_primary_key_needs_a_format_of_changes() -> None:
+def test_a_primary_key_needs_a_changelog_format() -> None:
     assert (
         "The Kafka table 'db.t' with 'json' format doesn't support defining PRIMARY KEY constraint on the table, "
         "because it can't guarantee the semantic of primary key."
@@ -200,7 +200,7 @@ def changes_format(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("changes_format")
-def test_formats_of_changes() -> None:
+def test_changelog_formats() -> None:
     assert made(KAFKA, {"format": "changes"}, ("v",)).value.format.identifier == "changes"
     assert "A key format should only deal with INSERT-only records. But changes" in refused(
         InvalidOptionError, KAFKA, {"key.format": "changes", "key.fields": "v"}
@@ -254,7 +254,7 @@ def test_formats_of_changes() -> None:
         ),
     ],
 )
-def test_upsert_kafka(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
+def test_upsert_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
     assert words in refused(error, UPSERT, changes, "k_a")
 
 
@@ -265,7 +265,7 @@ def test_upsert_kafka_needs_a_primary_key() -> None:
     )
 
 
-def test_the_defaults_may_be_said() -> None:
+def test_defaults_can_be_set_explicitly() -> None:
     said: dict[str, str | None] = {
         "scan.bounded.mode": "unbounded",
         "sink.partitioner": "default",
@@ -276,7 +276,7 @@ def test_the_defaults_may_be_said() -> None:
     assert made(KAFKA, said).options[opt.TRANSACTION_NAMING] == "POOLING"
 
 
-def test_a_deprecated_key_works_and_warns(caplog: pytest.LogCaptureFixture) -> None:
+def test_deprecated_keys_work_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         found = made(KAFKA, {"sink.semantic": "at-least-once"})
     assert found.options[opt.DELIVERY_GUARANTEE] == "at-least-once"
@@ -288,7 +288,7 @@ def test_a_deprecated_key_works_and_warns(caplog: pytest.LogCaptureFixture) -> N
     )
 
 
-def test_columns_of_key_and_value() -> None:
+def test_key_and_value_columns() -> None:
     keyed: dict[str, str | None] = {"key.format": "json", "key.fields": "k_b;k_a"}
     both = made(KAFKA, keyed)
     assert both.key is not None
@@ -302,7 +302,7 @@ def test_columns_of_key_and_value() -> None:
     assert made(KAFKA, {"value.fields-include": "EXCEPT_KEY"}).value.columns == ("k_a", "k_b", "v")
 
 
-def test_a_secret_of_the_wrong_type_is_not_quoted() -> None:
+def test_errors_do_not_quote_secrets() -> None:
     def parse(text: str) -> str:
         raise ValueError(f"expected another one than {text}")
 
@@ -338,7 +338,7 @@ def test_specific_offsets(text: str, expected: dict[int, int]) -> None:
         "partition: 0,offset:1",
     ],
 )
-def test_no_specific_offsets(text: str) -> None:
+def test_invalid_specific_offsets(text: str) -> None:
     with pytest.raises(InvalidOptionError, match="Invalid properties 'o' should follow the format"):
         parse_specific_offsets(text, "o")
 
@@ -361,11 +361,11 @@ def test_no_specific_offsets(text: str) -> None:
         ),
     ],
 )
-def test_settings_of_a_topic_that_nobody_makes(more: dict[str, str | None], words: str) -> None:
+def test_topic_configurations_require_topic_creation(more: dict[str, str | None], words: str) -> None:
     assert words in refused(ConflictingOptionsError, KAFKA, more)
 
 
-def test_settings_of_a_topic() -> None:
+def test_topic_configurations() -> None:
     definition = made(
         KAFKA,
         {

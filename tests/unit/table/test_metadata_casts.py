@@ -38,12 +38,12 @@ def test_a_timestamp(target: pa.DataType, declared: str, expected: str) -> None:
     assert read(MOMENT, target, declared) == [expected, None]
 
 
-def test_a_timestamp_at_the_full_second_keeps_its_digits() -> None:
+def test_full_seconds_keep_their_fraction_digits() -> None:
     assert read(pa.array([1000], TIMESTAMP_LTZ), pa.string(), "STRING", "UTC") == ["1970-01-01 00:00:01.000"]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "+09:00", "America/New_York"])
-def test_zones_of_every_kind(zone: str) -> None:
+def test_time_zones(zone: str) -> None:
     hour = {"UTC": "22", "+09:00": "07", "America/New_York": "17"}[zone]
     assert read(MOMENT[:1], pa.string(), "STRING", zone)[0][11:13] == hour
 
@@ -60,7 +60,7 @@ def test_zones_of_every_kind(zone: str) -> None:
         (pa.array(["ü"]), pa.string(), "VARCHAR(2147483647)", ["ü"]),
     ],
 )
-def test_numbers_and_texts(array: pa.Array, target: pa.DataType, declared: str, expected: list[Any]) -> None:
+def test_numbers_and_strings(array: pa.Array, target: pa.DataType, declared: str, expected: list[Any]) -> None:
     assert read(array, target, declared) == expected
 
 
@@ -83,7 +83,7 @@ def test_numbers_and_texts(array: pa.Array, target: pa.DataType, declared: str, 
         ("header-list", pa.list_(pa.string()), "ARRAY<STRING>"),
     ],
 )
-def test_refused(key: str, target: pa.DataType, declared: str) -> None:
+def test_unsupported_casts(key: str, target: pa.DataType, declared: str) -> None:
     assert read_cast(METADATA[key].type, target, declared) is None
 
 
@@ -91,7 +91,7 @@ def headers(*records: list[tuple[str, bytes | None]]) -> pa.ListArray:
     return pa.array([[{"key": k, "value": v} for k, v in record] for record in records], HEADER_LIST)
 
 
-def test_of_several_headers_of_one_name_the_last() -> None:
+def test_the_last_of_several_headers_with_one_name() -> None:
     found = headers([("a", b"1"), ("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"4"), ("a", b"5"), ("a", b"6")])
     expected = [[("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"6")]]
     assert headers_to_maps(found).to_pylist() == expected
@@ -99,7 +99,7 @@ def test_of_several_headers_of_one_name_the_last() -> None:
     assert headers_to_maps(headers()).to_pylist() == []
 
 
-def test_headers_as_texts() -> None:
+def test_headers_as_strings() -> None:
     found = headers([("a", "ü".encode()), ("b", b"\xff"), ("c", None)])
     texts = pa.map_(pa.string(), pa.string())
     assert read(headers_to_maps(found), texts, "MAP<STRING, STRING>") == [[("a", "ü"), ("b", "\ufffd"), ("c", None)]]
@@ -110,7 +110,7 @@ def test_headers_as_texts() -> None:
     assert headers_to_maps(found).type == HEADER_MAP
 
 
-def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
+def test_ambiguous_local_time_is_written_as_in_java() -> None:
     cast = write_cast(SPARK_NTZ, TIMESTAMP_LTZ, "TIMESTAMP(3)")
     assert cast is not None
     local = pa.array(["2023-10-29 02:30:00", None]).cast(SPARK_NTZ)  # twice in Berlin: the first, in summer time
@@ -133,11 +133,11 @@ def test_local_time_is_written_as_the_instant_that_java_takes() -> None:
         (HEADER_LIST, "headers", "ARRAY<ROW<k STRING, v BYTES>>", False),
     ],
 )
-def test_writing(source: pa.DataType, key: str, declared: str, fits: bool) -> None:
+def test_write_casts(source: pa.DataType, key: str, declared: str, fits: bool) -> None:
     assert (write_cast(source, METADATA[key].type, declared) is not None) == fits
 
 
-def test_which_casts_need_a_zone() -> None:
+def test_casts_that_need_a_time_zone() -> None:
     assert [needs_time_zone(TIMESTAMP_LTZ, t) for t in (SPARK_LTZ, SPARK_NTZ, pa.string())] == [False, True, True]
     assert needs_time_zone(SPARK_NTZ, TIMESTAMP_LTZ)
     assert not needs_time_zone(pa.int32(), pa.string())

@@ -68,11 +68,11 @@ def test_earliest_and_latest(topics: Topics, ten: str) -> None:
         (str(NOON + 9001), 10),
     ],
 )
-def test_times(topics: Topics, ten: str, text: str, expected: int) -> None:
+def test_timestamps(topics: Topics, ten: str, text: str, expected: int) -> None:
     assert start(topics, ten, "timestamp", scan_startup_timestamp__millis=text) == expected
 
 
-def test_a_relative_time_is_one_before_the_query(topics: Topics) -> None:
+def test_relative_timestamps(topics: Topics) -> None:
     topic, now = topics.create(), int(time.time() * 1000)
     for hours in (3, 2, 1, 0):
         topics.put(topic, b"", timestamp=now - hours * 3_600_000)
@@ -80,7 +80,7 @@ def test_a_relative_time_is_one_before_the_query(topics: Topics) -> None:
     assert offsets(definition) == [2, 3]
 
 
-def test_specific_offsets_in_flinks_spelling(topics: Topics, ten: str) -> None:
+def test_specific_offsets_in_flinks_syntax(topics: Topics, ten: str) -> None:
     specific = {"scan_startup_specific__offsets": "partition:0,offset:7;partition:1,offset:0"}
     assert start(topics, ten, "specific-offsets", **specific) == 7
 
@@ -98,9 +98,7 @@ def test_specific_offsets_of_several_topics(topics: Topics) -> None:
     assert planned(definition) == {f"{one}[0]": (1, 3), f"{two}[0]": (2, 3)}
 
 
-def test_a_partition_that_is_not_named_starts_at_the_groups_offset_then_by_the_reset_strategy(
-    topics: Topics, group: str
-) -> None:
+def test_unlisted_partitions_start_at_the_committed_offset_or_by_the_reset_strategy(topics: Topics, group: str) -> None:
     topic = topics.create(3)
     for partition in range(3):
         topics.put(topic, b"a", b"b", b"c", partition=partition)
@@ -121,7 +119,7 @@ def test_a_partition_that_is_not_named_starts_at_the_groups_offset_then_by_the_r
         planned(declared(topics, topic, **options, properties_auto_offset_reset="none"))
 
 
-def test_offsets_that_stand_for_positions(topics: Topics, ten: str, group: str) -> None:
+def test_sentinel_offsets(topics: Topics, ten: str, group: str) -> None:
     commit(topics, group, {(ten, 0): 4})
     for offset, expected in ((-2, 0), (-1, 10), (-3, 4)):
         specific = {"scan_startup_specific__offsets": f"partition:0,offset:{offset}", "properties_group_id": group}
@@ -141,13 +139,13 @@ def test_group_offsets(topics: Topics, ten: str, group: str) -> None:
         assert option in str(e.value)
 
 
-def test_the_reset_strategy_is_for_groups_that_have_committed_nothing(topics: Topics, ten: str, group: str) -> None:
+def test_the_reset_strategy_applies_without_committed_offsets(topics: Topics, ten: str, group: str) -> None:
     for strategy, expected in (("earliest", 0), ("latest", 10)):
         options = {"properties_group_id": group, "properties_auto_offset_reset": strategy}
         assert start(topics, ten, "group-offsets", **options) == expected
 
 
-def test_a_group_is_needed_for_its_offsets(topics: Topics, ten: str) -> None:
+def test_group_offsets_require_a_group(topics: Topics, ten: str) -> None:
     with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
         planned(declared(topics, ten, scan_startup_mode="group-offsets"))
     with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
@@ -171,7 +169,7 @@ def nothing(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict
     return {}
 
 
-def test_an_initializer_of_the_users_own(topics: Topics, ten: str, group: str) -> None:
+def test_user_defined_offsets_initializers(topics: Topics, ten: str, group: str) -> None:
     def begins(name: str) -> tuple[int, int]:
         definition = declared(
             topics,
@@ -205,13 +203,13 @@ def test_an_initializer_of_the_users_own(topics: Topics, ten: str, group: str) -
         ({"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:-1"}, (0, 10)),
     ],
 )
-def test_bounds(topics: Topics, ten: str, options: dict[str, str], expected: tuple[int, int]) -> None:
+def test_bounded_modes(topics: Topics, ten: str, options: dict[str, str], expected: tuple[int, int]) -> None:
     definition = declared(topics, ten, **options)
     assert planned(definition) == {f"{ten}[0]": expected, f"{ten}[1]": (0, 0)}
     assert offsets(definition) == list(range(*expected))
 
 
-def test_bounded_by_a_groups_offsets(topics: Topics, ten: str, group: str) -> None:
+def test_bounded_by_group_offsets(topics: Topics, ten: str, group: str) -> None:
     commit(topics, group, {(ten, 0): 6})
     definition = declared(topics, ten, scan_bounded_mode="group-offsets", properties_group_id=group)
     with pytest.raises(OffsetError, match=rf"{ten}\[1\] should stop at committed offset. But there is no committed"):
@@ -220,7 +218,7 @@ def test_bounded_by_a_groups_offsets(topics: Topics, ten: str, group: str) -> No
     assert offsets(definition) == list(range(6))
 
 
-def test_an_empty_range_and_a_start_behind_the_end_read_nothing(topics: Topics, ten: str) -> None:
+def test_empty_ranges_and_starts_after_the_end_read_nothing(topics: Topics, ten: str) -> None:
     for begin, end in ((4, 4), (8, 3), (200, 10), (200, 100)):
         definition = declared(
             topics,
@@ -233,7 +231,7 @@ def test_an_empty_range_and_a_start_behind_the_end_read_nothing(topics: Topics, 
         assert offsets(definition) == []
 
 
-def test_topics_by_list_pattern_and_partitions(topics: Topics) -> None:
+def test_topic_lists_patterns_and_partitions(topics: Topics) -> None:
     name = f"p{uuid.uuid4().hex}"
     for suffix, partitions in (("eu", 2), ("us", 1), ("us-old", 1)):
         topics.create_named(f"{name}.{suffix}", partitions)
@@ -249,20 +247,20 @@ def test_topics_by_list_pattern_and_partitions(topics: Topics) -> None:
     assert found(f"{name}.eu", scan_partitions=f"{name}.eu:1") == ["eu[1]"]
 
 
-def test_a_pattern_does_not_mean_kafkas_own_topics(topics: Topics, ten: str, group: str) -> None:
+def test_patterns_do_not_match_internal_topics(topics: Topics, ten: str, group: str) -> None:
     commit(topics, group, {(ten, 0): 1})
     assert "__consumer_offsets" in topics.admin.list_topics(timeout=30).topics
     own = "__consumer_offsets|__transaction_state|no-such"
     assert planned(declared(topics, None, topic__pattern=own)) == {}
 
 
-def test_a_pattern_that_matches_nothing_is_said(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_pattern_without_matches_is_logged(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         assert planned(declared(topics, None, topic__pattern="no-such-.*")) == {}
     assert "no topic matches the pattern 'no-such-.*'" in caplog.text
 
 
-def test_what_does_not_exist_is_an_error_or_left_out(topics: Topics, ten: str) -> None:
+def test_missing_topics_and_partitions_fail_or_are_ignored(topics: Topics, ten: str) -> None:
     with pytest.raises(TopicNotFoundError, match=f"'{ten}-x' does not exist on .* Did you mean '{ten}'"):
         planned(declared(topics, f"{ten};{ten}-x"))
     with pytest.raises(TopicNotFoundError, match=rf"names {ten}\[7\], which does not exist"):
@@ -272,7 +270,7 @@ def test_what_does_not_exist_is_an_error_or_left_out(topics: Topics, ten: str) -
     assert list(planned(declared(topics, None, scan_partitions=f"{ten}:0,7", **ignoring))) == [f"{ten}[0]"]
 
 
-def test_the_current_rows_of_an_upsert_table_are_those_at_the_bound(topics: Topics) -> None:
+def test_latest_rows_of_a_bounded_upsert_table(topics: Topics) -> None:
     topic = topics.create()
     for key, value in ((b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (b"a", b"4")):
         topics.put(topic, value, key=key)

@@ -38,7 +38,7 @@ def headers(message: Message) -> list[tuple[str, bytes | None]]:
     return [(k, v if isinstance(v, bytes) or v is None else v.encode()) for k, v in message.headers() or ()]
 
 
-def test_a_dead_letter_is_the_record_and_why(topics: Topics) -> None:
+def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     topic, dead = topics.create(), topics.create()
     producer = Producer({"bootstrap.servers": topics.bootstrap})
     good, own = b'{"k": "a"}', [("trace", b"\x00\xff"), ("trace", None)]
@@ -73,7 +73,7 @@ def test_a_dead_letter_is_the_record_and_why(topics: Topics) -> None:
     assert (neither.key(), neither.value()) == (None, b"{")
 
 
-def test_where_it_cannot_be_written_the_query_fails(topics: Topics) -> None:
+def test_the_query_fails_if_a_dead_letter_cannot_be_written(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"{")
     declared = table(topics, topic, "no-such-topic")

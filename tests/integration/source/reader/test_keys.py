@@ -40,7 +40,7 @@ def test_key_and_value_with_a_prefix(sql: Sql, topics: Topics) -> None:
     assert rows(sql("SELECT * FROM t")) == [("a", 1, 10), (None, None, 20)]
 
 
-def test_a_column_in_both_is_read_from_the_value(sql: Sql, topics: Topics) -> None:
+def test_columns_in_key_and_value_are_read_from_the_value(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (a STRING, k INT) {table(topics, topic)}")
     topics.put(topic, b'{"k": 2, "a": "x"}', key=b'{"k": 1}')
@@ -51,7 +51,7 @@ def test_a_column_in_both_is_read_from_the_value(sql: Sql, topics: Topics) -> No
     assert (last.key(), last.value()) == (b'{"k":3}', b'{"a":"z","k":3}')
 
 
-def test_a_record_without_key_is_no_row_in_json_and_a_null_in_raw(sql: Sql, topics: Topics) -> None:
+def test_a_null_key_is_no_row_in_json_and_null_in_raw(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     except_key = {"value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE j (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **except_key)}")
@@ -65,7 +65,7 @@ def test_a_record_without_key_is_no_row_in_json_and_a_null_in_raw(sql: Sql, topi
     assert rows(sql("SELECT * FROM r")) == [("", 3, 3), ('{"k": 5}', 2, 1), (None, 1, 0)]
 
 
-def test_several_rows_of_a_key_and_of_a_value(sql: Sql, topics: Topics) -> None:
+def test_keys_and_values_with_several_rows(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     more = {"value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE t (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **more)}")
@@ -80,7 +80,7 @@ def test_several_rows_of_a_key_and_of_a_value(sql: Sql, topics: Topics) -> None:
     ]
 
 
-def test_a_key_in_error_names_its_place_and_field(sql: Sql, topics: Topics) -> None:
+def test_key_errors_name_the_offset_and_the_field(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (k INT, a INT) {table(topics, topic)}")
     topics.put(topic, b'{"a": 1}', key=b'{"k": 1}')
@@ -89,7 +89,7 @@ def test_a_key_in_error_names_its_place_and_field(sql: Sql, topics: Topics) -> N
         sql("SELECT * FROM t").collect()
 
 
-def test_options_of_each_format(sql: Sql, topics: Topics) -> None:
+def test_format_options_of_key_and_value(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     more = {
         "key.json.ignore-parse-errors": "true",
@@ -104,7 +104,7 @@ def test_options_of_each_format(sql: Sql, topics: Topics) -> None:
         sql("SELECT * FROM t").collect()
 
 
-def test_raw_keys_decide_the_partition(sql: Sql, topics: Topics) -> None:
+def test_raw_keys_determine_the_partition(sql: Sql, topics: Topics) -> None:
     topic = topics.create(4)
     more = {"key.format": "raw", "value.format": "raw", "value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE t (k STRING, v STRING, `partition` INT METADATA VIRTUAL) {table(topics, topic, **more)}")
@@ -113,7 +113,7 @@ def test_raw_keys_decide_the_partition(sql: Sql, topics: Topics) -> None:
     assert found == [(f"key{i}", 10, 1) for i in range(5)]
 
 
-def test_an_upsert_table_is_the_latest_row_of_each_key(sql: Sql, topics: Topics) -> None:
+def test_upsert_tables_have_the_latest_row_of_each_key(sql: Sql, topics: Topics) -> None:
     topic = topics.create(3)
     options = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json"}
     given = "".join(f", '{k}' = '{v}'" for k, v in options.items())

@@ -22,7 +22,7 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in frame.collect()]
 
 
-def test_every_key(sql: Sql, topics: Topics) -> None:
+def test_all_metadata_keys(sql: Sql, topics: Topics) -> None:
     topic = topics.create(2)
     sql(
         "CREATE TABLE t (a INT, topic STRING METADATA VIRTUAL, p INT METADATA FROM 'partition' VIRTUAL,"
@@ -91,7 +91,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
         ),
     ],
 )
-def test_types_and_keys_that_a_column_cannot_have(sql: Sql, topics: Topics, column: str, words: str) -> None:
+def test_invalid_types_and_metadata_keys(sql: Sql, topics: Topics, column: str, words: str) -> None:
     with pytest.raises(SchemaError) as caught:
         sql(f"CREATE TABLE t (a INT, {column} VIRTUAL) {topics.with_options('x')}")
     assert words in str(caught.value)
@@ -126,7 +126,7 @@ def test_writing_a_header_list(sql: Sql, topics: Topics) -> None:
     assert rows(sql("SELECT hs FROM t")) == [([("k", b"\x01"), ("k", None), ("k", b"")],)]
 
 
-def test_what_cannot_be_written(sql: Sql, topics: Topics) -> None:
+def test_read_only_metadata(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     with_options = topics.with_options(topic)
     sql(f"CREATE TABLE o (a INT, `offset` BIGINT METADATA) {with_options}")
@@ -148,7 +148,7 @@ def test_what_cannot_be_written(sql: Sql, topics: Topics) -> None:
         sql("INSERT INTO b SELECT 1, map(), array()")
 
 
-def test_each_row_says_its_topic(sql: Sql, topics: Topics) -> None:
+def test_rows_select_their_topic(sql: Sql, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     both = topics.with_options(f"{one};{two}")
     sql(f"CREATE TABLE t (a INT, topic STRING METADATA) {both}")
@@ -164,7 +164,7 @@ def test_each_row_says_its_topic(sql: Sql, topics: Topics) -> None:
         sql("INSERT INTO u VALUES (1)")
 
 
-def test_a_secret_comes_by_reference(sql: Sql, topics: Topics, tmp_path: Any) -> None:
+def test_secrets_by_reference(sql: Sql, topics: Topics, tmp_path: Any) -> None:
     topic = topics.create()
     (tmp_path / "kafka.properties").write_text(f"servers={topics.bootstrap}\n")
     reference = f"${{file:{tmp_path}/kafka.properties:servers}}"

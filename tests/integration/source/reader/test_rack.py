@@ -110,7 +110,7 @@ def read(topic: str, config: Mapping[str, str], at_first: Callable[[], None] = l
     assert found == list(range(COUNT))
 
 
-def test_a_task_reads_in_its_rack(
+def test_tasks_read_from_replicas_in_their_rack(
     cluster: Racks, statistics: Statistics, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     topic = cluster.create("near")
@@ -198,7 +198,7 @@ spark.stop()
 
 
 @pytest.mark.long  # a Spark application of its own, with three more JVMs, and three brokers
-def test_executors_of_two_racks(cluster: Racks, tmp_path: Path) -> None:
+def test_executors_in_two_racks(cluster: Racks, tmp_path: Path) -> None:
     topic = cluster.create("two-racks", partitions=4)
     pids = json.dumps([node.pid for node in cluster.nodes.nodes])
     command = [sys.executable, "-c", PROGRAM, cluster.nodes.bootstrap_servers, topic, str(tmp_path), pids]

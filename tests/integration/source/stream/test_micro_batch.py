@@ -45,7 +45,7 @@ def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | N
     assert found == expected
 
 
-def test_new_partitions_are_read_from_their_start(topics: Topics) -> None:
+def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"old")
     query = Streaming(declared(topics, topic, scan_startup_mode="latest-offset", **NOW))
@@ -57,7 +57,7 @@ def test_new_partitions_are_read_from_their_start(topics: Topics) -> None:
     assert query.values() == [b"third"]
 
 
-def test_new_topics_of_a_pattern_and_of_a_list_are_read_from_their_start(topics: Topics) -> None:
+def test_new_topics_are_read_from_the_earliest_offset(topics: Topics) -> None:
     name = f"n{uuid.uuid4().hex}"
     topics.create_named(f"{name}.a")
     pattern = Streaming(declared(topics, None, topic__pattern=rf"{name}\..", scan_startup_mode="latest-offset", **NOW))
@@ -69,7 +69,7 @@ def test_new_topics_of_a_pattern_and_of_a_list_are_read_from_their_start(topics:
     eventually(listed.values, [b"1", b"2"])
 
 
-def test_a_look_once_an_interval(topics: Topics) -> None:
+def test_discovery_interval(topics: Topics) -> None:
     topic, time = topics.create(), [0.0]
     tables = {
         "interval": declared(topics, topic, scan_topic__partition__discovery_interval="5 min"),
@@ -86,7 +86,7 @@ def test_a_look_once_an_interval(topics: Topics) -> None:
     assert found == {"interval": [1, 1, 1, 3, 3], "never": [1] * 5, "bounded": [1] * 5}
 
 
-def test_a_topic_that_is_gone_is_a_named_error_or_forgotten(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     stays, goes = topics.create(), topics.create()
     topics.put(stays, b"a")
     topics.put(goes, b"b", b"c")
@@ -109,7 +109,7 @@ def test_a_topic_that_is_gone_is_a_named_error_or_forgotten(topics: Topics, capl
     eventually(forgetful.again(**NOW).values, [b"new"])
 
 
-def test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topics: Topics) -> None:
+def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     query = Streaming(declared(topics, topic))
@@ -125,7 +125,7 @@ def test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topi
     assert forgetful.values() == [b"newer"]
 
 
-def test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics: Topics) -> None:
+def test_recreated_topics_are_detected_by_their_id(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     query = Streaming(declared(topics, topic))
@@ -143,20 +143,20 @@ def test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topic
     assert forgetful.again().values() == []
 
 
-def test_a_batch_that_is_done_again_is_not_read_from_another_topic(topics: Topics) -> None:
+def test_a_repeated_batch_is_not_read_from_a_recreated_topic(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     definition = declared(topics, topic)
     first = MicroBatchStream(definition)
     start = first.initial_offset()
-    end = first.latest_offset(start, limited=True)
+    end = first.latest_offset(start, is_limited=True)
     assert len(MicroBatchStream(definition).plan_splits(start, end)) == 1
     recreate(topics, topic, b"x", b"y", b"z")
     with pytest.raises(OffsetError, match="the topic has another id"):
         MicroBatchStream(definition).plan_splits(start, end)
 
 
-def test_topics_that_are_added_over_a_restart_are_read_from_their_start(topics: Topics) -> None:
+def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Topics) -> None:
     name = f"c{uuid.uuid4().hex}"
     for suffix in ("a", "b"):
         topics.create_named(f"{name}.{suffix}")
@@ -167,7 +167,7 @@ def test_topics_that_are_added_over_a_restart_are_read_from_their_start(topics: 
     assert query.again(topic="", topic__pattern=rf"{name}\..").values() == [b"b"]
 
 
-def test_topics_that_are_taken_away_over_a_restart_are_refused_or_forgotten(topics: Topics) -> None:
+def test_topics_removed_at_a_restart_fail_or_are_ignored(topics: Topics) -> None:
     one, two, other = topics.create(), topics.create(), topics.create()
     topics.put(one, b"1")
     query = Streaming(declared(topics, f"{one};{two}"))
@@ -182,7 +182,7 @@ def test_topics_that_are_taken_away_over_a_restart_are_refused_or_forgotten(topi
         query.again(topic=other, **IGNORE).batch()
 
 
-def test_partitions_that_are_chosen_otherwise_over_a_restart(topics: Topics) -> None:
+def test_scan_partitions_changed_at_a_restart(topics: Topics) -> None:
     topic = topics.create(3)
     for partition in range(3):
         topics.put(topic, b"%d" % partition, partition=partition)
@@ -209,7 +209,7 @@ def test_partitions_that_are_chosen_otherwise_over_a_restart(topics: Topics) -> 
         ({"scan_bounded_mode": "group-offsets"}, [b"a", b"b"]),
     ],
 )
-def test_a_bounded_stream_reads_to_its_end_and_no_further(
+def test_bounded_streams_end_at_their_stop_offsets(
     topics: Topics, bound: dict[str, str], expected: list[bytes]
 ) -> None:
     topic, group = topics.create(2), f"g-{uuid.uuid4()}"
@@ -224,7 +224,7 @@ def test_a_bounded_stream_reads_to_its_end_and_no_further(
     assert (found, query.values(), query.values()) == (expected, [], [])
 
 
-def test_a_bounded_stream_is_cut_by_limits_and_restarts_and_ends_at_the_same_end(topics: Topics) -> None:
+def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(10)))
     bounded = {"scan_bounded_mode": "latest-offset", "scan_max__offsets__per__trigger": "3"}
@@ -240,7 +240,7 @@ def test_a_bounded_stream_is_cut_by_limits_and_restarts_and_ends_at_the_same_end
     assert query.again().values() == [b"later"] * 3  # after its end it is a new range
 
 
-def test_an_end_that_does_not_exist_yet_is_waited_for(topics: Topics) -> None:
+def test_bounded_streams_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:4"}
@@ -250,7 +250,7 @@ def test_an_end_that_does_not_exist_yet_is_waited_for(topics: Topics) -> None:
     assert (query.values(), query.values()) == ([b"c", b"d"], [])
 
 
-def test_fewer_offsets_than_the_least_come_when_the_delay_has_passed(topics: Topics) -> None:
+def test_min_offsets_wait_for_the_maximum_delay(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
     least = {"scan_min__offsets__per__trigger": "3"}
@@ -264,7 +264,7 @@ def test_fewer_offsets_than_the_least_come_when_the_delay_has_passed(topics: Top
     assert patient.values() == [b"b", b"c", b"d"]
 
 
-def test_an_empty_range_and_a_start_behind_the_end(topics: Topics) -> None:
+def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(5)))
     for start, end in ((2, 2), (4, 2), (9, 5), (9, 7)):
@@ -280,7 +280,7 @@ def test_an_empty_range_and_a_start_behind_the_end(topics: Topics) -> None:
         assert (query.values(), query.values()) == ([], [])
 
 
-def test_a_start_beyond_the_log_is_reset_as_in_flink(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+def test_starts_after_the_log_end_are_reset_as_in_flink(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
     beyond = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
@@ -297,7 +297,7 @@ def test_a_start_beyond_the_log_is_reset_as_in_flink(topics: Topics, caplog: pyt
 READ_COMMITTED = {"properties_isolation_level": "read_committed"}
 
 
-def test_aborted_records_never_appear_and_an_open_transaction_is_the_end(topics: Topics) -> None:
+def test_aborted_records_are_skipped_and_open_transactions_limit_the_read(topics: Topics) -> None:
     topic = topics.create()
     transaction(topics, topic, b"a", end="commit")  # 0, its marker 1
     transaction(topics, topic, b"x", end="abort")  # 2, 3
@@ -315,7 +315,7 @@ def test_aborted_records_never_appear_and_an_open_transaction_is_the_end(topics:
     assert offsets(declared(topics, topic)) == [0, 2, 4, 5, 6]
 
 
-def test_a_bounded_batch_waits_for_an_end_that_comes(topics: Topics) -> None:
+def test_bounded_batches_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> None:
     from threading import Timer
 
     topic = topics.create()
@@ -329,7 +329,7 @@ def test_a_bounded_batch_waits_for_an_end_that_comes(topics: Topics) -> None:
     later.join()
 
 
-def test_what_was_removed_is_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     topic = topics.create(2)
     topics.put(topic, *(b"%d" % i for i in range(6)))
     topics.put(topic, b"x", partition=1)
@@ -346,7 +346,7 @@ def test_what_was_removed_is_loss(topics: Topics, caplog: pytest.LogCaptureFixtu
     assert f"{topic}[0]@6: the earliest available offset is 8, 2 offsets are lost." in caplog.text
 
 
-def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
+def test_batch_reads_of_removed_records(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(6)))
     delete_records(topics, topic, 4)
@@ -362,7 +362,7 @@ def test_a_batch_that_wants_what_was_removed(topics: Topics) -> None:
     assert offsets(declared(topics, topic)) == [4, 5]  # the earliest offset loses nothing
 
 
-def test_what_is_removed_beneath_a_task_is_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_removed_while_a_task_reads_are_data_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     from kafka_sql.source.enumerator.plan import plan_batch
     from tests.batch_read import records
 
@@ -379,7 +379,7 @@ def test_what_is_removed_beneath_a_task_is_loss(topics: Topics, caplog: pytest.L
     assert "4 offsets are lost" in caplog.text
 
 
-def test_compaction_is_no_loss(topics: Topics) -> None:
+def test_compaction_is_not_data_loss(topics: Topics) -> None:
     topic = topics.create(
         cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.001", max_compaction_lag_ms="100"
     )

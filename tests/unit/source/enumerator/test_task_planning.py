@@ -19,20 +19,20 @@ def shown(found: list[Task]) -> list[list[tuple[int, int, int]]]:
 
 
 @pytest.mark.parametrize("parallelism", [None, 2])
-def test_one_task_a_partition(parallelism: int | None) -> None:
+def test_one_task_per_partition(parallelism: int | None) -> None:
     assert shown(plan_tasks(splits(3, 5), parallelism)) == [[(0, 0, 3)], [(1, 10, 15)]]
 
 
-def test_more_tasks_than_partitions_cut_ranges_where_the_most_is() -> None:
+def test_more_tasks_than_partitions_cut_the_largest_splits() -> None:
     assert shown(plan_tasks(splits(9, 2), 4)) == [[(0, 0, 3)], [(0, 3, 6)], [(0, 6, 9)], [(1, 10, 12)]]
 
 
-def test_no_more_tasks_than_offsets() -> None:
+def test_at_most_one_task_per_offset() -> None:
     assert shown(plan_tasks(splits(2, 1), 10)) == [[(0, 0, 1)], [(0, 1, 2)], [(1, 10, 11)]]
     assert plan_tasks([], 10) == []
 
 
-def test_partitions_that_must_stay_whole_are_not_cut() -> None:
+def test_splits_that_cannot_be_cut() -> None:
     assert shown(plan_tasks(splits(9, 2), 4, can_cut=False)) == [[(0, 0, 9)], [(1, 10, 12)]]
     assert shown(plan_tasks(splits(9, 2), 1, can_cut=False)) == [[(0, 0, 9), (1, 10, 12)]]
 
@@ -45,7 +45,7 @@ def test_fewer_tasks_than_partitions_are_packed_by_size() -> None:
 
 
 @given(st.lists(st.integers(1, 10_000), max_size=20), st.integers(1, 50))
-def test_every_offset_is_read_once_and_no_task_has_much_more_than_its_share(sizes: list[int], parallelism: int) -> None:
+def test_every_offset_is_planned_once_and_tasks_are_balanced(sizes: list[int], parallelism: int) -> None:
     given = [Split("t", p, 7, 7 + n) for p, n in enumerate(sizes)]
     found = plan_tasks(given, parallelism)
     pieces = sorted((s for task in found for s in task), key=lambda s: (s.partition, s.start))

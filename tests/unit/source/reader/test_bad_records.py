@@ -63,7 +63,7 @@ def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None
 
 
 @given(PAYLOADS)
-def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]) -> None:
+def test_decodable_records_are_read_as_if_the_others_were_missing(payloads: list[bytes | None]) -> None:
     definition = validate_table(Table(("t",), (N, AT), OPTIONS))
     lenient, _ = decoder(definition, N, AT)
     strict = RowDecoder(definition, schema(N, AT), Split("t", 0, 0, 1000))
@@ -78,7 +78,7 @@ def test_the_others_are_read_as_if_it_was_not_there(payloads: list[bytes | None]
     assert lenient.decode(records(payloads)).batch.to_pylist() == expected
 
 
-def test_a_row_says_why_and_has_the_bytes() -> None:
+def test_error_rows_have_the_error_and_the_raw_payload() -> None:
     columns = (N, AT, ERROR, RAW_KEY, RAW_VALUE)
     definition = validate_table(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
     assert definition.has_error_column
@@ -96,7 +96,7 @@ def test_a_row_says_why_and_has_the_bytes() -> None:
     assert found[2]["why"].startswith("[DECODE] t[0]@6: the payload is not valid JSON")
 
 
-def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
+def test_latest_rows_with_undecodable_records_in_between() -> None:
     options = {
         "connector": "upsert-kafka",
         "topic": "t",
@@ -122,7 +122,7 @@ def test_the_latest_row_of_a_key_with_bad_records_between() -> None:
     assert bad._count == 3
 
 
-def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_skipped_records_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     definition = validate_table(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
     with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is not None
@@ -133,7 +133,7 @@ def test_what_is_left_out_is_told(caplog: pytest.LogCaptureFixture) -> None:
     assert told[-1] == "table 'db.t': 20 records of t[0] between offsets 0 and 40 could not be decoded and were skipped"
 
 
-def test_the_first_one_fails_the_query_unless_something_else_is_said() -> None:
+def test_the_first_undecodable_record_fails_the_query_by_default() -> None:
     definition = validate_table(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
     with bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
         assert bad is None
@@ -155,7 +155,7 @@ def test_options(options: dict[str, str], error: type[Exception], words: str) ->
         validate_table(Table(("t",), (N,), {**OPTIONS, **options}))
 
 
-def test_the_latest_row_of_a_key_and_rows_of_errors_do_not_go_together() -> None:
+def test_error_columns_are_rejected_for_tables_with_one_row_per_key() -> None:
     options = {**OPTIONS, "format": "debezium-json"}
     with pytest.raises(SchemaError, match=r"Column 'why' \(METADATA FROM 'error'\).*the table has one row per key"):
         validate_table(Table(("t",), (N, ERROR), options, primary_key=("n",)))

@@ -44,14 +44,14 @@ CHANGES = st.lists(
 )
 
 
-def test_a_key_that_cannot_be_compared() -> None:
+def test_nested_key_columns_are_rejected() -> None:
     nested = pa.schema([("v", pa.int64()), ("k", pa.list_(pa.int64()))])
     with pytest.raises(SchemaError, match=r"PRIMARY KEY column 'k' cannot be of type list"):
         check_key_types(nested, ("k",))
     check_key_types(SCHEMA, ("k", "v"))
 
 
-def test_a_stream_of_changes_is_refused_and_a_batch_is_not() -> None:
+def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
     definition = validate_table(Table(("db", "t"), COLUMNS, OPTIONS, primary_key=("k",)))
     stored = StructType().add("v", LongType()).add("k", StringType(), nullable=False).add("o", LongType())
     source = make_data_source("kafka.t", definition, stored)({})
@@ -73,7 +73,7 @@ def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Re
 
 @examples(60)  # the first decoder of a process takes its time
 @given(st.lists(CHANGES, max_size=5), st.integers(0, 20))
-def test_what_remains(batches: list[list[tuple[str, list[int] | str | None]]], enough: int) -> None:
+def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | None]]], enough: int) -> None:
     expected: dict[str, tuple[int, int]] = {}
     offset = 0
     for batch in batches:
@@ -111,7 +111,7 @@ EVENTS = st.lists(
 
 
 @given(st.lists(EVENTS, max_size=4), st.integers(0, 20))
-def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: int) -> None:
+def test_latest_rows_of_a_changelog(batches: list[list[Any]], enough: int) -> None:
     content: dict[str, tuple[int, int]] = {}
     runs: list[Records] = []
     offset = 0
@@ -139,7 +139,7 @@ def test_the_content_that_a_changelog_leaves(batches: list[list[Any]], enough: i
     assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
 
 
-def test_changes_are_read_as_content_or_with_their_kind_and_not_as_rows() -> None:
+def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
     stored = StructType().add("v", LongType()).add("k", StringType()).add("o", LongType())
     without_key = make_data_source("kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG)), stored)({})
     with pytest.raises(

@@ -75,23 +75,23 @@ TAG = (Column("t", "STRING", "STRING", metadata="value.tag", virtual=True), pa.s
 SIZE = (Column("s", "STRING", "STRING", metadata="value.size", virtual=True), pa.string())
 
 
-def test_it_stands_beside_the_rows_in_the_declared_type(read: Any) -> None:
+def test_format_metadata_has_the_declared_type(read: Any) -> None:
     assert read(SIZE, VALUE, OFFSET, TAG) == [("1", "a", 5, "x"), ("2", "c", 7, "z"), ("2", "c", 7, "z")]
     assert ASKED == [("size", "tag")]
 
 
-def test_it_is_asked_for_only_where_it_is_declared(read: Any) -> None:
+def test_only_declared_format_metadata_is_requested(read: Any) -> None:
     assert read(VALUE, OFFSET) == [("a", 5), ("c", 7), ("c", 7)]
     assert ASKED == [()]
 
 
-def test_an_unknown_key_names_the_formats_own(read: Any) -> None:
+def test_an_unknown_key_lists_the_formats_keys(read: Any) -> None:
     wrong = (Column("x", "STRING", "STRING", metadata="value.tga", virtual=True), pa.string())
     with pytest.raises(SchemaError, match=r"for reading: value.tag, value.size, topic, .* Did you mean 'value.tag'"):
         read(VALUE, wrong)
 
 
-def test_a_type_that_it_cannot_have(read: Any) -> None:
+def test_a_type_that_format_metadata_cannot_be_cast_to(read: Any) -> None:
     wrong = (Column("x", "INT", "INT", metadata="value.tag", virtual=True), pa.int32())
     with pytest.raises(SchemaError, match=r"metadata column 'x' with metadata key 'value\.tag' of table 't'"):
         read(VALUE, wrong)

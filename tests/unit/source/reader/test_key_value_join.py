@@ -20,7 +20,7 @@ def decoded(counts: list[int], records: int) -> Decoded:
 
 
 @given(COUNTS)
-def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]]) -> None:
+def test_each_value_row_is_joined_with_each_key_row(counts: list[tuple[int, int]]) -> None:
     keys, values = [k for k, _ in counts], [v for _, v in counts]
     expected = []
     for record, (of_key, of_value) in enumerate(counts):
@@ -38,7 +38,7 @@ def test_each_row_of_a_value_with_each_of_its_key(counts: list[tuple[int, int]])
 
 
 @given(COUNTS)
-def test_without_a_key_the_values_alone(counts: list[tuple[int, int]]) -> None:
+def test_values_without_a_key(counts: list[tuple[int, int]]) -> None:
     values = [v for _, v in counts]
     value = decoded(values, len(counts))
     found = join_key_and_value(len(counts), None, value)

@@ -17,7 +17,7 @@ def rack(text: str | None, **more: str) -> str | None:
     return task_client_config(declared(Topics("localhost:1"), "t", **options), 3).get("client.rack")
 
 
-def test_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_of_the_rack_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "az").write_text(" eu-1a\n")
     monkeypatch.setenv("NODE_AZ", "eu-1b")
     assert rack(f"file:{tmp_path / 'az'}") == "eu-1a"
@@ -28,7 +28,7 @@ def test_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["env:NOT_THERE", "tests.integration.source.reader.rack_functions:none"])
-def test_where_it_names_nothing_the_property_counts(text: str) -> None:
+def test_an_empty_source_falls_back_to_the_client_property(text: str) -> None:
     assert rack(text) is None
     assert rack(text, properties_client_rack="fixed") == "fixed"
 
@@ -50,7 +50,7 @@ def test_where_it_names_nothing_the_property_counts(text: str) -> None:
         ("env:", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
     ],
 )
-def test_in_error(text: str, words: str) -> None:
+def test_invalid_sources(text: str, words: str) -> None:
     with pytest.raises(InvalidOptionError) as e:
         rack(text)
     assert "'scan.rack-id'" in str(e.value)

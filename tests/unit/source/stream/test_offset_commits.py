@@ -25,7 +25,7 @@ class Kafka:
         return self.asked[-1][1]
 
 
-def test_what_is_committed_already_is_not_sent_again() -> None:
+def test_committed_offsets_are_not_sent_again() -> None:
     kafka = Kafka()
     commits = OffsetCommitter(kafka.send)
     commits.commit({})
@@ -36,7 +36,7 @@ def test_what_is_committed_already_is_not_sent_again() -> None:
     assert (commits.succeeded, commits.failed, commits.committed) == (1, 0, {P: 5})
 
 
-def test_one_at_a_time_and_the_newest_next() -> None:
+def test_one_pending_commit_then_the_newest_offsets() -> None:
     kafka = Kafka()
     commits = OffsetCommitter(kafka.send)
     for offset in (1, 2, 3):
@@ -46,7 +46,7 @@ def test_one_at_a_time_and_the_newest_next() -> None:
     assert [offsets for offsets, _ in kafka.asked] == [{P: 1}, {P: 4}]
 
 
-def test_a_failure_is_counted_and_logged_and_the_next_commit_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+def test_failures_are_counted_and_logged_and_the_next_commit_is_sent(caplog: pytest.LogCaptureFixture) -> None:
     kafka = Kafka()
     commits = OffsetCommitter(kafka.send)
     commits.commit({P: 1})
@@ -59,7 +59,7 @@ def test_a_failure_is_counted_and_logged_and_the_next_commit_is_sent(caplog: pyt
     assert (commits.succeeded, commits.failed, commits.committed) == (1, 1, {P: 2})
 
 
-def test_a_commit_that_cannot_be_sent_or_gets_no_answer_is_a_failure() -> None:
+def test_unsent_and_unanswered_commits_are_failures() -> None:
     def refuses(_: Mapping[tuple[str, int], int]) -> Future[None]:
         raise BrokerError("unreachable")
 

@@ -10,22 +10,22 @@ from kafka_sql.source.stream.rate_limits import allocate, compute_backlogs, offs
 A, B, C = ("a", 0), ("a", 1), ("b", 0)
 
 
-def test_in_proportion_to_the_backlog() -> None:
+def test_allocation_is_proportional_to_the_backlog() -> None:
     assert allocate({A: 600, B: 300, C: 100}, 100) == {A: 60, B: 30, C: 10}
 
 
-def test_a_small_backlog_is_not_starved() -> None:
+def test_small_backlogs_get_at_least_one_offset() -> None:
     assert allocate({A: 1_000_000, B: 1}, 10) == {A: 9, B: 1}
 
 
-def test_less_than_one_offset_each_is_taken_in_turns() -> None:
+def test_partitions_take_turns_if_there_are_fewer_offsets() -> None:
     backlog = {A: 5, B: 5, C: 5}
     assert allocate(backlog, 1, 0) == {A: 1}
     assert allocate(backlog, 1, 1) == {B: 1}
     assert allocate(backlog, 2, 2) == {C: 1, A: 1}
 
 
-def test_what_is_there_is_taken_where_it_is_within_the_limit() -> None:
+def test_a_backlog_within_the_limit_is_read_completely() -> None:
     assert allocate({A: 3, B: 4}, 7) == {A: 3, B: 4}
     assert allocate({}, 7) == {}
 
@@ -35,7 +35,9 @@ def test_what_is_there_is_taken_where_it_is_within_the_limit() -> None:
     st.integers(1, 10**13),
     st.integers(0, 10**15),
 )
-def test_the_limit_is_used_up_and_never_passed(backlog: dict[tuple[str, int], int], limit: int, turn: int) -> None:
+def test_the_limit_is_used_completely_and_never_exceeded(
+    backlog: dict[tuple[str, int], int], limit: int, turn: int
+) -> None:
     shares = allocate(backlog, limit, turn)
     assert sum(shares.values()) == min(limit, sum(backlog.values()))
     assert all(0 < n <= backlog[p] for p, n in shares.items())
@@ -45,11 +47,11 @@ def test_the_limit_is_used_up_and_never_passed(backlog: dict[tuple[str, int], in
         assert all(abs(n - fair[p]) <= len(backlog) * (1 + 1e-12 * n) for p, n in shares.items())
 
 
-def test_only_what_is_behind() -> None:
+def test_only_partitions_with_a_backlog() -> None:
     assert compute_backlogs({A: 3, B: 7, C: 9}, {A: 5, B: 7, C: 8}) == {A: 2}
 
 
-def test_offsets_of_a_number_of_bytes() -> None:
+def test_offsets_for_bytes() -> None:
     assert offsets_for_bytes({A: 100, B: 100}, {A: 10.0, B: 30.0}, 1000) == 50
     assert offsets_for_bytes({A: 100}, {A: 10.0}, 1000) == 100
     assert offsets_for_bytes({A: 100}, {A: 10_000_000.0}, 1000) == 1  # a large record does not stop the stream

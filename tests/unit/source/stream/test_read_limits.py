@@ -19,7 +19,7 @@ def declared(**options: str) -> Definition:
 
 
 @pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])
-def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = declared(**{option: "1"})
     monkeypatch.setattr(read_limits, "AVAILABLE", True)
     read_limits.check_admission_options(table)
@@ -40,7 +40,7 @@ def test_pyspark_4_1_refuses_limits_by_name(option: str, monkeypatch: pytest.Mon
         ({"scan.min-offsets-per-trigger": "2"}, ("ReadMinRows", 2)),
     ],
 )
-def test_the_limit_that_spark_hands_back(options: dict[str, str], expected: tuple[Any, ...]) -> None:
+def test_default_limit(options: dict[str, str], expected: tuple[Any, ...]) -> None:
     sparks = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
     limit = read_limits.default_limit(limits_from_options(declared(**options).options))
     assert limit == getattr(sparks, expected[0])(*expected[1:])

@@ -17,7 +17,7 @@ OFFSETS = st.dictionaries(
 )
 
 
-def test_it_is_readable() -> None:
+def test_json_format() -> None:
     progress = StreamOffset({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
     assert json.dumps(to_json(progress)) == (
         '{"version": 2, "offsets": {"b": {"9": 2, "10": 1}, "orders": {"0": 42, "1": 17}}, "starts": {"b": {"9": 0}}}'
@@ -25,30 +25,30 @@ def test_it_is_readable() -> None:
     assert to_json(StreamOffset({})) == {"version": 2, "offsets": {}}
 
 
-def test_version_1_is_read() -> None:
+def test_version_1_can_be_read() -> None:
     assert from_json({"orders": {"0": 42, "1": 17}}) == StreamOffset({("orders", 0): 42, ("orders", 1): 17})
     assert from_json({"version": {"0": 42}}) == StreamOffset({("version", 0): 42})  # a topic's name
     assert from_json({}) == StreamOffset({})
 
 
 @given(OFFSETS, OFFSETS, OFFSETS, st.dictionaries(st.text(), st.text()))
-def test_what_is_kept_is_what_was_given(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
+def test_json_round_trip(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
     progress = StreamOffset(offsets, starts, stops, ids)
     text = json.dumps(to_json(progress))
     assert from_json(json.loads(text)) == progress
     assert json.dumps(to_json(from_json(json.loads(text)))) == text
 
 
-def test_reading_goes_on_at_the_offsets_and_begins_at_the_starts() -> None:
+def test_positions() -> None:
     assert StreamOffset({("a", 0): 5}, {("a", 0): 1, ("a", 1): 3}).positions == {("a", 0): 5, ("a", 1): 3}
 
 
-def test_a_later_version_is_refused() -> None:
+def test_later_versions_are_rejected() -> None:
     with pytest.raises(CheckpointError, match=r"Unsupported version 3 .* this version of kafka_sql supports 1 and 2"):
         from_json({"version": 3, "offsets": {}})
 
 
 @pytest.mark.parametrize("foreign", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
-def test_what_is_no_offset_of_a_kafka_table_is_refused(foreign: Any) -> None:
+def test_offsets_of_other_sources_are_rejected(foreign: Any) -> None:
     with pytest.raises(CheckpointError, match=r"is not an offset of a Kafka table.*SET another 'pipeline.name'"):
         from_json(foreign)
