@@ -1,7 +1,8 @@
-"""The protobuf format: messages of compiled descriptors, a whole buffer at a time.
+"""The protobuf format: messages of compiled descriptors, encoded and decoded a whole buffer at a time.
 
-A descriptor becomes a program (columns.py, plan.py, encoder.py) that compiled loops carry out (reading.py, writing.py);
-finishing.py and holding.py are between their columns and the table's.
+A descriptor becomes a plan (field_mapping.py, decode_plan.py, encoder.py), which compiled loops carry out
+(decode_kernels.py, encode_kernels.py). They work on wire columns, whose types are those of the wire format;
+from_wire_columns.py and to_wire_columns.py convert between them and the table's columns.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options) -> Decoder:
-    from kafka_sql.formats.protobuf.codec_tmp import ProtobufDecoder
+    from kafka_sql.formats.protobuf.decoder import ProtobufDecoder
 
     return ProtobufDecoder(schema, options)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.protobuf.codec_tmp import ProtobufEncoder
+    from kafka_sql.formats.protobuf.encoder import ProtobufEncoder
 
     return ProtobufEncoder(schema, options)
 
 
 def _infer(options: Options) -> InferredSchema:
-    from kafka_sql.formats.protobuf.codec_tmp import load_message
+    from kafka_sql.formats.protobuf.descriptors import load_message
     from kafka_sql.formats.protobuf.schema_inference import infer_columns
 
     return InferredSchema(infer_columns(load_message(options)))

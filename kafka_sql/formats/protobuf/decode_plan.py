@@ -1,11 +1,11 @@
-"""A message's columns to a reading program."""
+"""Plan the decoding of a message's columns, once, as tables for the decode loop."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,194 +14,233 @@ import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.formats.columnar.column_buffers import ColumnNode, build_nodes
-from kafka_sql.formats.protobuf import opcodes as i
+from kafka_sql.formats.protobuf import opcodes as o
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
 from kafka_sql.formats.protobuf.from_wire_columns import columns_converter
 
 _INT64: Final = 2**63
-Table: TypeAlias = npt.NDArray[Any]
+
+
+class PlanTables(NamedTuple):
+    """A plan as the decode loop takes it; see ``decode_kernels.Batch``."""
+
+    fields: npt.NDArray[np.int64]
+    messages: npt.NDArray[np.int64]
+    defaults: npt.NDArray[np.int64]
+    members: npt.NDArray[np.int64]
+    constants: npt.NDArray[np.int64]
+    literals: npt.NDArray[np.uint8]
+    literal_ranges: npt.NDArray[np.int64]
 
 
 @dataclass
 class DecodePlan:
-    """A program.
+    """The tables of a message and of the messages inside it.
 
     Attributes:
-        tree: the columns as the loops have them, and their slots.
-        finish: makes the table's columns of them.
-        slots: how many there are.
-        paths: the column's path of each field.
-        depth: of messages in messages.
+        tree: the wire columns and their slots.
+        slot_count: number of slots.
+        convert: makes the table's columns from the wire columns and the number of rows.
+        read_defaults: whether an absent field is its default, not null.
+        paths: the path of the column, per field.
+        max_depth: the deepest nesting of messages in messages.
     """
 
-    columns: tuple[FieldMapping, ...]
     tree: list[ColumnNode]
-    slots: int
-    finish: Callable[[list[pa.Array], int], list[pa.Array]]
+    slot_count: int
+    convert: Callable[[list[pa.Array], int], list[pa.Array]]
     read_defaults: bool
     fields: list[list[int]] = field(default_factory=list)
     messages: list[list[int]] = field(default_factory=list)
-    inits: list[list[int]] = field(default_factory=list)
+    defaults: list[list[int]] = field(default_factory=list)
     members: list[int] = field(default_factory=list)
     constants: list[int] = field(default_factory=lambda: [0])
-    texts: bytearray = field(default_factory=bytearray)
-    places: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    literals: bytearray = field(default_factory=bytearray)
+    literal_ranges: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     paths: list[str] = field(default_factory=list)
-    depth: int = 1
+    max_depth: int = 1
 
-    def arrays(self) -> tuple[Table, Table, Table, Table, Table, Table, Table]:
-        """Fields, messages, inits, members, constants, texts and places, as the kernel wants them."""
-        return (
-            np.array(self.fields, np.int64).reshape(-1, i.FIELD_WIDTH),
-            np.array(self.messages, np.int64),
-            np.array(self.inits, np.int64).reshape(-1, 3),
+    def tables(self) -> PlanTables:
+        """Return the plan as arrays."""
+        return PlanTables(
+            np.array(self.fields, np.int64).reshape(-1, o.FIELD_CELLS),
+            np.array(self.messages, np.int64).reshape(-1, o.MESSAGE_CELLS),
+            np.array(self.defaults, np.int64).reshape(-1, o.DEFAULT_CELLS),
             np.array(self.members or [0], np.int64),
             np.array(self.constants, np.int64),
-            np.frombuffer(bytes(self.texts) or b"\0", np.uint8),
-            np.array(self.places, np.int64),
+            np.frombuffer(bytes(self.literals) or b"\0", np.uint8),
+            np.array(self.literal_ranges, np.int64),
         )
 
 
 def plan_decoding(schema: pa.Schema, message: Descriptor, read_defaults: bool, evolving: bool = False) -> DecodePlan:
-    """The program that reads messages as the schema's columns.
+    """Return the plan that decodes messages as the schema's columns.
 
     Args:
-        evolving: as of ``columns``.
+        evolving: see ``map_fields``.
 
     Raises:
-        SchemaError: a column has no field, or one of another type.
+        SchemaError: a column has no field, or its type does not match.
     """
-    found = map_fields(schema, message, "", evolving)
-    tree, slots = build_nodes([column.wire for column in found])
-    made = DecodePlan(found, tree, slots, columns_converter(schema, found), read_defaults)
-    made.messages.append([])  # the whole is the first
-    made.messages[0] = _message(made, message, list(zip(found, tree, strict=True)), [], 1)
-    return made
+    mappings = map_fields(schema, message, "", evolving)
+    tree, slot_count = build_nodes([mapping.wire for mapping in mappings])
+    plan = DecodePlan(tree, slot_count, columns_converter(schema, mappings), read_defaults)
+    plan.messages.append([])  # the payload's message comes first
+    plan.messages[0] = _plan_message(plan, message, list(zip(mappings, tree, strict=True)), [], 1)
+    return plan
 
 
-def _message(
-    p: DecodePlan, message: Descriptor, known: list[tuple[FieldMapping, ColumnNode]], first: list[list[int]], depth: int
+def _plan_message(
+    plan: DecodePlan,
+    message: Descriptor,
+    columns: list[tuple[FieldMapping, ColumnNode]],
+    own_defaults: list[list[int]],
+    depth: int,
 ) -> list[int]:
-    """A message's entry; its fields and those of the messages in it.
+    """Add a message's fields, and the messages inside it; return the message's cells.
 
     Args:
-        first: what is done for an entry of it, besides for its columns.
+        own_defaults: what to append when the message starts, before the defaults of its columns.
     """
-    p.depth = max(p.depth, depth)
-    rows: dict[int, list[int]] = {}
+    plan.max_depth = max(plan.max_depth, depth)
+    cells: dict[int, list[int]] = {}
     paths: dict[int, str] = {}
-    inits = [*first]
-    for column, node in known:
-        fd = column.fd
-        rows[fd.number] = _repeated(p, column, node, depth) if column.is_repeated else _single(p, column, node, depth)
-        paths[fd.number] = column.path
-        inits += _init(p, column, node)
-    for fd in message.fields:  # what is no column, but counts
-        counts = is_required(fd) or any(f.number in rows for f in _oneof(fd))
-        if fd.number not in rows and counts:
-            rows[fd.number] = [fd.number, i.SKIPPED, -1, 0, 0, -1, 0, 0, 0]
+    defaults = [*own_defaults]
+    for mapping, node in columns:
+        plan_field = _plan_repeated if mapping.is_repeated else _plan_single
+        cells[mapping.fd.number] = plan_field(plan, mapping, node, depth)
+        paths[mapping.fd.number] = mapping.path
+        defaults += _defaults(plan, mapping, node)
+    for fd in message.fields:  # fields without a column that the loop must see
+        if fd.number not in cells and (is_required(fd) or any(f.number in cells for f in _oneof_fields(fd))):
+            cells[fd.number] = [fd.number, o.UNMAPPED, -1, 0, 0, -1, 0, 0, 0, -1]
             paths[fd.number] = fd.name
-    base, order = len(p.fields), sorted(rows)
-    for number in order:
-        oneof = [base + order.index(f.number) for f in _oneof(message.fields_by_number[number]) if f.number in rows]
-        rows[number][i.MEMBERS], rows[number][i.MEMBER_COUNT] = len(p.members), len(oneof)
-        p.members += oneof
-        p.fields.append(rows[number])
-        p.paths.append(paths[number])
-    required = [base + k for k, number in enumerate(order) if is_required(message.fields_by_number[number])]
-    entry = [base, len(order), len(p.inits), len(inits), len(p.members), len(required)]
-    p.members += required
-    p.inits += inits
+    first, numbers = len(plan.fields), sorted(cells)
+    for number in numbers:
+        oneof = _oneof_fields(message.fields_by_number[number])
+        members = [first + numbers.index(f.number) for f in oneof if f.number in cells]
+        cells[number][o.MEMBERS], cells[number][o.MEMBER_COUNT] = len(plan.members), len(members)
+        plan.members += members
+        plan.fields.append(cells[number])
+        plan.paths.append(paths[number])
+    required = [first + k for k, number in enumerate(numbers) if is_required(message.fields_by_number[number])]
+    entry = [first, len(numbers), len(plan.defaults), len(defaults), len(plan.members), len(required)]
+    plan.members += required
+    plan.defaults += defaults
     return entry
 
 
 def is_required(fd: FieldDescriptor) -> bool:
-    """Whether a message cannot be without a field."""
+    """Return whether a message must have a field."""
     return bool(fd.is_required) if hasattr(fd, "is_required") else fd.label == FieldDescriptor.LABEL_REQUIRED
 
 
-def _oneof(fd: FieldDescriptor) -> list[FieldDescriptor]:
-    """The fields of the oneof that a field is in, where it has others."""
-    found = list(fd.containing_oneof.fields) if fd.containing_oneof is not None else []
-    return found if len(found) > 1 else []
+def _oneof_fields(fd: FieldDescriptor) -> list[FieldDescriptor]:
+    """Return the fields of a field's oneof; none if the oneof has no other field."""
+    fields = list(fd.containing_oneof.fields) if fd.containing_oneof is not None else []
+    return fields if len(fields) > 1 else []
 
 
-def _single(p: DecodePlan, column: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
-    a, b = _arguments(p, column)
-    if column.op == i.MESSAGE:
-        assert column.message is not None
-        a = _add(p, column.message, list(zip(column.children, node.children, strict=True)), [], depth + 1)
-    whole = int(column.op == i.BYTES and column.message is not None)
-    return [column.fd.number, column.op, node.slot, a, b, -1, 0, 0, whole]
+def _wire_type(opcode: int) -> int:
+    """Return the wire type of a value that is not packed."""
+    if opcode <= o.CLOSED_ENUM:
+        return o.VARINT
+    if opcode <= o.FIXED_4_UNSIGNED:
+        return o.I32
+    return o.I64 if opcode <= o.FIXED_8_UNSIGNED else o.LEN
 
 
-def _add(
-    p: DecodePlan, message: Descriptor, known: list[tuple[FieldMapping, ColumnNode]], first: list[list[int]], depth: int
-) -> int:
-    entry = _message(p, message, known, first, depth)
-    p.messages.append(entry)
-    return len(p.messages) - 1
+def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
+    a, b = _enum_numbers(plan, mapping)
+    if mapping.op == o.MESSAGE:
+        assert mapping.message is not None
+        columns = list(zip(mapping.children, node.children, strict=True))
+        a = _add_message(plan, mapping.message, columns, [], depth + 1)
+    is_serialized = int(mapping.op == o.BYTES and mapping.message is not None)
+    return [mapping.fd.number, mapping.op, node.slot, a, b, -1, 0, 0, is_serialized, _wire_type(mapping.op)]
 
 
-def _repeated(p: DecodePlan, column: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
-    child = node.children[0]
-    a, b = _arguments(p, column.children[0])
-    if column.op == i.MESSAGE:
-        assert column.message is not None
+def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
+    element = node.children[0]
+    a, b = _enum_numbers(plan, mapping.children[0])
+    if mapping.op == o.MESSAGE:
+        assert mapping.message is not None
         if pt.is_map(node.field.type):
-            known, first = list(zip(column.children, node.children, strict=True)), []
+            columns, own_defaults = list(zip(mapping.children, node.children, strict=True)), []
         else:
-            element = column.children[0]
-            known, first = list(zip(element.children, child.children, strict=True)), [[i.ROW, child.slot, 0]]
-        a = _add(p, column.message, known, first, depth + 1)
-    return [column.fd.number, column.op, child.slot, a, b, node.slot, 0, 0, 0]
+            fields = mapping.children[0].children
+            columns = list(zip(fields, element.children, strict=True))
+            own_defaults = [[o.ROW_DEFAULT, element.slot, 0]]
+        a = _add_message(plan, mapping.message, columns, own_defaults, depth + 1)
+    return [mapping.fd.number, mapping.op, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.op)]
 
 
-def _arguments(p: DecodePlan, column: FieldMapping) -> tuple[int, int]:
-    if column.op != i.CLOSED_ENUM:
+def _add_message(
+    plan: DecodePlan,
+    message: Descriptor,
+    columns: list[tuple[FieldMapping, ColumnNode]],
+    own_defaults: list[list[int]],
+    depth: int,
+) -> int:
+    """Add a nested message; return its number."""
+    cells = _plan_message(plan, message, columns, own_defaults, depth)
+    plan.messages.append(cells)
+    return len(plan.messages) - 1
+
+
+def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
+    """Return where the numbers of a closed enum start in the constants, and how many there are."""
+    if mapping.op != o.CLOSED_ENUM:
         return 0, 0
-    numbers = sorted({value.number for value in column.fd.enum_type.values})
-    p.constants += numbers
-    return len(p.constants) - len(numbers), len(numbers)
+    numbers = sorted({value.number for value in mapping.fd.enum_type.values})
+    plan.constants += numbers
+    return len(plan.constants) - len(numbers), len(numbers)
 
 
-def _init(p: DecodePlan, column: FieldMapping, node: ColumnNode) -> list[list[int]]:
-    """What a column is where its field is absent."""
-    fd, slot = column.fd, node.slot
-    in_entry = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
-    if column.is_repeated:
-        return [[i.EMPTY_LIST if p.read_defaults else i.NULL_LIST, slot, node.children[0].slot]]
-    if column.op == i.MESSAGE:
-        there = (p.read_defaults and not column.is_well_known) or in_entry
-        inner = [one for pair in zip(column.children, node.children, strict=True) for one in _init(p, *pair)]
-        return [[i.ROW if there else i.NULL_ROW, slot, 0], *inner]
-    null = fd.has_presence and not in_entry and not (p.read_defaults and not column.is_well_known)
-    if column.op >= i.BYTES:
-        if null:
-            return [[i.NULL_TEXT, slot, 0]]
-        default = fd.default_value if not column.is_well_known else b""
-        text = default.encode() if isinstance(default, str) else bytes(default)
-        if not text:
-            return [[i.TEXT, slot, 0]]
-        p.places.append((len(p.texts), len(text)))
-        p.texts += text
-        return [[i.TEXT, slot, len(p.places) - 1]]
-    if null:
-        return [[i.NULL_NUMBER, slot, 0]]
-    bits = _bits(column, fd.default_value)
+def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list[list[int]]:
+    """Return what to append to a column's slots when its message starts: their values if the field is absent."""
+    fd, slot = mapping.fd, node.slot
+    in_map = fd.containing_type is not None and fd.containing_type.GetOptions().map_entry
+    if mapping.is_repeated:
+        return [[o.LIST_DEFAULT if plan.read_defaults else o.LIST_NULL, slot, node.children[0].slot]]
+    reads_default = (plan.read_defaults and not mapping.is_well_known) or in_map
+    if mapping.op == o.MESSAGE:
+        children = zip(mapping.children, node.children, strict=True)
+        nested = [default for child, child_node in children for default in _defaults(plan, child, child_node)]
+        return [[o.ROW_DEFAULT if reads_default else o.ROW_NULL, slot, 0], *nested]
+    is_null = fd.has_presence and not reads_default
+    if mapping.op >= o.BYTES:
+        return [[o.BYTES_NULL, slot, 0] if is_null else [o.BYTES_DEFAULT, slot, _default_literal(plan, mapping)]]
+    return [[o.NUMBER_NULL, slot, 0] if is_null else [o.NUMBER_DEFAULT, slot, _default_constant(plan, mapping)]]
+
+
+def _default_literal(plan: DecodePlan, mapping: FieldMapping) -> int:
+    """Return the number of the literal with a field's default; 0 is the empty one."""
+    default = b"" if mapping.is_well_known else mapping.fd.default_value
+    literal = default.encode() if isinstance(default, str) else bytes(default)
+    if not literal:
+        return 0
+    plan.literal_ranges.append((len(plan.literals), len(literal)))
+    plan.literals += literal
+    return len(plan.literal_ranges) - 1
+
+
+def _default_constant(plan: DecodePlan, mapping: FieldMapping) -> int:
+    """Return the number of the constant with a field's default; 0 is zero."""
+    bits = _bits(mapping, mapping.fd.default_value)
     if not bits:
-        return [[i.NUMBERS, slot, 0]]
-    p.constants.append(bits)
-    return [[i.NUMBERS, slot, len(p.constants) - 1]]
+        return 0
+    plan.constants.append(bits)
+    return len(plan.constants) - 1
 
 
-def _bits(column: FieldMapping, value: Any) -> int:
-    """A number's bits, as a signed word."""
-    t = column.wire.type
+def _bits(mapping: FieldMapping, value: Any) -> int:
+    """Return a number's bits as a signed integer."""
+    t = mapping.wire.type
     if pt.is_floating(t):
-        fmt, bits = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
-        return int(struct.unpack(bits, struct.pack(fmt, value))[0])
+        source, target = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
+        return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
-    if column.op in (i.VARINT_32, i.FIXED_4):
+    if mapping.op in (o.VARINT_32, o.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
     return (number + _INT64) % 2**64 - _INT64

@@ -1,4 +1,4 @@
-"""Payloads of protobuf messages to columns."""
+"""Decode protobuf messages."""
 
 from __future__ import annotations
 
@@ -10,30 +10,64 @@ import pyarrow as pa
 import pyarrow.types as pt
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.message import DecodeError as NoMessage
+from google.protobuf.message import DecodeError as MessageError
 
 from kafka_sql.errors import DecodeError
+from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
+from kafka_sql.formats.columnar.capacity import CapacityEstimate
 from kafka_sql.formats.columnar.column_buffers import ColumnBuffers
-from kafka_sql.formats.format import ErrorSink
-from kafka_sql.formats.protobuf import decode_kernels
-from kafka_sql.formats.protobuf import opcodes as i
-from kafka_sql.formats.protobuf.decode_plan import DecodePlan, plan_decoding
-from kafka_sql.formats.protobuf.wire_kernels import BYTES_ROOM
+from kafka_sql.formats.format import Decoded, ErrorSink
+from kafka_sql.formats.protobuf import decode_kernels as k
+from kafka_sql.formats.protobuf import opcodes as o
+from kafka_sql.formats.protobuf.decode_plan import plan_decoding
+from kafka_sql.formats.protobuf.descriptors import load_message
+from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES
+from kafka_sql.options import Options
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _REASONS: Final = {
-    i.TRUNCATED: "the message ends in the middle of a value",
-    i.BAD_NUMBER: "a number has too many bytes",
-    i.BAD_TAG: "Protocol message contained an invalid tag",
-    i.BAD_UTF_8: "Protocol message had invalid UTF-8",
-    i.LACKS_REQUIRED: "Message missing required field",
+    o.TRUNCATED: "the message ends in the middle of a value",
+    o.BAD_NUMBER: "a number has too many bytes",
+    o.BAD_TAG: "Protocol message contained an invalid tag",
+    o.BAD_UTF_8: "Protocol message had invalid UTF-8",
+    o.LACKS_REQUIRED: "Message missing required field",
 }
+_SHOWN: Final = 24  # bytes of a message that errors show
+
+
+class ProtobufDecoder:
+    """Decodes messages; skips null payloads."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            InvalidOptionError: the descriptor file has no such message.
+            SchemaError: a column has no field, or its type does not match.
+        """
+        self._reader = ProtobufReader(
+            schema,
+            load_message(options),
+            read_defaults=options[READ_DEFAULT_VALUES],
+            ignore_errors=options[IGNORE_PARSE_ERRORS],
+        )
+
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
+        """Decode a buffer of payloads.
+
+        Raises:
+            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
+        """
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        data, offsets = bytes_and_offsets(payloads)
+        bounds = offsets.astype(np.int64)
+        columns, decoded = self._reader.read(data, bounds[present], bounds[present + 1], present, errors)
+        return Decoded(columns, None if len(decoded) == len(payloads) else pa.array(decoded, pa.int64()))
 
 
 class ProtobufReader:
-    """Reads messages of one type as the columns; keeps in mind how much room they took."""
+    """Decodes messages of one type. Remembers how much capacity the columns needed."""
 
     def __init__(
         self,
@@ -46,166 +80,186 @@ class ProtobufReader:
     ) -> None:
         """
         Args:
-            evolving: whether the message may be another version of the table's: a column that it has not is null.
+            evolving: whether the message may be another version of the table's: a column without a field is null.
 
         Raises:
-            SchemaError: a column has no field, or one of another type.
+            SchemaError: a column has no field, or its type does not match.
         """
-        self._schema, self._lenient = schema, ignore_errors
-        self._plan: DecodePlan = plan_decoding(schema, message, read_defaults, evolving)
-        self._arrays = self._plan.arrays()
+        self._schema, self._ignore_errors = schema, ignore_errors
+        self._plan = plan_decoding(schema, message, read_defaults, evolving)
+        self._tables = self._plan.tables()
         self._message = message_factory.GetMessageClass(message)
-        self._room = np.full(self._plan.slots, 4.0)  # entries a message
-        self._bytes = np.full(self._plan.slots, 16.0)
+        self._capacity = CapacityEstimate(self._plan.tree, self._plan.slot_count)
 
     def read(
-        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, errors: ErrorSink = None
+        self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink = None
     ) -> tuple[list[pa.Array], Indices]:
-        """The columns of messages, and which of ``rows`` each of their rows is.
+        """Decode messages.
 
         Args:
-            starts, ends: where the messages stand.
-            rows: the payload of each, for errors.
-            bad: takes the errors of those that are no rows.
+            starts, ends: where each message begins and ends in ``data``.
+            indices: the payload of each message.
+            errors: takes the errors of malformed messages, unless they are ignored.
+
+        Returns:
+            the columns, and the payload of each row.
 
         Raises:
-            DecodeError: the first message in error, unless errors are ignored or taken.
+            DecodeError: a message is malformed, errors are not ignored, and there is no ``errors``.
         """
-        if errors is None or self._lenient:
-            return self._read(data, starts, ends, rows, self._lenient)
-        columns, kept = self._read(data, starts, ends, rows, True)
-        for k in np.flatnonzero(~np.isin(rows, kept)).tolist() if len(kept) < len(rows) else []:
+        if errors is None or self._ignore_errors:
+            return self._read(data, starts, ends, indices, self._ignore_errors)
+        columns, decoded = self._read(data, starts, ends, indices, True)
+        failed = np.flatnonzero(~np.isin(indices, decoded)).tolist() if len(decoded) < len(indices) else []
+        for n in failed:  # again, one by one, for its error
             try:
-                self._read(data, starts[k : k + 1], ends[k : k + 1], rows[k : k + 1], False)
-            except DecodeError as e:  # by itself, for its reason
+                self._read(data, starts[n : n + 1], ends[n : n + 1], indices[n : n + 1], False)
+            except DecodeError as e:
                 errors.append(e)
-        return columns, kept
+        return columns, decoded
 
     def _read(
-        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, lenient: bool
+        self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool
     ) -> tuple[list[pa.Array], Indices]:
-        count = len(starts)
-        failure, reasons = np.zeros(2, np.int64), np.zeros(count, np.uint8)
         while True:
-            room, room_of_bytes = ((r * count + 64).astype(np.int64) for r in (self._room, self._bytes))
-            slots = ColumnBuffers(self._plan.tree, self._plan.slots, count, room, np.minimum(room_of_bytes, 2**31 - 1))
-            reasons[:] = 0
-            done = decode_kernels.run(
-                data,
-                starts,
-                ends,
-                *self._arrays,
-                slots.table,
-                slots.counts,
-                slots.bytes_used,
-                slots.nulls,
-                self._plan.depth,
-                lenient,
-                reasons,
-                failure,
+            buffers, outcomes, failure, done = self._fill(data, starts, ends, skip_malformed)
+            not_canonical = np.flatnonzero(outcomes == o.NOT_CANONICAL)
+            if len(not_canonical):
+                data, starts, ends = self._make_canonical(data, starts, ends, not_canonical)
+                continue
+            if done < len(starts):
+                raise self._error(failure, int(indices[done]), data[starts[done] : ends[done]])
+            decoded = np.flatnonzero(outcomes == 0)
+            try:
+                return self._columns(buffers, indices[decoded], skip_malformed)
+            except MessageError as e:  # in a message of JSON_TYPES, whose content the loop does not check
+                return self._bisect(data, starts[decoded], ends[decoded], indices[decoded], skip_malformed, e)
+
+    def _fill(
+        self, data: Bytes, starts: Indices, ends: Indices, skip_malformed: bool
+    ) -> tuple[ColumnBuffers, npt.NDArray[np.uint8], Indices, int]:
+        """Return the buffers, each message's outcome, the last failure, and the index at which decoding stopped."""
+        plan, tables, count = self._plan, self._tables, len(starts)
+        starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+        failure, outcomes = np.zeros(k.FAILURE_CELLS, np.int64), np.zeros(count, np.uint8)
+        seen, serial = np.zeros(len(plan.fields) + 1, np.int64), np.zeros(1, np.int64)
+        frames = np.zeros((plan.max_depth + 1, k.FRAME_CELLS), np.int64)
+        saved = np.zeros((3, plan.slot_count), np.int64)
+        while True:
+            buffers = self._capacity.allocate(count)
+            outcomes[:] = 0
+            batch = k.Batch(
+                data=data.ctypes.data,
+                starts=starts.ctypes.data,
+                ends=ends.ctypes.data,
+                count=count,
+                fields=tables.fields.ctypes.data,
+                messages=tables.messages.ctypes.data,
+                defaults=tables.defaults.ctypes.data,
+                members=tables.members.ctypes.data,
+                constants=tables.constants.ctypes.data,
+                literals=tables.literals.ctypes.data,
+                literal_ranges=tables.literal_ranges.ctypes.data,
+                slots=buffers.table.ctypes.data,
+                counts=buffers.counts.ctypes.data,
+                bytes_used=buffers.bytes_used.ctypes.data,
+                nulls=buffers.nulls.ctypes.data,
+                slot_count=plan.slot_count,
+                skip_malformed=int(skip_malformed),
+                seen=seen.ctypes.data,
+                serial=serial.ctypes.data,
+                frames=frames.ctypes.data,
+                saved=saved.ctypes.data,
+                outcomes=outcomes.ctypes.data,
+                failure=failure.ctypes.data,
             )
-            if done < count and failure[0] >= i.FULL and not reasons[done]:
-                self._enlarge(int(failure[0]), int(failure[1]), slots, done, count)
-                continue
-            odd = np.flatnonzero(reasons == i.ODD)
-            if len(odd):
-                data, starts, ends = self._as_serialized(data, starts, ends, odd)
-                continue
-            if done < count:
-                raise self._error(int(reasons[done]), failure, int(rows[done]), data[starts[done] : ends[done]])
-            good = np.flatnonzero(reasons == 0)
-            try:
-                return self._columns(slots, rows[good], lenient)
-            except NoMessage as e:  # a message that is read as text, which the loops do not look into
-                return self._one_by_one(data, starts[good], ends[good], rows[good], lenient, e)
+            done = k.decode_rows(batch)
+            if done == count or outcomes[done]:
+                return buffers, outcomes, failure, done
+            grow = self._capacity.raise_entries if failure[k.REASON] == o.FULL else self._capacity.raise_bytes
+            grow(buffers, int(failure[k.FIELD]), done)
 
-    def _one_by_one(
-        self, data: Bytes, starts: Indices, ends: Indices, rows: Indices, lenient: bool, reason: NoMessage
+    def _bisect(
+        self, data: Bytes, starts: Indices, ends: Indices, indices: Indices, skip_malformed: bool, error: MessageError
     ) -> tuple[list[pa.Array], Indices]:
-        """The same after halving, until a message in error is alone."""
-        if len(rows) == 1:
-            if lenient:
-                return [pa.array([], field.type) for field in self._schema], rows[:0]
-            raise DecodeError(int(rows[0]), None, f"a message within it cannot be read: {reason}") from reason
-        middle = len(rows) // 2
+        """Decode again in halves, until the malformed message is alone."""
+        if len(indices) == 1:
+            if skip_malformed:
+                return [pa.array([], field.type) for field in self._schema], indices[:0]
+            raise DecodeError(int(indices[0]), None, f"a nested message is malformed: {error}") from error
+        middle = len(indices) // 2
         halves = slice(0, middle), slice(middle, None)
-        parts = [self._read(data, starts[half], ends[half], rows[half], lenient) for half in halves]
+        parts = [self._read(data, starts[half], ends[half], indices[half], skip_malformed) for half in halves]
         columns = [pa.concat_arrays(pair) for pair in zip(*(part for part, _ in parts), strict=True)]
-        return columns, np.concatenate([kept for _, kept in parts])
+        return columns, np.concatenate([decoded for _, decoded in parts])
 
-    def _enlarge(self, reason: int, slot: int, slots: ColumnBuffers, done: int, count: int) -> None:
-        grown = 1.25 / max(done, 1)  # as the rest will be like what was read
-        if reason == i.FULL:
-            self._room[slot] = max(2 * self._room[slot], float(slots.counts[slot]) * grown)
-        else:
-            if slots.table[slot, BYTES_ROOM] == 2**31 - 1:
-                raise OverflowError("a column of more than 2 GiB in one buffer")
-            self._bytes[slot] = max(2 * self._bytes[slot], float(slots.bytes_used[slot]) * grown)
-
-    def _as_serialized(
-        self, data: Bytes, starts: Indices, ends: Indices, odd: Indices
+    def _make_canonical(
+        self, data: Bytes, starts: Indices, ends: Indices, not_canonical: Indices
     ) -> tuple[Bytes, Indices, Indices]:
-        """The messages of which some are written again, as serializers do: what is repeated is merged."""
+        """Serialize some of the messages again with protobuf's library, which merges repeated occurrences."""
         starts, ends, parts, size = starts.copy(), ends.copy(), [data], len(data)
-        for k in odd.tolist():
+        for n in not_canonical.tolist():
             try:
-                text = self._message.FromString(data[starts[k] : ends[k]].tobytes()).SerializePartialToString()
-            except NoMessage:
-                text = b"\x08"  # what is found to end in the middle of a value
-            starts[k], ends[k] = size, size + len(text)
-            parts.append(np.frombuffer(text, np.uint8))
-            size += len(text)
+                message = self._message.FromString(data[starts[n] : ends[n]].tobytes()).SerializePartialToString()
+            except MessageError:
+                message = b"\x08"  # truncated: the decode loop reports it
+            starts[n], ends[n] = size, size + len(message)
+            parts.append(np.frombuffer(message, np.uint8))
+            size += len(message)
         return np.concatenate(parts), starts, ends
 
-    def _columns(self, slots: ColumnBuffers, rows: Indices, lenient: bool) -> tuple[list[pa.Array], Indices]:
-        made = self._plan.finish([slots.to_arrow(node) for node in self._plan.tree], len(rows))
-        wrong = np.zeros(len(rows), np.bool_)
-        for field, array in zip(self._schema, made, strict=True):
-            for path, at in _nulls(array, field, np.arange(len(rows)), field.name):
-                if not lenient:
-                    raise DecodeError(int(rows[at.min()]), path, "is null, but declared NOT NULL")
-                wrong[at] = True
-        if wrong.any():
-            kept = pa.array(~wrong)
-            return [array.filter(kept) for array in made], rows[~wrong]
-        return made, rows
+    def _columns(
+        self, buffers: ColumnBuffers, indices: Indices, skip_malformed: bool
+    ) -> tuple[list[pa.Array], Indices]:
+        """Return the table's columns and the payload of each row; a null in a NOT NULL column is an error."""
+        wire_columns = [buffers.to_arrow(node) for node in self._plan.tree]
+        columns = self._plan.convert(wire_columns, len(indices))
+        failed = np.zeros(len(indices), np.bool_)
+        for field, array in zip(self._schema, columns, strict=True):
+            for path, rows in _find_nulls(array, field, np.arange(len(indices)), field.name):
+                if not skip_malformed:
+                    raise DecodeError(int(indices[rows.min()]), path, "is null, but declared NOT NULL")
+                failed[rows] = True
+        if failed.any():
+            return [array.filter(pa.array(~failed)) for array in columns], indices[~failed]
+        return columns, indices
 
-    def _error(self, reason: int, failure: Indices, row: int, message: Bytes) -> DecodeError:
-        field, at = int(failure[0]), int(failure[1])
+    def _error(self, failure: Indices, index: int, message: Bytes) -> DecodeError:
+        field, offset = int(failure[k.FIELD]), int(failure[k.OFFSET])
         path = self._plan.paths[field] if 0 <= field < len(self._plan.paths) else None
-        payload = message.tobytes()
-        shown = payload[:24].hex(" ") + (" ..." if len(payload) > 24 else "")
-        where = f" (byte {at} of {len(payload)})" if at >= 0 else f" (of {len(payload)} bytes)"
-        return DecodeError(row, path, f"{_REASONS[reason]}{where}; the message is: {shown}")
+        shown = message[:_SHOWN].tobytes().hex(" ") + (" ..." if len(message) > _SHOWN else "")
+        where = f"(byte {offset} of {len(message)})" if offset >= 0 else f"(of {len(message)} bytes)"
+        return DecodeError(index, path, f"{_REASONS[int(failure[k.REASON])]} {where}; the message is: {shown}")
 
 
-def _nulls(array: pa.Array, field: pa.Field, owners: Indices, path: str) -> list[tuple[str, Indices]]:
-    """The paths of what is null and must not be, each with its rows."""
-    found = []
+def _find_nulls(array: pa.Array, field: pa.Field, rows: Indices, path: str) -> list[tuple[str, Indices]]:
+    """Return the paths at which a value is null but declared NOT NULL, each with its rows.
+
+    Args:
+        rows: the row of each value.
+    """
+    nulls = []
     t = field.type
     valid = np.asarray(array.is_valid())
     if not field.nullable and not valid.all():
-        found.append((path, owners[~valid]))
+        nulls.append((path, rows[~valid]))
     if pt.is_struct(t):
-        there = pa.array(valid)
-        for k, inner in enumerate(t):
-            if not _strict(inner):
-                continue
-            child = array.field(k)
-            found += _nulls(child.filter(there), inner, owners[valid], f"{path}.{inner.name}")
-    elif (pt.is_list(t) and _strict(t.value_field)) or (pt.is_map(t) and _strict(t.item_field)):
+        mask = pa.array(valid)
+        for n, child in enumerate(t):
+            if _has_not_null(child):
+                nulls += _find_nulls(array.field(n).filter(mask), child, rows[valid], f"{path}.{child.name}")
+    elif (pt.is_list(t) and _has_not_null(t.value_field)) or (pt.is_map(t) and _has_not_null(t.item_field)):
         lengths = np.diff(np.asarray(array.offsets)) * valid
-        values = array.items if pt.is_map(t) else array.values
-        inner = t.item_field if pt.is_map(t) else t.value_field
-        found += _nulls(values, inner, np.repeat(owners, lengths), f"{path}[]")
-    return found
+        values, child = (array.items, t.item_field) if pt.is_map(t) else (array.values, t.value_field)
+        nulls += _find_nulls(values, child, np.repeat(rows, lengths), f"{path}[]")
+    return nulls
 
 
-def _strict(field: pa.Field) -> bool:
-    """Whether anything in a field must not be null."""
+def _has_not_null(field: pa.Field) -> bool:
+    """Return whether a field, or anything inside it, is declared NOT NULL."""
     t: Any = field.type
     if not field.nullable:
         return True
     if pt.is_struct(t):
-        return any(_strict(f) for f in t)
-    return (pt.is_list(t) and _strict(t.value_field)) or (pt.is_map(t) and _strict(t.item_field))
+        return any(_has_not_null(child) for child in t)
+    return (pt.is_list(t) and _has_not_null(t.value_field)) or (pt.is_map(t) and _has_not_null(t.item_field))

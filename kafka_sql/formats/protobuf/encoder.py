@@ -13,8 +13,11 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from kafka_sql.errors import EncodeError, SchemaError
 from kafka_sql.formats.protobuf import encode_kernels as w
 from kafka_sql.formats.protobuf.decode_plan import is_required
+from kafka_sql.formats.protobuf.descriptors import load_message
 from kafka_sql.formats.protobuf.field_mapping import FieldMapping, map_fields
+from kafka_sql.formats.protobuf.options import WRITE_NULL_STRING_LITERAL
 from kafka_sql.formats.protobuf.to_wire_columns import to_wire_columns
+from kafka_sql.options import Options
 
 F: Final = FieldDescriptor
 _INT32: Final = 2**31
@@ -59,6 +62,26 @@ class _Program:
         self.rows.append([op, slot, level, tag, kind, mode, null_bits, jump])
         self.names.append(column.path if column is not None else "")
         return len(self.rows) - 1
+
+
+class ProtobufEncoder:
+    """Encodes rows as messages."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        """
+        Raises:
+            InvalidOptionError: the descriptor file has no such message.
+            SchemaError: a column has no field, or its type does not match.
+        """
+        self._writer = ProtobufWriter(schema, load_message(options), options[WRITE_NULL_STRING_LITERAL])
+
+    def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """Return one payload per row.
+
+        Raises:
+            EncodeError: a value does not fit the message.
+        """
+        return self._writer.write(batch)
 
 
 class ProtobufWriter:

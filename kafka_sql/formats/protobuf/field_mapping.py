@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_sql.errors import SchemaError
-from kafka_sql.formats.protobuf import opcodes as i
+from kafka_sql.formats.protobuf import opcodes as o
 
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 WRAPPERS: Final = frozenset(
@@ -27,23 +27,23 @@ _SECONDS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
 F: Final = FieldDescriptor
 _INT: Final = {
-    F.TYPE_INT32: i.VARINT_32,
-    F.TYPE_UINT32: i.VARINT_32,
-    F.TYPE_SINT32: i.ZIGZAG_32,
-    F.TYPE_FIXED32: i.FIXED_4,
-    F.TYPE_SFIXED32: i.FIXED_4,
+    F.TYPE_INT32: o.VARINT_32,
+    F.TYPE_UINT32: o.VARINT_32,
+    F.TYPE_SINT32: o.ZIGZAG_32,
+    F.TYPE_FIXED32: o.FIXED_4,
+    F.TYPE_SFIXED32: o.FIXED_4,
 }
 _LONG: Final = {
-    F.TYPE_INT64: i.VARINT_64,
-    F.TYPE_UINT64: i.VARINT_64,
-    F.TYPE_SINT64: i.ZIGZAG_64,
-    F.TYPE_FIXED64: i.FIXED_8,
-    F.TYPE_SFIXED64: i.FIXED_8,
-    F.TYPE_UINT32: i.UNSIGNED_32,
-    F.TYPE_FIXED32: i.FIXED_4_UNSIGNED,
+    F.TYPE_INT64: o.VARINT_64,
+    F.TYPE_UINT64: o.VARINT_64,
+    F.TYPE_SINT64: o.ZIGZAG_64,
+    F.TYPE_FIXED64: o.FIXED_8,
+    F.TYPE_SFIXED64: o.FIXED_8,
+    F.TYPE_UINT32: o.UNSIGNED_32,
+    F.TYPE_FIXED32: o.FIXED_4_UNSIGNED,
 }
-_DECIMAL: Final = {F.TYPE_UINT64: i.UNSIGNED_64, F.TYPE_FIXED64: i.FIXED_8_UNSIGNED}
-_WIDENED: Final = {F.TYPE_INT32: i.VARINT_64, F.TYPE_SINT32: i.ZIGZAG_64}
+_DECIMAL: Final = {F.TYPE_UINT64: o.UNSIGNED_64, F.TYPE_FIXED64: o.FIXED_8_UNSIGNED}
+_WIDENED: Final = {F.TYPE_INT32: o.VARINT_64, F.TYPE_SINT32: o.ZIGZAG_64}
 _UNSIGNED: Final = pa.decimal128(20, 0)
 
 
@@ -112,7 +112,7 @@ def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
             _single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving),
         )
         held = pa.map_(inner[0].wire.with_nullable(False), inner[1].wire)
-        return FieldMapping(path, fd, field, pa.field(field.name, held), i.MESSAGE, message, inner, True)
+        return FieldMapping(path, fd, field, pa.field(field.name, held), o.MESSAGE, message, inner, True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
     element = _single(t.value_field, fd, f"{path}[]", evolving)
@@ -137,13 +137,13 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
         return _message(field, fd, path, evolving)
     if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
         closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
-        return made(i.CLOSED_ENUM if closed else i.VARINT_32, pa.int32())
+        return made(o.CLOSED_ENUM if closed else o.VARINT_32, pa.int32())
     if (
         (kind == F.TYPE_BOOL and pt.is_boolean(t))
         or (kind == F.TYPE_FLOAT and pt.is_float32(t))
         or (kind == F.TYPE_DOUBLE and pt.is_float64(t))
     ):
-        return made({F.TYPE_BOOL: i.BOOL, F.TYPE_FLOAT: i.FIXED_4, F.TYPE_DOUBLE: i.FIXED_8}[kind], t)
+        return made({F.TYPE_BOOL: o.BOOL, F.TYPE_FLOAT: o.FIXED_4, F.TYPE_DOUBLE: o.FIXED_8}[kind], t)
     if pt.is_int32(t) and kind in _INT:
         return made(_INT[kind], t)
     if pt.is_int64(t) and kind in _LONG:
@@ -153,9 +153,9 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
     if t == _UNSIGNED and kind in _DECIMAL:
         return made(_DECIMAL[kind], t)
     if kind == F.TYPE_STRING and is_text(t):
-        return made(i.STRING if _checked(fd) else i.BYTES, t)
+        return made(o.STRING if _checked(fd) else o.BYTES, t)
     if kind == F.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
-        return made(i.BYTES, t)
+        return made(o.BYTES, t)
     raise _mismatch(fd, "", t, path)
 
 
@@ -176,16 +176,16 @@ def _message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) ->
     name = message.full_name
     if pt.is_struct(t):
         inner = map_fields(t, message, path, evolving)
-        return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner)
+        return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), o.MESSAGE, message, inner)
     if name == TIMESTAMP and pt.is_timestamp(t):
         inner = map_fields(_SECONDS, message, path)
     elif name in WRAPPERS:
         inner = map_fields(pa.struct([field.with_name("value")]), message, path, evolving)
     elif name in JSON_TYPES and is_text(t):
-        return FieldMapping(path, fd, field, pa.field(field.name, pa.binary()), i.BYTES, message, (), False, True)
+        return FieldMapping(path, fd, field, pa.field(field.name, pa.binary()), o.BYTES, message, (), False, True)
     else:
         raise _mismatch(fd, "ROW", t, path)
-    return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), i.MESSAGE, message, inner, False, True)
+    return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), o.MESSAGE, message, inner, False, True)
 
 
 def _row(inner: tuple[FieldMapping, ...]) -> pa.DataType:

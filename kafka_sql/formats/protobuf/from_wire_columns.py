@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_sql.formats.protobuf import opcodes as i
+from kafka_sql.formats.protobuf import opcodes as o
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
 
 
@@ -23,7 +23,7 @@ def column_converter(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
         return lambda array: array
     if column.is_repeated:
         return _elements(column)
-    if column.op == i.BYTES and column.message is not None:
+    if column.op == o.BYTES and column.message is not None:
         return lambda array: _documents(array, column).cast(t)
     if column.fd.type == FieldDescriptor.TYPE_ENUM:
         return _symbols(column) if is_text(t) else lambda array: array.cast(t, safe=False)

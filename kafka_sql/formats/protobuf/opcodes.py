@@ -1,23 +1,24 @@
-"""What the programs of the compiled loops consist of: tables of whole numbers, made once of a message's descriptor."""
+"""Tables of a decode plan, made once from a message's descriptor: rows of int64 cells that the decode loop reads."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Columns of a field: the fields of a message stand together, by their numbers.
+# Cells of a field. The fields of a message are adjacent, ordered by number.
 NUMBER: Final = 0
-OP: Final = 1
-SLOT: Final = 2
+OPCODE: Final = 1
+SLOT: Final = 2  # of the column buffers
 A: Final = 3
 B: Final = 4
-LIST: Final = 5  # the slot of the array that it is an element of, -1 for none
-MEMBERS: Final = 6  # where the fields of its oneof begin in the table of members
+LIST_SLOT: Final = 5  # of the array that the slot is the element of; -1 if the field is not repeated
+MEMBERS: Final = 6  # where the fields of its oneof start in the members table
 MEMBER_COUNT: Final = 7
-WHOLE: Final = 8  # 1 for a message that is kept as its bytes
-FIELD_WIDTH: Final = 9
+IS_SERIALIZED: Final = 8  # 1 if the slot holds a message's bytes
+WIRE_TYPE: Final = 9  # of its values; -1 for any
+FIELD_CELLS: Final = 10
 
-# What a value is, and how it is kept
-SKIPPED: Final = 0  # a field that is no column, but counts: it is required, or of a oneof
+# Opcodes of a field: how its values are decoded
+UNMAPPED: Final = 0  # no column, but needed: the field is required or in a oneof
 VARINT_32: Final = 1
 ZIGZAG_32: Final = 2
 VARINT_64: Final = 3
@@ -25,50 +26,54 @@ ZIGZAG_64: Final = 4
 BOOL: Final = 5
 UNSIGNED_32: Final = 6  # as BIGINT
 UNSIGNED_64: Final = 7  # as DECIMAL(20, 0)
-CLOSED_ENUM: Final = 8  # one of B numbers, which begin at A of the constants
+CLOSED_ENUM: Final = 8  # one of B numbers, which start at A of the constants
 FIXED_4: Final = 9
 FIXED_4_UNSIGNED: Final = 10
 FIXED_8: Final = 11
 FIXED_8_UNSIGNED: Final = 12
 BYTES: Final = 13
-STRING: Final = 14  # bytes that must be UTF-8
-MESSAGE: Final = 15  # A is the message
+STRING: Final = 14  # must be UTF-8
+MESSAGE: Final = 15  # message number A
 
 # Wire types
 VARINT: Final = 0
-EIGHT: Final = 1
-LENGTH: Final = 2
-GROUP: Final = 3
-END_GROUP: Final = 4
-FOUR: Final = 5
+I64: Final = 1
+LEN: Final = 2
+SGROUP: Final = 3
+EGROUP: Final = 4
+I32: Final = 5
 
-# Columns of a message
-FIRST: Final = 0  # field
-COUNT: Final = 1
-INIT: Final = 2  # its first instruction of those that make an entry of each of its slots
-INIT_COUNT: Final = 3
-REQUIRED: Final = 4  # where its required fields begin in the table of members
+# Cells of a message
+FIRST_FIELD: Final = 0
+FIELD_COUNT: Final = 1
+FIRST_DEFAULT: Final = 2  # of the defaults that are appended when the message starts, one per slot
+DEFAULT_COUNT: Final = 3
+REQUIRED: Final = 4  # where its required fields start in the members table
 REQUIRED_COUNT: Final = 5
+MESSAGE_CELLS: Final = 6
 
-# Columns of such an instruction: what to do, SLOT at 1, and
-INIT_OP: Final = 0
-INIT_SLOT: Final = 1
-INIT_A: Final = 2
-NUMBERS: Final = 0  # a number, whose bits are A
-NULL_NUMBER: Final = 1
-TEXT: Final = 2  # the A-th place of the texts
-NULL_TEXT: Final = 3
-EMPTY_LIST: Final = 4  # A is the child's slot
-NULL_LIST: Final = 5
-ROW: Final = 6
-NULL_ROW: Final = 7
+# Cells of a default
+DEFAULT_OPCODE: Final = 0
+DEFAULT_SLOT: Final = 1
+DEFAULT_A: Final = 2
+DEFAULT_CELLS: Final = 3
 
-# Reasons
+# Opcodes of a default; the odd ones append null
+NUMBER_DEFAULT: Final = 0  # the constant A
+NUMBER_NULL: Final = 1
+BYTES_DEFAULT: Final = 2  # the literal A
+BYTES_NULL: Final = 3
+LIST_DEFAULT: Final = 4  # empty; A is the element's slot
+LIST_NULL: Final = 5
+ROW_DEFAULT: Final = 6
+ROW_NULL: Final = 7
+
+# Failures
 TRUNCATED: Final = 1
 BAD_NUMBER: Final = 2
 BAD_TAG: Final = 3
 BAD_UTF_8: Final = 4
 LACKS_REQUIRED: Final = 5
-ODD: Final = 6  # right, but not as serializers write it
-FULL: Final = 10  # a slot has no room for an entry: not the payload's fault
-FULL_OF_BYTES: Final = 11
+NOT_CANONICAL: Final = 6  # valid, but not as serializers write it: decoded after it was serialized again
+FULL: Final = 10  # a slot lacks capacity for another entry; the message is not at fault
+FULL_OF_BYTES: Final = 11  # a slot lacks capacity for an entry's bytes

@@ -11,7 +11,7 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.errors import EncodeError
-from kafka_sql.formats.protobuf import opcodes as i
+from kafka_sql.formats.protobuf import opcodes as o
 from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
 
 _MICRO: Final = 1_000_000
@@ -26,15 +26,15 @@ def to_wire_column(column: FieldMapping, array: pa.Array) -> pa.Array:
     t = column.column.type
     if column.is_repeated:
         return _elements(column, array)
-    if column.op in (i.UNSIGNED_32, i.FIXED_4_UNSIGNED, i.UNSIGNED_64, i.FIXED_8_UNSIGNED):
+    if column.op in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED, o.UNSIGNED_64, o.FIXED_8_UNSIGNED):
         _check_unsigned(column, array)
-    if column.op == i.BYTES and column.message is not None:
+    if column.op == o.BYTES and column.message is not None:
         return _documents(column, array)
     if column.fd.type == FieldDescriptor.TYPE_ENUM:
         return _numbers(column, array)
     if pt.is_large_string(t) or pt.is_large_binary(t):
         return array.cast(pa.string() if pt.is_large_string(t) else pa.binary())
-    if column.op != i.MESSAGE:
+    if column.op != o.MESSAGE:
         return array
     if not column.is_well_known:
         children = to_wire_columns(column.children, [array.field(k) for k in range(array.type.num_fields)])
@@ -79,7 +79,7 @@ def _list(array: pa.Array, values: pa.Array) -> pa.ListArray:
 
 
 def _check_unsigned(column: FieldMapping, array: pa.Array) -> None:
-    limit = 2**32 if column.op in (i.UNSIGNED_32, i.FIXED_4_UNSIGNED) else 2**64
+    limit = 2**32 if column.op in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED) else 2**64
     found = pc.min_max(array).as_py()
     if found["min"] is not None and (found["min"] < 0 or found["max"] >= limit):
         wrong = found["min"] if found["min"] < 0 else found["max"]

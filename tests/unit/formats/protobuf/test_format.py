@@ -161,7 +161,7 @@ def test_options_in_error(tmp_path: Path) -> None:
         PROTOBUF.decoder(PAIR, options(descriptor_file=str(tmp_path / "none")))
     for text in (b"", b"syntax = 'proto3';", b"\xff"):
         (tmp_path / "junk").write_bytes(text)
-        with pytest.raises(InvalidOptionError, match=r"is no compiled descriptor file"):
+        with pytest.raises(InvalidOptionError, match=r"is not a compiled descriptor file"):
             PROTOBUF.decoder(PAIR, options(descriptor_file=str(tmp_path / "junk")))
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_sql.formats.protobuf import PROTOBUF
 from kafka_sql.options import Options
-from tests.fuzz.decoders import assault
+from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
 
 
@@ -22,7 +22,9 @@ def fuzz(records: int, seed: int) -> int:
     schema = pa.schema([field for field in ORDERS if field.name != "doc"])  # which a library reads, one by one
     given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE),
              "protobuf.ignore-parse-errors": "true"}  # fmt: skip
-    return assault(PROTOBUF.decoder(schema, Options(PROTOBUF.options, given)), good, range(50), records, seed)
+    return fuzz_lenient_decoder(
+        PROTOBUF.decoder(schema, Options(PROTOBUF.options, given)), good, range(50), records, seed
+    )
 
 
 def test_mutated_messages() -> None:
