@@ -9,26 +9,26 @@ import sys
 import time
 
 from tests.fuzz import harness, options
-from tests.fuzz.targets import DECODERS, ONE_BY_ONE
+from tests.fuzz.targets import DECODERS, INPUT_TARGETS
 
 
 def main() -> int:
     """Run the targets; 1 where an input failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=[*ONE_BY_ONE, *DECODERS], default=[*ONE_BY_ONE, *DECODERS])
+    parser.add_argument("--only", nargs="+", choices=[*INPUT_TARGETS, *DECODERS], default=[*INPUT_TARGETS, *DECODERS])
     parser.add_argument("--count", type=int, default=1_000_000, help="inputs for each (default: 1,000,000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most so long for each; not of decoders")
     given = parser.parse_args()
-    with options.silence():
+    with options.suppress_warnings():
         return int(sum(_failures(name, given) for name in given.only) > 0)
 
 
 def _failures(name: str, given: argparse.Namespace) -> int:
-    if name in ONE_BY_ONE:
-        result = harness.run(name, ONE_BY_ONE[name](), given.count, given.seed, given.first, given.seconds)
-        harness.tell(name, given.seed, result)
+    if name in INPUT_TARGETS:
+        result = harness.run(name, INPUT_TARGETS[name](), given.count, given.seed, given.first, given.seconds)
+        harness.print_result(name, given.seed, result)
         return result.failed
     start = time.monotonic()
     rows = DECODERS[name](given.count, given.seed)

@@ -19,7 +19,7 @@ _BATCH: Final = 10_000
 _SAMPLE: Final = 100  # mutants of a batch
 
 
-def assault(
+def fuzz_lenient_decoder(
     decoder: Decoder, good: Sequence[bytes], marks: Sequence[int], records: int, seed: int, exact: Decoder | None = None
 ) -> int:
     """Decode batches of payloads, every second one mutated, with errors ignored; how many mutants became rows.
@@ -37,7 +37,7 @@ def assault(
         payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
         decoded = decoder.decode(pa.array(payloads, pa.binary()))
         rows = np.arange(len(payloads)) if decoded.payload_indices is None else decoded.payload_indices.to_numpy()
-        of_good = _good_ones(decoded.columns, rows, numbers[picks])
+        of_good = _check_valid_rows(decoded.columns, rows, numbers[picks])
         survived += int((~of_good).sum())
         if exact is not None:
             sample = pa.array(~of_good & (rows < 2 * _SAMPLE))
@@ -47,7 +47,7 @@ def assault(
     return survived
 
 
-def _good_ones(columns: Sequence[pa.Array], rows: Any, marks: Any) -> Any:
+def _check_valid_rows(columns: Sequence[pa.Array], rows: Any, marks: Any) -> Any:
     """Which rows are of the good payloads, every other one: each is there once, in its order, with its mark."""
     for column in columns:
         column.validate(full=True)
@@ -59,7 +59,7 @@ def _good_ones(columns: Sequence[pa.Array], rows: Any, marks: Any) -> Any:
     return of_good
 
 
-def siege(
+def fuzz_decoder(
     decoder: Decoder, good: Sequence[bytes], marks: Sequence[int], records: int, seed: int, headers: int = 0
 ) -> tuple[int, int]:
     """The same with errors told of; how many mutants became rows, and of how many an error was told.
@@ -85,7 +85,7 @@ def siege(
         told = {error.row: error for error in bad}
         assert len(told) == len(bad)
         assert not np.isin(rows, list(told)).any()
-        of_good = _good_ones(decoded.columns, rows, numbers[picks])
+        of_good = _check_valid_rows(decoded.columns, rows, numbers[picks])
         survived += len(np.unique(rows[~of_good]))
         failed += len(told)
         for k in range(1, 2 * min(count, _SAMPLE), 2):

@@ -14,8 +14,8 @@ from kafka_sql.kafka.direct.batch import HEADER, ProducerIdAndEpoch, small_batch
 from kafka_sql.kafka.direct.compression import CODECS
 from kafka_sql.kafka.direct.reader import FetchedBatches, read_columnar
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader
-from kafka_sql.kafka.protocol.fetch import FETCH, read_fetch
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.records import RecordFields
 from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile, mutant, real
@@ -33,7 +33,7 @@ def make_reads() -> Callable[[random.Random], str]:
     def one(rng: random.Random) -> str:
         if rng.random() > _TALKS:
             return _response(rng)
-        own = {**bodies, f"{FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
+        own = {**bodies, f"{ApiKey.FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
         isolation = {"isolation.level": rng.choice(("read_committed", "read_uncommitted"))}
         with hostile(rng, own, rng.choice((0.5, 0.9))):
             return _split({**CONFIG, **isolation})

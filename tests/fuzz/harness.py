@@ -41,13 +41,13 @@ class Result:
     seconds: float = 0.0
 
 
-def must(fact: bool, told: object = "") -> None:
+def require(fact: bool, told: object = "") -> None:
     """Fail an input."""
     if not fact:
         raise AssertionError(told)
 
 
-def luck(name: str, seed: int, number: int) -> random.Random:
+def rng_of(name: str, seed: int, number: int) -> random.Random:
     """The chance of one input, which is the same whenever it is run again."""
     return random.Random(f"{name} {seed} {number}")
 
@@ -65,7 +65,7 @@ def run(name: str, one: One, count: int, seed: int, first: int = 0, seconds: flo
 
 
 def _feed(name: str, one: One, seed: int, number: int, result: Result) -> None:
-    chance, start = luck(name, seed, number), time.process_time()
+    chance, start = rng_of(name, seed, number), time.process_time()
     try:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         outcome = one(chance)
@@ -96,7 +96,7 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def tell(name: str, seed: int, result: Result) -> None:
+def print_result(name: str, seed: int, result: Result) -> None:
     """Print what became of a target's inputs."""
     ways = ", ".join(f"{way} {number:,}" for way, number in result.outcomes.most_common(8))
     slowest = f"slowest {result.slowest[0]:.3f} s (number {result.slowest[1]})"

@@ -90,7 +90,7 @@ def mutate_text(rng: random.Random, text: str, words: Sequence[str]) -> str:
     return "".join(pieces)
 
 
-def lengthened(rng: random.Random, text: str, size: int) -> str:
+def lengthen(rng: random.Random, text: str, size: int) -> str:
     """The text with a short piece of it, or a sign, repeated up to some size: where time grows with the square."""
     at = rng.randint(0, len(text))
     piece = text[at : at + rng.randint(1, 12)] if rng.random() < 0.6 else rng.choice(_CHARACTERS)

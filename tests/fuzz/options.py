@@ -21,8 +21,8 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.offsets import fill_in_topic, parse_specific_offsets
 from kafka_sql.options.secrets import is_secret
 from kafka_sql.table.declaration import Column, Table
-from tests.fuzz.harness import must
-from tests.fuzz.mutation import lengthened, mutate_text
+from tests.fuzz.harness import require
+from tests.fuzz.mutation import lengthen, mutate_text
 
 PLANTED: Final = "planted-4711"
 _COLUMNS: Final = (Column("id", "BIGINT", "BIGINT", nullable=False), Column("s", "STRING", "STRING"))
@@ -77,7 +77,7 @@ def _value(rng: random.Random) -> str:
     if chance < 0.5:
         return rng.choice(_BAD)
     if chance < 0.501:
-        return lengthened(rng, rng.choice(_GOOD), 20_000)
+        return lengthen(rng, rng.choice(_GOOD), 20_000)
     return mutate_text(rng, rng.choice(_GOOD), _GOOD)
 
 
@@ -115,10 +115,10 @@ def option(rng: random.Random) -> str:
         with contextlib.suppress(KafkaSqlError):
             resolve_config(definition.client)
     except OptionError as e:
-        must(PLANTED not in str(e), given)
+        require(PLANTED not in str(e), given)
         return e.condition().lower()
     except KafkaSqlError as e:
-        must(PLANTED not in str(e), given)
+        require(PLANTED not in str(e), given)
         return type(e).__name__
     assert PLANTED not in repr(definition)
     return "defined"
@@ -141,14 +141,14 @@ def jaas(rng: random.Random) -> str:
     words = ("username", "password", "=", ";", '"', "'", "required", "optional", "\\", "/*", "*/", "${env:HOME}", "${")
     text = mutate_text(rng, rng.choice(_JAAS), words)
     if rng.random() < 0.002:
-        text = lengthened(rng, text, 20_000)
+        text = lengthen(rng, text, 20_000)
     try:
         login = parse_jaas(text)
         quoted = " ".join(f'"{_escaped(k)}"="{_escaped(v)}"' for k, v in login.options.items())
         assert parse_jaas(f'"x.{_escaped(login.module)}" required {quoted};').options == login.options
         to_librdkafka_options(login)
     except OptionError as e:
-        must(PLANTED not in str(e), text)
+        require(PLANTED not in str(e), text)
         return e.condition().lower()
     assert PLANTED not in repr(login)
     return "read"
@@ -159,7 +159,7 @@ def _escaped(text: str) -> str:
 
 
 @contextlib.contextmanager
-def silence() -> Iterator[None]:
+def suppress_warnings() -> Iterator[None]:
     """No warnings of options that are ignored: there would be millions of them."""
     log = logging.getLogger("kafka_sql")
     before = log.level

@@ -16,7 +16,7 @@ from typing import Final
 from kafka_sql.errors import SecretReferenceError
 from kafka_sql.options.allowed_paths import VARIABLE
 from kafka_sql.options.secret_references import has_reference, is_reference, resolve
-from tests.fuzz.mutation import lengthened, mutate, mutate_text
+from tests.fuzz.mutation import lengthen, mutate, mutate_text
 
 OUTSIDE: Final = "outside-4711"
 PLANTED: Final = "planted-4711"
@@ -68,7 +68,7 @@ def make() -> Callable[[random.Random], str]:
 def _reference(rng: random.Random, good: list[str], words: tuple[str, ...]) -> str:
     text = mutate_text(rng, rng.choice(good), words)
     if rng.random() < 0.002:
-        text = lengthened(rng, text, 20_000)
+        text = lengthen(rng, text, 20_000)
     is_reference(text)
     found = _resolved(text)
     assert has_reference(text) or found == "as it was"

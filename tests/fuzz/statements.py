@@ -22,8 +22,8 @@ from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.rewrite.hints import check_hint_positions, has_options_hint, parse_hint
 from kafka_sql.sql.rewrite.table_references import find_table_references
-from tests.fuzz.harness import must
-from tests.fuzz.mutation import lengthened, mutate_text
+from tests.fuzz.harness import require
+from tests.fuzz.mutation import lengthen, mutate_text
 
 _ROOT: Final = Path(__file__).parents[2]
 _LONG: Final = 20_000  # characters: what takes quadratic time is over the limit then
@@ -95,11 +95,11 @@ def outcome(sql: str, do: Callable[[str], str]) -> str:
     try:
         return do(sql)
     except SqlSyntaxError as e:
-        must(1 <= e.line <= sql.count("\n") + 1)
-        must(e.column >= 1)
+        require(1 <= e.line <= sql.count("\n") + 1)
+        require(e.column >= 1)
         return "syntax error"
     except KafkaSqlError as e:
-        must(str(e).startswith(f"[{e.condition()}] "))
+        require(str(e).startswith(f"[{e.condition()}] "))
         return e.condition().lower()
 
 
@@ -115,7 +115,7 @@ def look(sql: str) -> None:
         try:
             each(sql)
         except KafkaSqlError as e:
-            must(e.args)
+            require(e.args)
     list(split(sql))
 
 
@@ -137,7 +137,7 @@ def statement(rng: random.Random) -> str:
         text = text[: rng.randint(0, len(text))] + other[rng.randint(0, len(other)) :]
     sql = mutate_text(rng, text, words)
     if rng.random() < 0.001:
-        sql = lengthened(rng, sql, _LONG)
+        sql = lengthen(rng, sql, _LONG)
     look(sql)
     found = classify(sql)
     if isinstance(found, st.AlterTable):

@@ -11,7 +11,7 @@ from typing import Final
 from kafka_sql.stores import jks
 from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import Identity, read_identity, trusted_certificates
-from tests.fuzz.harness import must
+from tests.fuzz.harness import require
 from tests.fuzz.mutation import mutate, mutate_text
 
 _CORPUS: Final = Path(__file__).with_name("corpus") / "stores"
@@ -59,7 +59,7 @@ def _word(read: Callable[[], str | Identity]) -> str:
     try:
         found = read()
     except UnreadableStore as e:
-        must("MII" not in str(e))
+        require("MII" not in str(e))
         return "refused"
     text = found if isinstance(found, str) else found.chain
     assert text.startswith("-----BEGIN CERTIFICATE-----\n")

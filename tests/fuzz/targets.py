@@ -9,20 +9,20 @@ from typing import Any, Final
 
 from kafka_sql.embedded import EmbeddedRegistry
 from tests.fuzz import broker, fetched, options, references, registry, statements, stores
-from tests.fuzz.decoders import siege
-from tests.integration.formats.confluent.test_bad_records import FRAMED, besiege
+from tests.fuzz.decoders import fuzz_decoder
+from tests.integration.formats.confluent.test_bad_records import FRAMED, fuzz_with_registry
 from tests.unit.formats.avro import test_decoder as test_avro
 from tests.unit.formats.csv import test_decoder as test_csv
 from tests.unit.formats.json import test_mutated as test_json
 from tests.unit.formats.protobuf import test_mutated as test_protobuf
 from tests.unit.formats.raw import test_raw
-from tests.unit.formats.test_reported_errors import FORMATS_UNDER_SIEGE
+from tests.unit.formats.test_reported_errors import FUZZED_FORMATS
 
 One = Callable[[Random], str]
 Batch = Callable[[int, int], Any]
 
 # what makes a target's feeder; one input at a time
-ONE_BY_ONE: Final[dict[str, Callable[[], One]]] = {
+INPUT_TARGETS: Final[dict[str, Callable[[], One]]] = {
     "statements": lambda: statements.statement,
     "options": lambda: options.option,
     "offsets": lambda: options.offsets,
@@ -45,16 +45,16 @@ DECODERS: Final[dict[str, Batch]] = {
     "decoder-raw": test_raw.fuzz,
     "decoder-avro": test_avro.fuzz,
     "decoder-avro-json": lambda records, seed: test_avro.fuzz(records, seed, "json"),
-    **{f"told-{name}": lambda records, seed, name=name: _told(name, records, seed) for name in FORMATS_UNDER_SIEGE},
+    **{f"told-{name}": lambda records, seed, name=name: _told(name, records, seed) for name in FUZZED_FORMATS},
     **{f"framed-{name}": lambda records, seed, name=name: _framed(name, records, seed) for name in FRAMED},
 }
 
 
 def _told(name: str, records: int, seed: int) -> tuple[int, int]:
-    decoder, good = FORMATS_UNDER_SIEGE[name]()
-    return siege(decoder, good, range(20), records, seed)
+    decoder, good = FUZZED_FORMATS[name]()
+    return fuzz_decoder(decoder, good, range(20), records, seed)
 
 
 def _framed(name: str, records: int, seed: int) -> tuple[int, int]:
     with ExitStack() as stack:
-        return besiege(stack.enter_context(EmbeddedRegistry()), name, records, seed)
+        return fuzz_with_registry(stack.enter_context(EmbeddedRegistry()), name, records, seed)

@@ -1,4 +1,4 @@
-"""What a table's client is set to, and whether that can be done without librdkafka."""
+"""Decide whether a table's client settings can be honored without librdkafka."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION
 from kafka_sql.kafka.protocol.sasl import mechanism
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
-# what is honoured here whatever it is
-_ANY: Final = frozenset(
+# honored with any value
+_SUPPORTED: Final = frozenset(
     {
         "batch.size",
         "bootstrap.servers",
@@ -19,7 +19,7 @@ _ANY: Final = frozenset(
         "delivery.timeout.ms",
         "fetch.max.bytes",
         "isolation.level",
-        "linger.ms",  # a batch is sent when it is full, or at the end of a task
+        "linger.ms",  # not needed: a batch is sent when it is full, or at the end of the task
         "check.crcs",
         "max.partition.fetch.bytes",
         "message.max.bytes",
@@ -31,8 +31,8 @@ _ANY: Final = frozenset(
         TRANSACTION_TIMEOUT,
     }
 )
-# what concerns the others alone; and of readers, librdkafka's queue, which there is none of here
-_OF_READERS: Final = frozenset(
+# irrelevant for writers; those of librdkafka's queue also for direct readers
+_READER_ONLY: Final = frozenset(
     {
         "auto.offset.reset",
         "client.rack",
@@ -48,7 +48,8 @@ _OF_READERS: Final = frozenset(
         "session.timeout.ms",
     }
 )
-_OF_WRITERS: Final = frozenset(
+# irrelevant for readers
+_WRITER_ONLY: Final = frozenset(
     {
         "acks",
         "compression.codec",
@@ -61,27 +62,31 @@ _OF_WRITERS: Final = frozenset(
         "queue.buffering.max.messages",
     }
 )
-_RACK: Final = "client.rack"  # whose followers only librdkafka finds
-_SECURITY: Final = ("ssl.", "sasl.")
-_KERBEROS: Final = "GSSAPI"  # needs a package beyond those that every installation has
+_RACK: Final = "client.rack"  # only librdkafka fetches from followers in the same rack
+_SECURITY: Final = ("ssl.", "sasl.")  # prefixes; see check_security
+_KERBEROS: Final = "GSSAPI"  # needs an optional package, see protocol.gssapi
 
 
 def can_write(config: Mapping[str, str]) -> bool:
-    """Whether a producer with this configuration (librdkafka's) can be a direct one."""
-    return _known(config, _ANY | _OF_READERS) and _can_authenticate(config)
+    """Return whether ``DirectProducer`` supports librdkafka's configuration ``config``."""
+    return _is_supported(config, _SUPPORTED | _READER_ONLY) and _can_authenticate(config)
 
 
 def can_read(config: Mapping[str, str]) -> bool:
-    """Whether records can be read directly with this configuration (librdkafka's)."""
-    return _known(config, _ANY | _OF_READERS | _OF_WRITERS) and not config.get(_RACK) and _can_authenticate(config)
+    """Return whether ``read_columnar`` supports librdkafka's configuration ``config``."""
+    return (
+        _is_supported(config, _SUPPORTED | _READER_ONLY | _WRITER_ONLY)
+        and not config.get(_RACK)
+        and _can_authenticate(config)
+    )
 
 
-def _known(config: Mapping[str, str], names: frozenset[str]) -> bool:
+def _is_supported(config: Mapping[str, str], names: frozenset[str]) -> bool:
     return all(key in names or key.startswith(_SECURITY) or DEFAULTS.get(key) == value for key, value in config.items())
 
 
 def _can_authenticate(config: Mapping[str, str]) -> bool:
-    """Whether the brokers would let a client of this package in."""
+    """Return whether the client of ``kafka_sql.kafka.protocol`` supports the security settings."""
     try:
         check_security(config)
     except InvalidOptionError:

@@ -1,6 +1,6 @@
-"""The compiled loops of reading: where the records of fetched batches are.
+"""Compiled loops that locate records in fetched batches.
 
-Nothing in a batch is believed that would lead out of it.
+The input is untrusted: no length in a batch leads to a read outside of it.
 
 Layout: https://kafka.apache.org/documentation/#recordbatch.
 """
@@ -15,19 +15,21 @@ from numba import types
 from kafka_sql.kafka.direct.batch import HEADER
 from kafka_sql.runtime.numba_support import compiled, helper, load
 
-# of a batch, where its fields are
-_LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST = 8, 12, 16, 21, 23
+# positions of the fields of a batch
+_LENGTH, _EPOCH, _MAGIC, _ATTRIBUTES, _LAST_OFFSET_DELTA = 8, 12, 16, 21, 23
 _FIRST_TIME, _LAST_TIME, _PRODUCER, _COUNT = 27, 35, 43, 57
-_UNCOUNTED: Final = 12  # bytes that its length does not count
+_UNCOUNTED: Final = 12  # bytes that the batch length does not include
 _COMPRESSED, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _CODECS: Final = 4
-MIN_RECORD: Final = 7  # bytes of a record
+MIN_RECORD: Final = 7  # bytes of the smallest record
 _ABORT: Final = 0
 
-WAITING, ABORTED, ENDED = range(3)  # a transaction that was aborted: how far its batches have been met
-DONE, UNSUPPORTED, MALFORMED = range(3)  # all was understood; what follows is of another layout; or damaged
+# states of an aborted transaction while batches are visited: before its first batch, inside, after its abort marker
+WAITING, ABORTED, ENDED = range(3)
+# status: everything was read; the next batch has an unsupported format; the next batch is damaged
+DONE, UNSUPPORTED, MALFORMED = range(3)
 
-# the columns that ``locate`` fills
+# the columns that ``locate_records`` fills
 COLUMNS: Final = 8
 OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH = range(COLUMNS)
 
@@ -55,7 +57,7 @@ def _int64(at: int) -> int:
 
 @helper
 def _varint(at: int, end: int) -> tuple[int, int]:
-    """A VARLONG before ``end``, and the address after it; 0 where it does not end."""
+    """Read a VARLONG before ``end``. Return it and the next address; address 0 if it is incomplete."""
     value, shift = types.uint64(0), types.uint64(0)
     while at < end and shift < types.uint64(64):
         byte = load(at, types.uint8)
@@ -69,8 +71,8 @@ def _varint(at: int, end: int) -> tuple[int, int]:
 
 @helper
 def _data(at: int, end: int) -> tuple[int, int, int]:
-    """Bytes that follow their length: where they are, how many, and the address after them; all 0 where they do not end
-    before ``end``, and the first for null.
+    """Read bytes with a length prefix before ``end``. Return their address (0 for null), their size (-1 for null) and
+    the next address; all 0 if they are incomplete.
     """
     size, at = _varint(at, end)
     if at == 0 or size > end - at:
@@ -80,19 +82,19 @@ def _data(at: int, end: int) -> tuple[int, int, int]:
     return at, size, at + size
 
 
-# what ``batches`` says of one
+# the columns that ``find_batches`` fills
 AT, SIZE, RECORDS, CODEC = range(4)
 
 
 @compiled
-def find_batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
-    """The whole batches between two addresses.
+def find_batches(at: int, end: int, batches: np.ndarray) -> tuple[int, int]:
+    """Find the complete batches between two addresses.
 
     Args:
-        found: int64, rows of four: is given each batch's address, size, records and codec, 0 for none.
+        batches: int64, n x 4; receives AT, SIZE, RECORDS and CODEC (0 for uncompressed) of each batch.
 
     Returns:
-        how many there are, and DONE, FOREIGN or BROKEN for what follows.
+        the number of batches, and DONE, UNSUPPORTED or MALFORMED for what follows them.
     """
     count = 0
     while at + HEADER <= end:
@@ -105,10 +107,14 @@ def find_batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
         if types.int64(load(at + _MAGIC, types.uint8)) != 2 or codec > _CODECS:
             return count, UNSUPPORTED
         records = _int32(at + _COUNT)
-        if records < 0 or _int32(at + _LAST) < 0 or (codec == 0 and records > (size - HEADER) // MIN_RECORD):
+        if (
+            records < 0
+            or _int32(at + _LAST_OFFSET_DELTA) < 0
+            or (codec == 0 and records > (size - HEADER) // MIN_RECORD)
+        ):
             return count, MALFORMED
-        found[count, AT], found[count, SIZE] = at, size
-        found[count, RECORDS], found[count, CODEC] = records, codec
+        batches[count, AT], batches[count, SIZE] = at, size
+        batches[count, RECORDS], batches[count, CODEC] = records, codec
         count += 1
         at += size
     return count, DONE
@@ -116,15 +122,16 @@ def find_batches(at: int, end: int, found: np.ndarray) -> tuple[int, int]:
 
 @compiled
 def next_offset(batch: int) -> int:
-    """The offset that follows a batch."""
-    return _int64(batch) + _int32(batch + _LAST) + 1
+    """Return the offset after the last one of a batch."""
+    return _int64(batch) + _int32(batch + _LAST_OFFSET_DELTA) + 1
 
 
 @helper
-def _meet(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool:
-    """Whether a batch's records were aborted.
+def _visit(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool:
+    """Update the states of aborted transactions with the next batch, and return whether to skip its records.
 
-    A producer's batches from the first of its aborted transaction on are, up to the marker that ends it.
+    Control batches are skipped, and the batches of an aborted transaction: those of its producer from the transaction's
+    first offset to its abort marker.
     """
     attributes, producer, last = _int16(batch + _ATTRIBUTES), _int64(batch + _PRODUCER), next_offset(batch) - 1
     inside = False
@@ -144,7 +151,9 @@ def _meet(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> bool
 
 @helper
 def _is_abort(batch: int, end: int) -> bool:
-    """Whether a control batch's record is the marker of an aborted transaction: its key is a version and a type."""
+    """Return whether a control batch is the marker of an aborted transaction. The key of its record is a version and a
+    type.
+    """
     _, at = _varint(batch + HEADER, end)
     if at == 0:
         return False
@@ -160,7 +169,7 @@ def _is_abort(batch: int, end: int) -> bool:
 
 @compiled
 def locate_records(
-    found: np.ndarray,
+    batches: np.ndarray,
     count: int,
     first: int,
     stop: int,
@@ -168,26 +177,26 @@ def locate_records(
     states: np.ndarray,
     columns: np.ndarray,
 ) -> tuple[int, int, int]:
-    """Where the records of batches are.
+    """Locate the records of batches.
 
     Args:
-        found, count: what ``batches`` gave; what was compressed is decompressed behind its header.
-        first, stop: offsets outside of which records are left out.
-        aborted: int64, rows of a producer and the first offset of its transaction; those are left out, too.
-        states: uint8, of each of them; kept from one call to the next for the batches of one response.
-        columns: int64, a row for each of the constants above, with room for all records; a null's address is 0 and its
-            size -1, addresses point into the batches.
+        batches, count: the results of ``find_batches``. The records must be uncompressed.
+        first, stop: records with offsets outside of this range are skipped.
+        aborted: int64, n x 2: producer id and first offset of aborted transactions, whose records are skipped.
+        states: uint8, n: their states; zeros for the first batches of a response, then passed on from call to call.
+        columns: int64, COLUMNS x capacity; receives the columns defined above. Addresses point into the batches; a null
+            has address 0 and size -1.
 
     Returns:
-        how many records there are, the offset after the last batch that was looked at, and DONE or BROKEN.
+        the number of records, the offset after the last visited batch, and DONE or MALFORMED.
     """
     rows, position = 0, first
     for b in range(count):
-        batch, end = found[b, AT], found[b, AT] + found[b, SIZE]
+        batch, end = batches[b, AT], batches[b, AT] + batches[b, SIZE]
         base = _int64(batch)
         if base >= stop:
             return rows, stop, DONE
-        if not _meet(batch, end, aborted, states):
+        if not _visit(batch, end, aborted, states):
             attributes, before = _int16(batch + _ATTRIBUTES), rows
             at, time, epoch = batch + HEADER, _int64(batch + _FIRST_TIME), _int32(batch + _EPOCH)
             appended = attributes & _LOG_APPEND_TIME

@@ -1,4 +1,4 @@
-"""The compiled loops of writing: a row's partition by its key, and rows as records of a batch."""
+"""Compiled loops that choose partitions by key and encode rows as records."""
 
 from __future__ import annotations
 
@@ -10,52 +10,53 @@ from numba import types
 from kafka_sql.kafka.binary_columns import ColumnView
 from kafka_sql.runtime.numba_support import compiled, copy, helper, load, store
 
-# of Java's murmur2 (org.apache.kafka.common.utils.Utils)
+# constants of murmur2 in the Java client (org.apache.kafka.common.utils.Utils)
 _SEED: Final = np.uint32(0x9747B28C)
 _M: Final = np.uint32(0x5BD1E995)
 
-AT, END, RECORDS = range(3)  # an open batch: the address of its next record, that of its end, how many it has
+# columns about an open batch: the addresses of its next record and of its end, and its number of records
+AT, END, RECORDS = range(3)
 
 
 @helper
 def _murmur2(data: int, size: int) -> np.uint32:
-    found = _SEED ^ np.uint32(size)
+    hash_ = _SEED ^ np.uint32(size)
     whole = size & ~3
     for i in range(0, whole, 4):
         word = np.uint32(load(data + i, types.uint32) * _M)
         word = np.uint32((word ^ (word >> np.uint32(24))) * _M)
-        found = np.uint32(found * _M) ^ word
+        hash_ = np.uint32(hash_ * _M) ^ word
     rest = size - whole
     if rest == 3:
-        found ^= np.uint32(load(data + whole + 2, types.uint8)) << np.uint32(16)
+        hash_ ^= np.uint32(load(data + whole + 2, types.uint8)) << np.uint32(16)
     if rest >= 2:
-        found ^= np.uint32(load(data + whole + 1, types.uint8)) << np.uint32(8)
+        hash_ ^= np.uint32(load(data + whole + 1, types.uint8)) << np.uint32(8)
     if rest >= 1:
-        found ^= np.uint32(load(data + whole, types.uint8))
-        found = np.uint32(found * _M)
-    found = np.uint32((found ^ (found >> np.uint32(13))) * _M)
-    return np.uint32(found ^ (found >> np.uint32(15)))
+        hash_ ^= np.uint32(load(data + whole, types.uint8))
+        hash_ = np.uint32(hash_ * _M)
+    hash_ = np.uint32((hash_ ^ (hash_ >> np.uint32(13))) * _M)
+    return np.uint32(hash_ ^ (hash_ >> np.uint32(15)))
 
 
 @compiled
 def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> None:
-    """Fill in the partition of each row that has none and whose key is not null, as Java's client chooses it.
+    """Choose the partition of each row without one whose key is not null, as the Java client does.
 
     Args:
-        partitions: int32, -1 for none.
-        count: the topic's partitions.
+        partitions: int32, -1 for none; updated in place.
+        count: number of partitions of the topic.
     """
     positions, data, valid = keys
     for i in range(len(partitions)):
         if partitions[i] < 0 and valid[i]:
             start = positions[i]
-            found = _murmur2(data + start, positions[i + 1] - start) & np.uint32(0x7FFFFFFF)
-            partitions[i] = found % np.uint32(count)
+            positive = _murmur2(data + start, positions[i + 1] - start) & np.uint32(0x7FFFFFFF)
+            partitions[i] = positive % np.uint32(count)
 
 
 @helper
 def _length(value: int) -> int:
-    """Bytes of a VARINT that is not negative."""
+    """Return the encoded size of a non-negative VARINT."""
     size, value = 1, value >> 6
     while value:
         size, value = size + 1, value >> 7
@@ -64,7 +65,7 @@ def _length(value: int) -> int:
 
 @helper
 def _varint(at: int, value: int) -> int:
-    """Write one that is not negative (zigzag: it is doubled); the address after it."""
+    """Write a non-negative VARINT (zigzag doubles it). Return the next address."""
     rest = types.uint64(value) << types.uint64(1)
     while rest > types.uint64(0x7F):
         store(at, types.uint8((rest & types.uint64(0x7F)) | types.uint64(0x80)))
@@ -76,7 +77,7 @@ def _varint(at: int, value: int) -> int:
 
 @helper
 def _put_bytes(at: int, column: ColumnView, row: int) -> int:
-    """Write a row's bytes after their length, -1 for null; the address after them."""
+    """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
     positions, data, valid = column
     if not valid[row]:
         store(at, types.uint8(1))
@@ -99,16 +100,17 @@ def _size(column: ColumnView, row: int) -> int:
 
 @compiled
 def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: np.ndarray, row: int) -> int:
-    """Append rows to the open batches of their partitions, as records without headers and at the batch's own time.
+    """Append rows to the open batches of their partitions, as records without headers and with the batch's timestamp.
 
     Layout: https://kafka.apache.org/documentation/#record
 
     Args:
-        batches: int64 of shape (partitions, 3): ``AT``, ``END`` and ``RECORDS`` of each.
-        partitions: each row's.
+        batches: int64, partitions x 3: ``AT``, ``END`` and ``RECORDS``; updated in place.
+        partitions: int32, the partition of each row.
+        row: the first row to append.
 
     Returns:
-        the first row, from ``row`` on, for which its batch has no room; their number where there is none.
+        the first row that does not fit into its batch; the number of rows if all were appended.
     """
     for i in range(row, len(partitions)):
         batch = batches[partitions[i]]
@@ -117,7 +119,7 @@ def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: 
         if at + _length(size) + size > batch[END]:
             return i
         at = _varint(at, size)
-        store(at, types.uint16(0))  # attributes, and no milliseconds after the batch's time
+        store(at, types.uint16(0))  # attributes 0, timestamp delta 0
         at = _put_bytes(_put_bytes(_varint(at + 2, offset), keys, i), values, i)
         store(at, types.uint8(0))  # no headers
         batch[AT], batch[RECORDS] = at + 1, offset + 1
@@ -125,5 +127,5 @@ def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: 
 
 
 def max_record_size(key: int, value: int) -> int:
-    """Bytes that are enough for a record of a key and a value of so many."""
+    """Return an upper limit of the size of a record, from the sizes of its key and value in bytes."""
     return key + value + 32

@@ -1,4 +1,4 @@
-"""Brokers and registries that do not end, answer with too much or with nonsense: an error within a time, named."""
+"""Brokers and schema registries that hang or send oversized or malformed responses: an error within the timeout."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ Serve = Callable[[socket.socket, threading.Event], None]
 
 @contextmanager
 def server(serve: Serve) -> Iterator[tuple[str, int]]:
-    """A server whose every connection is served so; the event says that the test is over."""
+    """Run a server that handles each connection with ``serve``. Its event is set at the end of the test."""
     over = threading.Event()
 
-    def one(connection: socket.socket) -> None:
+    def handle(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             serve(connection, over)
 
     def run() -> None:
         with suppress(OSError):
             while True:
-                threading.Thread(target=one, args=(listening.accept()[0],), daemon=True).start()
+                threading.Thread(target=handle, args=(listening.accept()[0],), daemon=True).start()
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=run, daemon=True).start()
@@ -49,48 +49,48 @@ def server(serve: Serve) -> Iterator[tuple[str, int]]:
 
 
 def config(address: tuple[str, int], **more: str) -> dict[str, str]:
-    given = {
+    properties = {
         "bootstrap.servers": f"{address[0]}:{address[1]}",
         "delivery.timeout.ms": "1",
         "linger.ms": "0",
         "socket.timeout.ms": "500",
         **{key.replace("_", "."): value for key, value in more.items()},
     }
-    return to_librdkafka(given)
+    return to_librdkafka(properties)
 
 
 def silent(connection: socket.socket, over: threading.Event) -> None:
-    """Takes what is sent and says nothing."""
+    """Accept requests and never respond."""
     over.wait(120)
 
 
 def dripping(connection: socket.socket, over: threading.Event) -> None:
-    """A long answer, a byte at a time: each comes well within the time for one."""
+    """Send a long response byte by byte, each well within the socket timeout."""
     connection.sendall(b"\0\0\x40\0")
     while not over.wait(0.05):
         connection.sendall(b"\0")
 
 
 def endless(connection: socket.socket, over: threading.Event) -> None:
-    """Two gigabytes announced."""
+    """Announce a response of two gigabytes."""
     connection.sendall(b"\x7f\xff\xff\xff" + b"x" * 1000)
     over.wait(120)
 
 
 def http(connection: socket.socket, over: threading.Event) -> None:
-    """Another protocol."""
+    """Respond with another protocol."""
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def short(connection: socket.socket, over: threading.Event) -> None:
-    """An answer to the first request that ends in the middle."""
+    """Respond to the first request with an incomplete body."""
     number = connection.recv(1000)[8:12]
     connection.sendall(b"\0\0\0\x0a" + number + b"\0\0\0\0\0\x05")
     over.wait(120)
 
 
 @pytest.mark.parametrize(
-    ("serve", "words"),
+    ("serve", "expected"),
     [
         (silent, "timed out"),
         (dripping, "timed out"),
@@ -99,14 +99,14 @@ def short(connection: socket.socket, over: threading.Event) -> None:
         (short, "the response ends early"),
     ],
 )
-def test_a_broker_that_gives_no_whole_answer(serve: Serve, words: str) -> None:
+def test_broker_without_a_complete_response(serve: Serve, expected: str) -> None:
     with server(serve) as address, pytest.raises(BrokerUnreachableError) as caught:
         TransactionAdmin(config(address)).list_ongoing("p")
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert "did not answer within" in str(caught.value)
 
 
-def test_an_answer_that_comes_in_pieces_is_one() -> None:
+def test_response_in_pieces() -> None:
     def slow(connection: socket.socket, over: threading.Event) -> None:
         number = connection.recv(1000)[8:12]
         for byte in b"\0\0\0\x10" + number + b"\0\0" + b"\0\0\0\x01" + b"\0\x12\0\0\0\x03":
@@ -120,34 +120,34 @@ def test_an_answer_that_comes_in_pieces_is_one() -> None:
         connection.close()
 
 
-def test_a_new_producer_waits_only_so_long_for_brokers_that_say_nothing() -> None:
-    """What is written by it says why it fails."""
+def test_new_producer_waits_for_silent_brokers_only_until_the_timeout() -> None:
+    """The first write reports the failure."""
     with server(silent) as address, ExitStack() as stack:
-        made = producer_clients._create(config(address), stack)
+        client_ = producer_clients._create(config(address), stack)
         began = time.monotonic()
-        producer_clients.await_metadata(made.handle, 0.2)
+        producer_clients.await_metadata(client_.handle, 0.2)
         assert 0.2 <= time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("address", [("127.0.0.1", 70000), ("127.0.0.1", -1), ("a" * 64 + ".x", 9092), ("a\0b", 9092)])
-def test_addresses_that_are_none(address: tuple[str, int]) -> None:
+def test_invalid_addresses(address: tuple[str, int]) -> None:
     with pytest.raises(OSError, match=r"."):
         Connection(address, config(("127.0.0.1", 1)))
 
 
 @pytest.mark.parametrize("body", [b"\x80" * 5, b"\xff" * 100_000, uvarint(1 << 31)])
-def test_lengths_that_are_too_great(body: bytes) -> None:
+def test_oversized_lengths(body: bytes) -> None:
     with pytest.raises(MalformedResponse):
         Reader(body).compact_string()
 
 
-def test_a_text_that_is_none() -> None:
+def test_string_that_is_not_utf_8() -> None:
     with pytest.raises(MalformedResponse, match="not UTF-8"):
         Reader(b"\0\x02\xff\xff").string()
 
 
 @pytest.mark.parametrize(
-    ("first", "words"),
+    ("first", "expected"),
     [
         ("r={nonce}x,s=QUJD,i=1", "fewer than the minimum of 4096|first message is malformed"),
         ("r={nonce}x,s=QUJD,i=999", "first message is malformed"),
@@ -158,11 +158,11 @@ def test_a_text_that_is_none() -> None:
         ("", "first message is malformed"),
     ],
 )
-def test_scram_with_hostile_rounds(first: str, words: str) -> None:
-    talk = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "p"}, "h")
-    nonce = next(talk).decode().partition("r=")[2]
-    with pytest.raises(BrokerError, match=words):
-        talk.send(first.replace("{nonce}", nonce).encode())
+def test_scram_with_hostile_iteration_counts(first: str, expected: str) -> None:
+    exchange = sasl_exchange({"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "p"}, "h")
+    nonce = next(exchange).decode().partition("r=")[2]
+    with pytest.raises(BrokerError, match=expected):
+        exchange.send(first.replace("{nonce}", nonce).encode())
 
 
 # the schema registry
@@ -170,7 +170,7 @@ def test_scram_with_hostile_rounds(first: str, words: str) -> None:
 
 @contextmanager
 def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[SchemaRegistry]:
-    """A registry that answers so."""
+    """Run a registry that responds with ``answer``."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -195,7 +195,7 @@ def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
     return answer
 
 
-def test_a_registry_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
     monkeypatch.setattr(client, "_TIMEOUT", 0.1)
     with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
@@ -204,28 +204,31 @@ def test_a_registry_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"http://{host}:{port}: timed out. Is it running, and is the option 'url' right?" in str(caught.value)
 
 
-def test_a_registry_whose_answer_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
-        while True:  # until the client is gone
+        while True:  # until the client disconnects
             handler.wfile.write(b" ")
             handler.wfile.flush()
             time.sleep(0.02)
 
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
-    with registry(answer) as one, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
-        one.schema_by_id(5)
+    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
+        peer.schema_by_id(5)
 
 
-def test_a_registry_whose_answer_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_LARGEST", 10_000)
-    with registry(document("x" * 20_000)) as one, pytest.raises(SchemaRegistryError, match="more than 10,000 bytes"):
-        one.schema_by_id(5)
+    with (
+        registry(document("x" * 20_000)) as peer,
+        pytest.raises(SchemaRegistryError, match="more than 10,000 bytes"),
+    ):
+        peer.schema_by_id(5)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "expected"),
     [
         ([], "something else than a JSON object"),
         (None, "something else than a JSON object"),
@@ -236,18 +239,18 @@ def test_a_registry_whose_answer_is_too_large(monkeypatch: pytest.MonkeyPatch) -
         ({"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]}, "has no 'version'"),
     ],
 )
-def test_a_registry_that_answers_with_something_else(content: Any, words: str) -> None:
-    with registry(document(content)) as one, pytest.raises(SchemaRegistryError, match=words):
-        one.schema_by_id(5)
+def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
+    with registry(document(content)) as peer, pytest.raises(SchemaRegistryError, match=expected):
+        peer.schema_by_id(5)
 
 
-def test_schemas_that_refer_to_each_other() -> None:
+def test_schemas_that_reference_each_other() -> None:
     names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
-    with registry(document(names)) as one:
-        assert one.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
+    with registry(document(names)) as peer:
+        assert peer.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
 
 
-def test_a_schema_that_refers_to_ever_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_MOST", 20)
     asked = iter(range(1000))
 
@@ -255,5 +258,5 @@ def test_a_schema_that_refers_to_ever_more(monkeypatch: pytest.MonkeyPatch) -> N
         reference = {"name": f"n{next(asked)}", "subject": "s", "version": 1}
         document({"schema": "x", "references": [reference]})(handler)
 
-    with registry(answer) as one, pytest.raises(SchemaRegistryError, match="refers to more than 20 others"):
-        one.schema_by_id(5)
+    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="refers to more than 20 others"):
+        peer.schema_by_id(5)

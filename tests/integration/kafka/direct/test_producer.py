@@ -129,7 +129,7 @@ def test_partitions_of_ones_own(topics: Topics) -> None:
         assert producer.partition_count(topic) == 3
         values = pa.array([b"a", b"b", b"c", b"d"], pa.binary())
         producer.produce(values, pa.array([b"21"] * 4, pa.binary()), np.array([2, 0, -1, 2], np.int32))
-        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*row 6 .*'sink.partitioner' must choose one"):
+        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*row 6 .*'sink.partitioner' must return one"):
             producer.produce(values, partitions=np.array([0, 1, 3, 0], np.int32))
         producer.flush()
     found = {m.value(): m.partition() for m in topics.take(topic, 4, 3)}
@@ -284,10 +284,10 @@ def test_answers_that_are_lost_double_nothing() -> None:
             for start in range(0, 40_000, 1_000):
                 producer.produce(numbers(start, start + 1_000))
                 if start % 8_000 == 0:
-                    network.hold()  # what was sent arrives, and no answer comes back
+                    network.stall()  # what was sent arrives, and no answer comes back
                     producer.produce(numbers(start + 100_000, start + 100_000))
                     network.cut()
-                    network.mend()
+                    network.restore()
             producer.flush()
             assert producer.errors > 0
         assert once_and_in_order(seen(topics, topic, 40_000, 2), 40_000)

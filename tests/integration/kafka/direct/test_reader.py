@@ -112,7 +112,7 @@ def test_what_breaks_is_read_on_by_librdkafka() -> None:
         for records in read_records(config, Split(topic, 0, 0, 20_000), size=BatchSize(max_rows=3_000)):
             if not found:
                 network.cut()
-                network.mend()
+                network.restore()
             found += records.offsets.tolist()
         assert found == list(range(20_000))
 

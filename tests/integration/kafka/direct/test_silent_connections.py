@@ -39,7 +39,7 @@ def test_a_cluster_that_has_answered_is_asked_again(far: Far) -> None:
     places = cluster.partitions((topic,))
     assert cluster.latest(places) == {(topic, 0): 0, (topic, 1): 0}
     topics.put(topic, b"a", b"b")
-    network.forget()
+    network.drop_connections()
     assert cluster.latest(places) == {(topic, 0): 2, (topic, 1): 0}
     assert set(cluster.topics()) >= {topic}
 
@@ -54,7 +54,7 @@ def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
             v for records in read_records(config, Split(topic, 0, start, start + 5)) for v in records.values.to_pylist()
         ]
         assert found == [b"%d" % i for i in range(start, start + 5)]
-        network.forget()
+        network.drop_connections()
     consumer._CACHE.close()
 
 
@@ -73,13 +73,13 @@ def test_a_writer_whose_connection_was_forgotten(far: Far, transactional: bool) 
             producer.produce(pa.array([b"a"], pa.binary()))
             producer.flush()
         assert time.monotonic() - began < 29  # seconds; far less than 'request.timeout.ms'
-        network.forget()
+        network.drop_connections()
     assert len(topics.take(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
 
 
 def test_one_that_has_never_answered_is_not_waited_for_as_long(far: Far) -> None:
     _, servers, network = far
-    network.hold()
+    network.stall()
     try:
         began = time.monotonic()
         with pytest.raises(BrokerUnreachableError, match=r"within 4 s.*socket\.connection\.setup\.timeout\.ms"):
@@ -88,4 +88,4 @@ def test_one_that_has_never_answered_is_not_waited_for_as_long(far: Far) -> None
             ).topics()
         assert time.monotonic() - began < 30
     finally:
-        network.mend()
+        network.restore()

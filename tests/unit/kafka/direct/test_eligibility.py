@@ -1,4 +1,4 @@
-"""Which clients are direct: all of whose settings are honoured."""
+"""Which client settings the direct producer supports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
         {"security.protocol": "SSL"},
     ],
 )
-def test_is(properties: dict[str, str]) -> None:
+def test_supported(properties: dict[str, str]) -> None:
     assert can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))
 
 
@@ -36,5 +36,5 @@ def test_is(properties: dict[str, str]) -> None:
         {"debug": "msg"},
     ],
 )
-def test_is_not(properties: dict[str, str]) -> None:
+def test_not_supported(properties: dict[str, str]) -> None:
     assert not can_write(to_librdkafka({"bootstrap.servers": "b:9092", **properties}))

@@ -1,4 +1,4 @@
-"""Logins of the driver's own client that cannot be, each told by the option that is to be mended."""
+"""Authentication failures of the pure-Python client: each message names the option to fix."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PREFIX = "sasl.oauthbearer."
 
 @contextmanager
 def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
-    """A token endpoint with one answer; the options that name it."""
+    """Serve a token endpoint with one response; yield the options for it."""
 
-    class Answer(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
@@ -40,9 +40,9 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Silence."""
+            """Log nothing."""
 
-    with serving(Answer) as address:
+    with serving(Handler) as address:
         yield {
             f"{PREFIX}method": "oidc",
             f"{PREFIX}token.endpoint.url": f"{address}/token",
@@ -51,13 +51,13 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
         }
 
 
-def test_a_token_of_an_endpoint() -> None:
+def test_token_from_an_endpoint() -> None:
     with endpoint(200, json.dumps({"access_token": "abc"}).encode()) as config:
         assert fetch_token(config) == "abc"
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
+    ("status", "body", "expected"),
     [
         (401, b'{"error": "planted-4711"}', "HTTP status 401"),
         (500, b"", "HTTP status 500"),
@@ -67,27 +67,27 @@ def test_a_token_of_an_endpoint() -> None:
         (200, b"[" * 100_000, "RecursionError"),
     ],
 )
-def test_an_endpoint_that_gives_no_token(status: int, body: bytes, words: str) -> None:
+def test_endpoint_that_returns_no_token(status: int, body: bytes, expected: str) -> None:
     with endpoint(status, body) as config, pytest.raises(BrokerError) as caught:
         fetch_token(config)
-    assert str(caught.value).endswith(f"returned no token: {words}.")
+    assert str(caught.value).endswith(f"returned no token: {expected}.")
     assert "planted" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "expected"),
     [("file:///etc/passwd", "is not an http(s) URL"), ("", "is not an http(s) URL"), ("http://127.0.0.1:1", "refused")],
 )
-def test_an_address_that_is_none(url: str, words: str) -> None:
+def test_invalid_or_unreachable_endpoint(url: str, expected: str) -> None:
     with pytest.raises(BrokerError) as caught:
         fetch_token(
             {f"{PREFIX}method": "oidc", f"{PREFIX}token.endpoint.url": url, f"{PREFIX}client.secret": "planted-4711"}
         )
     assert f"'properties.{PREFIX}token.endpoint.url'" in str(caught.value)
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
 
 
-def test_an_unsecured_token_that_cannot_be_made() -> None:
+def test_malformed_unsecured_token_config() -> None:
     with pytest.raises(BrokerError, match=r"'properties\.sasl\.oauthbearer\.config' is malformed"):
         fetch_token({f"{PREFIX}config": 'principal="me'})
 
@@ -100,31 +100,31 @@ def test_an_unsecured_token_that_cannot_be_made() -> None:
         ({"method": "default"}, "method"),
     ],
 )
-def test_a_way_to_a_token_that_is_not_known(more: dict[str, str], option: str) -> None:
+def test_unsupported_ways_to_get_a_token(more: dict[str, str], option: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"'?properties\.{PREFIX}{option}'"):
         check_oauth({f"{PREFIX}method": "oidc", **{PREFIX + key: value for key, value in more.items()}})
 
 
-def test_a_refused_token_is_answered_as_rfc_7628_says() -> None:
+def test_rejected_token_is_acknowledged_as_in_rfc_7628() -> None:
     unsecured = {"enable.sasl.oauthbearer.unsecure.jwt": "true", f"{PREFIX}config": "principal=me"}
-    talk = sasl_exchange({"sasl.mechanisms": "OAUTHBEARER", **unsecured}, "host")
-    assert next(talk).startswith(b"n,,\x01auth=Bearer ")
-    assert talk.send(b'{"status":"invalid_token"}') == b"\x01"
+    exchange = sasl_exchange({"sasl.mechanisms": "OAUTHBEARER", **unsecured}, "host")
+    assert next(exchange).startswith(b"n,,\x01auth=Bearer ")
+    assert exchange.send(b'{"status":"invalid_token"}') == b"\x01"
 
 
 @pytest.mark.parametrize(
-    ("config", "words"),
+    ("config", "expected"),
     [
         ({"ssl.ca.location": "/nowhere.pem"}, "No such file or directory"),
         ({"ssl.ca.pem": "planted-4711"}, "certificate"),
         ({"ssl.certificate.location": "/nowhere.pem"}, "No such file or directory"),
     ],
 )
-def test_certificates_that_cannot_be_used(config: dict[str, str], words: str) -> None:
+def test_unusable_certificates(config: dict[str, str], expected: str) -> None:
     with pytest.raises(BrokerError) as caught:
         tls_context(config)
     assert str(caught.value).startswith("[BROKER] The certificates or keys of the options 'properties.ssl.*' cannot")
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert "planted" not in str(caught.value)
 
 
@@ -138,36 +138,36 @@ def test_cipher_suites() -> None:
         tls_context({"ssl.cipher.suites": "none-such"})
 
 
-def test_a_certificate_that_was_taken_back(tmp_path: Path) -> None:
+def test_revoked_certificate(tmp_path: Path) -> None:
     root = authority("root")
     server = signed(root, "server")
     (tmp_path / "ca.pem").write_text(root.pem)
     (tmp_path / "server.pem").write_text(server.chain + server.key())
-    for revoked in (False, True):
-        (tmp_path / "crl.pem").write_bytes(revocations(root, *([server] if revoked else [])))
+    for is_revoked in (False, True):
+        (tmp_path / "crl.pem").write_bytes(revocation_list(root, *([server] if is_revoked else [])))
         config = {"ssl.ca.location": str(tmp_path / "ca.pem"), "ssl.crl.location": str(tmp_path / "crl.pem")}
         with tls_server(tmp_path / "server.pem") as address, socket.create_connection(address) as plain:
             context = tls_context(config)
-            if revoked:
+            if is_revoked:
                 with pytest.raises(ssl.SSLCertVerificationError, match="revoked"):
                     context.wrap_socket(plain, server_hostname="localhost")
             else:
                 context.wrap_socket(plain, server_hostname="localhost").close()
 
 
-def revocations(by: Party, *taken_back: Party) -> bytes:
+def revocation_list(issuer: Party, *revoked: Party) -> bytes:
     now = datetime.now(timezone.utc)
-    made = x509.CertificateRevocationListBuilder().issuer_name(by.certificate.subject)
-    made = made.last_update(now - timedelta(days=1)).next_update(now + timedelta(days=1))
-    for party in taken_back:
-        one = x509.RevokedCertificateBuilder().serial_number(party.certificate.serial_number)
-        made = made.add_revoked_certificate(one.revocation_date(now - timedelta(hours=1)).build())
-    return made.sign(by.private, hashes.SHA256()).public_bytes(Encoding.PEM)
+    builder = x509.CertificateRevocationListBuilder().issuer_name(issuer.certificate.subject)
+    builder = builder.last_update(now - timedelta(days=1)).next_update(now + timedelta(days=1))
+    for party in revoked:
+        entry = x509.RevokedCertificateBuilder().serial_number(party.certificate.serial_number)
+        builder = builder.add_revoked_certificate(entry.revocation_date(now - timedelta(hours=1)).build())
+    return builder.sign(issuer.private, hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
 @contextmanager
 def tls_server(certificate: Path) -> Iterator[tuple[str, int]]:
-    """A server of TLS that takes one connection."""
+    """Serve one TLS connection."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
 
