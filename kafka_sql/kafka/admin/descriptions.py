@@ -69,7 +69,7 @@ def describe_topics(admin: Admin, topics: Sequence[str]) -> dict[str, TopicState
 
 
 def topic_ids(admin: Admin, topics: Collection[str]) -> dict[str, str]:
-    """Return the ids of topics in Kafka's notation. They tell a topic from a later one with the same name (KIP-516).
+    """Return the ids of topics in Kafka's notation. A recreated topic has the same name and another id (KIP-516).
 
     Topics that no longer exist are absent, and so are all topics of brokers before 2.8.
 

@@ -32,7 +32,7 @@ class ReloadingAdmin:
 
         Hold it until its responses have arrived: a client that nothing references is closed.
         """
-        # not in a callback: librdkafka cannot be destroyed from one of its own threads
+        # not in a callback: librdkafka cannot be destroyed from its callback threads
         self._pending = [
             (admin, futures) for admin, futures in self._pending if not all(future.done() for future in futures)
         ]

@@ -1,4 +1,4 @@
-"""What reading and writing use at most, where there is much of something or a peer is slow: peaks are printed."""
+"""Peak resource usage of reads and writes with many partitions or a slow broker. The peaks are printed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(180
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Print how long it took and the peaks of this process and all below it."""
+def print_usage(what: str) -> Iterator[None]:
+    """Print the duration, and the peak usage of this process and its descendants."""
     before, start = sample(os.getpid()), time.monotonic()
     with watched(os.getpid()) as watch:
         yield
@@ -34,43 +34,43 @@ def test_a_thousand_partitions(sql: Callable[..., Any], topics: Topics, tmp_path
         f"CREATE TABLE t (v STRING, p INT METADATA FROM 'partition' VIRTUAL) {topics.with_options(topic, format='raw')}"
     )
     sql("SELECT count(*) FROM t WHERE v IS NULL LIMIT 0").collect()
-    with told("planning 1,000 empty partitions"):
+    with print_usage("planning 1,000 empty partitions"):
         assert sql("SELECT count(*) FROM t").collect() == [(0,)]
-    with told("writing to 1,000 partitions"):
+    with print_usage("writing to 1,000 partitions"):
         keyed = {"key.format": "raw", "key.fields": "k", "value.fields-include": "EXCEPT_KEY", "format": "raw"}
         sql(f"CREATE TABLE w (k STRING, v STRING) {topics.with_options(topic, **keyed)}")
         sql("INSERT INTO w SELECT CAST(id AS STRING), CAST(id AS STRING) FROM range(100000)")
-    with told("reading 1,000 partitions, a task each"):
+    with print_usage("reading 1,000 partitions, one task each"):
         assert sql("SELECT count(*), count(DISTINCT v), count(DISTINCT p) FROM t").collect() == [
             (100_000, 100_000, 1000)
         ]
     sql(f"CREATE TABLE few (v STRING) {topics.with_options(topic, **{'format': 'raw', 'scan.parallelism': '4'})}")
-    with told("reading 1,000 partitions, four tasks"):
+    with print_usage("reading 1,000 partitions, four tasks"):
         assert sql("SELECT count(*), count(DISTINCT v) FROM few").collect() == [(100_000, 100_000)]
 
 
-def test_writing_to_a_broker_that_stops_again_and_again(sql: Callable[..., Any]) -> None:
-    """As with a slow disk: the producer's queue is full for most of the time, and memory is not."""
+def test_writing_to_a_broker_that_pauses_repeatedly(sql: Callable[..., Any]) -> None:
+    """As with a slow disk: the producer's queue is full most of the time, and memory stays bounded."""
     with EmbeddedKafka() as kafka:
-        topics, over = Topics(kafka.bootstrap_servers), threading.Event()
+        topics, is_done = Topics(kafka.bootstrap_servers), threading.Event()
         topic = topics.create(2)
         (node,) = kafka.nodes
 
-        def hinder() -> None:
-            while not over.wait(0.5):
+        def pause_repeatedly() -> None:
+            while not is_done.wait(0.5):
                 node.pause()
-                over.wait(1.5)
+                is_done.wait(1.5)
                 node.resume()
 
-        small = {"format": "raw", "properties.queue.buffering.max.kbytes": "8192"}
-        sql(f"CREATE TABLE w (v BYTES) {topics.with_options(topic, **small)}")
-        hindering = threading.Thread(target=hinder)
-        with told("300 MB through a queue of 8 MB, the broker at work a quarter of the time"):
-            hindering.start()
+        small_queue = {"format": "raw", "properties.queue.buffering.max.kbytes": "8192"}
+        sql(f"CREATE TABLE w (v BYTES) {topics.with_options(topic, **small_queue)}")
+        pauses = threading.Thread(target=pause_repeatedly)
+        with print_usage("300 MB through a queue of 8 MB, the broker running a quarter of the time"):
+            pauses.start()
             try:
                 sql("INSERT INTO w SELECT CAST(repeat(CAST(id AS STRING), 200) AS BINARY) FROM range(100000, 350000)")
             finally:
-                over.set()
-                hindering.join()
+                is_done.set()
+                pauses.join()
         rows = sql("SELECT count(*), count(DISTINCT v), sum(length(v)) FROM w").collect()
         assert rows == [(250_000, 250_000, 250_000 * 1200)]

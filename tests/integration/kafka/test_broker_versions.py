@@ -1,4 +1,4 @@
-"""The protocol of exactly-once on other brokers: older ones, and one with the newest features finalized."""
+"""Exactly-once with older brokers, and with the newest broker features enabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One consumer and one producer for the tasks of a worker, one after another; one client for a planner's statements."""
+"""Cached clients: one consumer and one producer for all tasks of a worker, one admin client for a planner."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kafka_sql.kafka.client_cache import ClientCache
 from kafka_sql.kafka.direct import reader
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer, producer_clients
+from kafka_sql.kafka.librdkafka.producer_clients import cached_producer
 from kafka_sql.kafka.types import Split
 from tests.topics import Topics
 
@@ -30,40 +31,41 @@ pytestmark = pytest.mark.integration
 _PARTITIONS, _RECORDS = 3, 2000
 
 
-class Made:
-    """How many consumers or producers were made."""
+class CreatedClients:
+    """Counts the clients that a cache creates."""
 
     def __init__(self, cache: ClientCache[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count, self._make, self.cache = 0, cache._make, cache
-        monkeypatch.setattr(cache, "_make", self)
+        self.count, self._create, self.cache = 0, cache._create, cache
+        monkeypatch.setattr(cache, "_create", self)
 
     def __call__(self, config: Mapping[str, str], stack: ExitStack) -> object:
         self.count += 1
-        return self._make(config, stack)
+        return self._create(config, stack)
 
 
-# what only librdkafka reads, and what is read directly
 @pytest.fixture(params=[(consumer._CACHE, {"client_rack": "r"}), (reader._CACHE, {})], ids=["librdkafka", "direct"])
-def made(request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+def consumers(
+    request: pytest.FixtureRequest, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[CreatedClients]:
     cache, settings = request.param
     cache.close()
-    own = topics.client
-    monkeypatch.setattr(topics, "client", lambda **more: own(**settings, **more))
-    yield Made(cache, monkeypatch)
+    client_config = topics.client
+    monkeypatch.setattr(topics, "client", lambda **more: client_config(**settings, **more))
+    yield CreatedClients(cache, monkeypatch)
     cache.close()
 
 
 @pytest.fixture
-def producing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+def producers(monkeypatch: pytest.MonkeyPatch) -> Iterator[CreatedClients]:
     producer_clients._CACHE.close()
-    yield Made(producer_clients._CACHE, monkeypatch)
+    yield CreatedClients(producer_clients._CACHE, monkeypatch)
     producer_clients._CACHE.close()
 
 
 @pytest.fixture
-def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+def planners(monkeypatch: pytest.MonkeyPatch) -> Iterator[CreatedClients]:
     cluster_module._CACHE.close()
-    yield Made(cluster_module._CACHE, monkeypatch)
+    yield CreatedClients(cluster_module._CACHE, monkeypatch)
     cluster_module._CACHE.close()
 
 
@@ -82,48 +84,52 @@ def read(config: dict[str, str], topic: str, partition: int, start: int, stop: i
     assert found == [b"%d:%d" % (partition, i) for i in range(start, stop)]
 
 
-def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, made: Made) -> None:
-    """What was fetched ahead for the split before never gets into the next one."""
+def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, consumers: CreatedClients) -> None:
+    """Records prefetched for one split never appear in the next one."""
     config, chance = topics.client(), random.Random(1)
     for _ in range(300):
         start, stop = sorted(chance.sample(range(_RECORDS + 1), 2))
         read(config, topic, chance.randrange(_PARTITIONS), start, stop)
-    assert made.count == 1
+    assert consumers.count == 1
 
 
-def test_a_read_that_fails_or_is_left_takes_its_consumer_with_it(topics: Topics, topic: str, made: Made) -> None:
+def test_a_read_that_fails_or_stops_early_closes_its_consumer(
+    topics: Topics, topic: str, consumers: CreatedClients
+) -> None:
     config = topics.client()
     read(config, topic, 0, 0, 10)
     with pytest.raises(OffsetError):
         list(read_records(config, Split(topic, 0, _RECORDS + 10, _RECORDS + 20)))
-    assert made.cache._idle == []
+    assert consumers.cache._idle == []
     read(config, topic, 1, 0, 10)
-    left = read_records(config, Split(topic, 0, 0, _RECORDS))
-    next(left)
-    left.close()  # type: ignore[attr-defined]  # a generator
+    batches = read_records(config, Split(topic, 0, 0, _RECORDS))
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]  # a generator
     read(config, topic, 2, 0, 10)
-    assert made.count == 3
+    assert consumers.count == 3
 
 
-def test_another_login_is_another_consumer(
-    topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch
+def test_changed_credentials_create_another_consumer(
+    topics: Topics, topic: str, consumers: CreatedClients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = topics.client(client_id="${env:WHO}")
-    for who, count in (("a", 1), ("a", 1), ("b", 2)):
-        monkeypatch.setenv("WHO", who)
+    config = topics.client(client_id="${env:CLIENT}")
+    for client, count in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setenv("CLIENT", client)
         read(config, topic, 0, 0, 10)
-        assert made.count == count
+        assert consumers.count == count
 
 
-def test_a_long_idle_one_is_not_taken(topics: Topics, topic: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_idle_for_too_long_is_not_reused(
+    topics: Topics, topic: str, consumers: CreatedClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client_cache, "_IDLE_SECONDS", -1)
     read(topics.client(), topic, 0, 0, 10)
     read(topics.client(), topic, 0, 0, 10)
-    assert made.count == 2
-    assert len(made.cache._idle) == 1
+    assert consumers.count == 2
+    assert len(consumers.cache._idle) == 1
 
 
-def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> None:
+def test_a_partition_is_added(topics: Topics, topic: str, consumers: CreatedClients) -> None:
     config = topics.client()
     read(config, topic, 0, 0, 10)
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
@@ -132,7 +138,7 @@ def test_a_partition_that_is_added(topics: Topics, topic: str, made: Made) -> No
     read(config, topic, _PARTITIONS, 0, 10)
 
 
-def test_a_topic_that_is_made_anew(topics: Topics, topic: str, made: Made) -> None:
+def test_a_topic_is_recreated(topics: Topics, topic: str, consumers: CreatedClients) -> None:
     config = topics.client()
     read(config, topic, 0, 0, 10)
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
@@ -143,13 +149,13 @@ def test_a_topic_that_is_made_anew(topics: Topics, topic: str, made: Made) -> No
 
 
 def write(config: dict[str, str], topic: str, *values: bytes | None) -> None:
-    with producer_clients(config, topic, "t") as producer:
+    with cached_producer(config, topic, "t") as producer:
         producer.produce(pa.array(values, pa.binary()))
         producer.flush()
         assert producer.sent == len(values)
 
 
-def test_one_producer_for_many_writes(topics: Topics, producing: Made) -> None:
+def test_one_producer_for_many_writes(topics: Topics, producers: CreatedClients) -> None:
     config = topics.client()
     a, b = topics.create(), topics.create()
     written = [b"%d" % i for i in range(50)]
@@ -158,89 +164,89 @@ def test_one_producer_for_many_writes(topics: Topics, producing: Made) -> None:
         write(config, b, value)
     assert [m.value() for m in topics.take(a, 50)] == written
     assert [m.value() for m in topics.take(b, 50)] == written
-    assert producing.count == 1
+    assert producers.count == 1
 
 
-def test_a_new_producer_does_not_wait_half_a_second(topics: Topics, producing: Made) -> None:
-    """librdkafka looks each half second whether it can have a producer id, unless a broker answers in between."""
-    config, topic, took = topics.client(), topics.create(), list[float]()
+def test_a_new_producer_does_not_wait_half_a_second(topics: Topics, producers: CreatedClients) -> None:
+    """librdkafka checks only every half second for its producer id, unless a broker responds in between."""
+    config, topic, durations = topics.client(), topics.create(), list[float]()
     for _ in range(9):
-        began = time.monotonic()
+        started = time.monotonic()
         write(config, topic, b"a")
-        took.append(time.monotonic() - began)
+        durations.append(time.monotonic() - started)
         producer_clients._CACHE.close()
-    assert producing.count == 9
-    assert statistics.median(took) < 0.4, took
+    assert producers.count == 9
+    assert statistics.median(durations) < 0.4, durations
 
 
-def test_a_write_that_fails_or_is_not_acknowledged_takes_its_producer_with_it(topics: Topics, producing: Made) -> None:
+def test_a_write_that_fails_or_is_not_flushed_closes_its_producer(topics: Topics, producers: CreatedClients) -> None:
     config, topic = topics.client(message_max_bytes="2000"), topics.create(max_message_bytes="1000")
     write(config, topic, b"a")
     with pytest.raises(DeliveryError):
         write(config, topic, b"b" * 1500)
     assert producer_clients._CACHE._idle == []
     write(config, topic, b"c")
-    with producer_clients(config, topic) as producer:
-        producer.produce(pa.array([b"dropped, as nobody waited for it"]))
+    with cached_producer(config, topic) as producer:
+        producer.produce(pa.array([b"dropped, because it was not flushed"]))
     assert producer_clients._CACHE._idle == []
     write(config, topic, b"d")
     assert [m.value() for m in topics.take(topic, 3)] == [b"a", b"c", b"d"]
-    assert producing.count == 3
+    assert producers.count == 3
 
 
-def test_a_kept_producer_and_a_topic_that_is_made_anew(topics: Topics, producing: Made) -> None:
+def test_a_cached_producer_and_a_recreated_topic(topics: Topics, producers: CreatedClients) -> None:
     config, topic = topics.client(), topics.create(2)
     write(config, topic, b"a")
     topics.create_named(topic, 1)
     write(config, topic, b"b", b"c")
     assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
-    assert producing.count == 1
+    assert producers.count == 1
 
 
-def ends(topics: Topics, topic: str) -> dict[int, int]:
+def end_offsets(topics: Topics, topic: str) -> dict[int, int]:
     with cached_cluster(topics.client()) as cluster:
         return {p: offset for (_, p), offset in cluster.latest(cluster.partitions((topic,))).items()}
 
 
-def test_one_client_for_many_plans_sees_what_has_changed(topics: Topics, planning: Made) -> None:
+def test_one_client_for_many_plans_sees_changes(topics: Topics, planners: CreatedClients) -> None:
     topic = topics.create(2)
-    assert ends(topics, topic) == {0: 0, 1: 0}
+    assert end_offsets(topics, topic) == {0: 0, 1: 0}
     topics.put(topic, b"x", partition=1)
-    assert ends(topics, topic) == {0: 0, 1: 1}
+    assert end_offsets(topics, topic) == {0: 0, 1: 1}
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
-    assert ends(topics, topic) == {0: 0, 1: 1, 2: 0}
+    assert end_offsets(topics, topic) == {0: 0, 1: 1, 2: 0}
     admin.delete_topics([topic])[topic].result(60)
     topics.create_named(topic, 1)
-    assert ends(topics, topic) == {0: 0}
-    assert planning.count == 1
+    assert end_offsets(topics, topic) == {0: 0}
+    assert planners.count == 1
 
 
-def test_a_plan_that_fails_takes_its_client_with_it(topics: Topics, topic: str, planning: Made) -> None:
+def test_a_plan_that_fails_closes_its_client(topics: Topics, topic: str, planners: CreatedClients) -> None:
     with cached_cluster(topics.client()) as cluster:
         cluster.latest(cluster.partitions((topic,)))
     with pytest.raises(TopicNotFoundError), cached_cluster(topics.client()) as cluster:
         cluster.partitions(("no-such-topic",))
-    assert ends(topics, topic) == dict.fromkeys(range(_PARTITIONS), _RECORDS)
-    assert planning.count == 2
+    assert end_offsets(topics, topic) == dict.fromkeys(range(_PARTITIONS), _RECORDS)
+    assert planners.count == 2
 
 
-def test_a_kept_client_is_as_impatient_as_a_new_one(topics: Topics, topic: str) -> None:
-    """A cluster that has answered is waited for; a statement that comes later has not been answered."""
+def test_a_cached_client_has_the_timeout_of_a_new_one(topics: Topics, topic: str) -> None:
+    """After a response the client waits longer; a later statement starts with the connection timeout again."""
     with cached_cluster(topics.client()) as cluster:
-        new = cluster.admin().timeout
+        initial_timeout = cluster.admin().timeout
         cluster.latest(cluster.partitions((topic,)))
-        assert cluster.admin().timeout > new
+        assert cluster.admin().timeout > initial_timeout
     with cached_cluster(topics.client()) as cluster:
-        assert cluster.admin().timeout == new
+        assert cluster.admin().timeout == initial_timeout
 
 
-def test_a_process_that_is_forked_off_ends(topics: Topics, topic: str, planning: Made) -> None:
-    """A client's threads stay with the parent: a child that ended the client would wait for them for ever."""
-    ends(topics, topic)
+def test_a_forked_process_can_exit(topics: Topics, topic: str, planners: CreatedClients) -> None:
+    """A client's threads exist only in the parent: closing the client in the child would hang."""
+    end_offsets(topics, topic)
     child = os.fork()
     if not child:
         os._exit(0 if not cluster_module._CACHE._idle else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    ends(topics, topic)
-    assert planning.count == 1
+    end_offsets(topics, topic)
+    assert planners.count == 1

@@ -1,4 +1,4 @@
-"""Reading a split: the end is a position, whatever lies between."""
+"""Reading a split: it ends at an offset, whatever records there are."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-def values(found: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
+def values(config: dict[str, str], split: Split) -> list[tuple[int, bytes | None]]:
     return [
-        pair for r in read_records(found, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
+        pair for r in read_records(config, split) for pair in zip(r.offsets.tolist(), r.values.to_pylist(), strict=True)
     ]
 
 
-def one(topics: Topics, topic: str, wanted: RecordFields, stop: int = 1) -> Records:
-    """The only batch of a topic's first records."""
-    (records,) = read_records(topics.client(), Split(topic, 0, 0, stop), fields=wanted)
+def single_batch(topics: Topics, topic: str, fields: RecordFields, stop: int = 1) -> Records:
+    """Return the first records of a topic, which are one batch."""
+    (records,) = read_records(topics.client(), Split(topic, 0, 0, stop), fields=fields)
     return records
 
 
-def transaction(topics: Topics, topic: str, *payloads: bytes, commit: bool) -> None:
+def produce_in_transaction(topics: Topics, topic: str, *payloads: bytes, commit: bool) -> None:
     producer = Producer(
         {"bootstrap.servers": topics.bootstrap, "transactional.id": f"{topic}-{commit}", "log_level": 0}
     )
@@ -51,15 +51,15 @@ def test_values_nulls_and_empty_values(topics: Topics) -> None:
 def test_timestamps(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", timestamp=1_700_000_000_123)
-    records = one(topics, topic, RecordFields(timestamps=True))
+    records = single_batch(topics, topic, RecordFields(timestamps=True))
     assert records.timestamps is not None
     assert records.timestamp_types is not None
     assert (records.timestamps.tolist(), records.timestamp_types.tolist()) == ([1_700_000_000_123], [1])
     appended = topics.create(message_timestamp_type="LogAppendTime")
     topics.put(appended, b"a")
-    kinds = one(topics, appended, RecordFields(timestamps=True)).timestamp_types
-    assert kinds is not None
-    assert kinds.tolist() == [2]
+    timestamp_types = single_batch(topics, appended, RecordFields(timestamps=True)).timestamp_types
+    assert timestamp_types is not None
+    assert timestamp_types.tolist() == [2]
 
 
 def test_keys(topics: Topics) -> None:
@@ -67,19 +67,19 @@ def test_keys(topics: Topics) -> None:
     topics.put(topic, b"v")
     topics.put(topic, b"v", b"v", key=b"")
     topics.put(topic, b"v", key=b"kk")
-    found = one(topics, topic, RecordFields(keys=True), 4).keys
-    assert found is not None
-    assert found.to_pylist() == [None, b"", b"", b"kk"]
+    keys = single_batch(topics, topic, RecordFields(keys=True), 4).keys
+    assert keys is not None
+    assert keys.to_pylist() == [None, b"", b"", b"kk"]
 
 
-def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topics) -> None:
+def test_headers_keep_order_duplicates_nulls_and_names(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", headers=[("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")])
     topics.put(topic, b"b")
     topics.put(topic, b"c", headers=[("", b"empty")])
-    found = one(topics, topic, RecordFields(headers=True), 3).headers
-    assert found is not None
-    assert [[(h["key"], h["value"]) for h in row] for row in found.to_pylist()] == [
+    headers = single_batch(topics, topic, RecordFields(headers=True), 3).headers
+    assert headers is not None
+    assert [[(h["key"], h["value"]) for h in row] for row in headers.to_pylist()] == [
         [("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")],
         [],
         [("", b"empty")],
@@ -89,45 +89,46 @@ def test_headers_in_their_order_with_duplicates_nulls_and_odd_names(topics: Topi
 def test_leader_epochs(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    epochs = one(topics, topic, RecordFields(leader_epochs=True)).leader_epochs
+    epochs = single_batch(topics, topic, RecordFields(leader_epochs=True)).leader_epochs
     assert epochs is not None
     assert epochs.tolist() == [0]
 
 
-def test_what_is_not_wanted_is_not_read(topics: Topics) -> None:
+def test_fields_that_are_not_requested_are_not_read(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", key=b"k", headers=[("h", b"1")])
-    found = one(topics, topic, RecordFields())
-    assert found.values.to_pylist() == [b"a"]
-    assert (found.keys, found.timestamps, found.timestamp_types, found.headers, found.leader_epochs) == (None,) * 5
+    records = single_batch(topics, topic, RecordFields())
+    assert records.values.to_pylist() == [b"a"]
+    others = records.keys, records.timestamps, records.timestamp_types, records.headers, records.leader_epochs
+    assert others == (None,) * 5
 
 
-def test_nothing_to_read_asks_nobody() -> None:
+def test_an_empty_split_needs_no_broker() -> None:
     assert values({"bootstrap.servers": "127.0.0.1:1"}, Split("t", 0, 5, 5)) == []
 
 
-def test_ends_over_control_records_and_aborted_ones(topics: Topics) -> None:
+def test_ends_after_control_records_and_aborted_records(topics: Topics) -> None:
     topic = topics.create()
-    transaction(topics, topic, b"a", b"b", commit=True)  # offsets 0, 1; 2 is the marker
-    transaction(topics, topic, b"x", b"y", commit=False)  # offsets 3, 4; 5 is the marker
+    produce_in_transaction(topics, topic, b"a", b"b", commit=True)  # offsets 0, 1; 2 is the marker
+    produce_in_transaction(topics, topic, b"x", b"y", commit=False)  # offsets 3, 4; 5 is the marker
     end = {(topic, 0): 6}
     assert Cluster(topics.client()).latest([(topic, 0)]) == end
     committed = topics.client(isolation_level="read_committed")
-    began = time.monotonic()
+    started = time.monotonic()
     assert values(committed, Split(topic, 0, 0, 6)) == [(0, b"a"), (1, b"b")]
     assert values(committed, Split(topic, 0, 2, 6)) == []
     assert values(topics.client(), Split(topic, 0, 0, 6)) == [(0, b"a"), (1, b"b"), (3, b"x"), (4, b"y")]
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - started < 10
 
 
-def test_ends_inside_a_gap_with_records_behind_it(topics: Topics) -> None:
+def test_ends_inside_a_gap_before_more_records(topics: Topics) -> None:
     topic = topics.create()
-    transaction(topics, topic, b"x", b"y", commit=False)  # 0, 1, marker 2
+    produce_in_transaction(topics, topic, b"x", b"y", commit=False)  # 0, 1, marker 2
     topics.put(topic, b"later")  # 3
     assert values(topics.client(isolation_level="read_committed"), Split(topic, 0, 0, 2)) == []
 
 
-def test_an_open_transaction_bounds_the_end(topics: Topics) -> None:
+def test_an_open_transaction_limits_the_end(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
     producer = Producer({"bootstrap.servers": topics.bootstrap, "transactional.id": topic, "log_level": 0})
@@ -142,41 +143,41 @@ def test_an_open_transaction_bounds_the_end(topics: Topics) -> None:
     producer.abort_transaction(30)
 
 
-def test_ends_over_compacted_gaps(topics: Topics) -> None:
+def test_ends_after_compacted_gaps(topics: Topics) -> None:
     topic = topics.create(
         cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.001", max_compaction_lag_ms="100"
     )
     for i in range(50):
         topics.put(topic, b"%d" % i, key=b"k")
-    found = topics.client()
-    end = Cluster(found).latest([(topic, 0)])[topic, 0]
+    config = topics.client()
+    end = Cluster(config).latest([(topic, 0)])[topic, 0]
     deadline = time.monotonic() + 60
-    rest = values(found, Split(topic, 0, 0, end))
+    rest = values(config, Split(topic, 0, 0, end))
     while len(rest) == 50 and time.monotonic() < deadline:
-        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, which lets the cleaner work
-        rest = values(found, Split(topic, 0, 0, end))
-    assert len(rest) < 50  # the cleaner has been here
-    first_ten = values(found, Split(topic, 0, 0, 10))
-    while (again := values(found, Split(topic, 0, 0, end))) != rest:  # it ran between the two reads
-        rest, first_ten = again, values(found, Split(topic, 0, 0, 10))
+        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, so that the cleaner can run
+        rest = values(config, Split(topic, 0, 0, end))
+    assert len(rest) < 50  # the cleaner has run
+    first_ten = values(config, Split(topic, 0, 0, 10))
+    while (again := values(config, Split(topic, 0, 0, end))) != rest:  # the cleaner ran between the two reads
+        rest, first_ten = again, values(config, Split(topic, 0, 0, 10))
     assert first_ten == [pair for pair in rest if pair[0] < 10]
 
 
-def test_an_offset_that_is_gone_is_an_error_with_its_place(topics: Topics) -> None:
+def test_an_offset_out_of_range_is_an_error_with_the_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
     with pytest.raises(OffsetError, match=rf"{topic}\[0\]@7: the offset is out of range"):
         values(topics.client(), Split(topic, 0, 7, 9))
 
 
-def test_an_end_that_never_comes_is_an_error_with_the_time_waited(topics: Topics) -> None:
+def test_a_missing_end_is_an_error_with_the_time_waited(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
     with pytest.raises(FetchError, match=rf"{topic}\[0\]@1: no records arrived for 1 s, .* ends at offset 5"):
         values(topics.client(default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
 
 
-def test_a_reader_that_stops_early_gives_everything_back(topics: Topics) -> None:
+def test_a_reader_that_stops_early_releases_everything(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(1000)))
     reader = read_records(topics.client(), Split(topic, 0, 0, 1000))

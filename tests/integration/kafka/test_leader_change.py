@@ -1,4 +1,4 @@
-"""A partition's leader dies while it is read: of three nodes, another one goes on."""
+"""A partition's leader is killed during a read: another one of three nodes takes over."""
 
 from __future__ import annotations
 
@@ -52,48 +52,50 @@ def kill_leader(nodes: EmbeddedKafka) -> int:
     return number
 
 
-def test_a_task_goes_on_with_the_new_leader(cluster: EmbeddedKafka) -> None:
-    few = {"properties_queued_max_messages_kbytes": "1024", "properties_max_partition_fetch_bytes": "1048576"}
-    config = declared(Topics(cluster.bootstrap_servers), TOPIC, **few).client
-    found: list[int] = []
+def test_a_task_resumes_with_the_new_leader(cluster: EmbeddedKafka) -> None:
+    small_fetches = {"properties_queued_max_messages_kbytes": "1024", "properties_max_partition_fetch_bytes": "1048576"}
+    config = declared(Topics(cluster.bootstrap_servers), TOPIC, **small_fetches).client
+    offsets: list[int] = []
     killed = None
     for records in read_records(config, Split(TOPIC, 0, 0, COUNT), size=BatchSize(max_rows=500)):
-        found += records.offsets.tolist()
-        if killed is None and len(found) > COUNT // 4:
+        offsets += records.offsets.tolist()
+        if killed is None and len(offsets) > COUNT // 4:
             killed = kill_leader(cluster)
-    assert found == list(range(COUNT))
+    assert offsets == list(range(COUNT))
     next(node for node in cluster.nodes if node.id == killed).restart()
 
 
-def test_a_stream_and_a_batch_go_on_with_the_new_leader(cluster: EmbeddedKafka) -> None:
+def test_a_stream_and_a_batch_resume_with_the_new_leader(cluster: EmbeddedKafka) -> None:
     topics = Topics(cluster.bootstrap_servers)
     definition = declared(topics, TOPIC, scan_topic__partition__discovery_interval="1 ms")
     query = Streaming(definition)
-    found = query.values()
+    values = query.values()
     killed = kill_leader(cluster)
-    found += query.values()  # nothing new; nobody leads for a while
+    values += query.values()  # nothing new; the partition has no leader for a while
     put(cluster, range(COUNT, COUNT + 100))
-    found += query.values()
-    assert [int(value or b"") for value in found] == list(range(COUNT + 100))
+    values += query.values()
+    assert [int(value or b"") for value in values] == list(range(COUNT + 100))
     node = next(node for node in cluster.nodes if node.id == killed)
     node.restart()
     kill_leader(cluster)
     assert len(read(definition)) == COUNT + 100
 
 
-def test_the_broker_that_clients_take_for_the_controller_dies(cluster: EmbeddedKafka) -> None:
-    """librdkafka waits for the controller that it knows, for as long as nobody asks for metadata."""
+def test_the_broker_that_clients_use_as_controller_is_killed(cluster: EmbeddedKafka) -> None:
+    """librdkafka waits for the controller that it knows until metadata is requested."""
     config = declared(Topics(cluster.bootstrap_servers), TOPIC).client
-    asking, creating = Cluster(config), Cluster(config)
-    ids = topic_ids(asking.admin(), [TOPIC])
+    reader, creator = Cluster(config), Cluster(config)
+    ids = topic_ids(reader.admin(), [TOPIC])
     assert ids.keys() == {TOPIC}
-    known = {one.admin().api.list_topics(timeout=30).controller_id for one in (asking, creating)}
-    for number in known:
-        dead = next(node for node in cluster.nodes if node.id == number)
-        dead.kill()
-        began = time.monotonic()
-        assert topic_ids(asking.admin(), [TOPIC]) == ids
+    controllers = {
+        cluster_client.admin().api.list_topics(timeout=30).controller_id for cluster_client in (reader, creator)
+    }
+    for number in controllers:
+        killed_node = next(node for node in cluster.nodes if node.id == number)
+        killed_node.kill()
+        started = time.monotonic()
+        assert topic_ids(reader.admin(), [TOPIC]) == ids
         name = f"created-{number}"
-        assert ensure_topics(creating, (name,), TopicSettings(1, 2, {}), "t", {}) == [name]
-        assert time.monotonic() - began < asking.admin().timeout
-        dead.restart()
+        assert ensure_topics(creator, (name,), TopicSettings(1, 2, {}), "t", {}) == [name]
+        assert time.monotonic() - started < reader.admin().timeout
+        killed_node.restart()

@@ -1,4 +1,4 @@
-"""How large the next records of a partition are."""
+"""The estimated size of the next records of partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-def test_averages_from_an_offset_on(topics: Topics) -> None:
+def test_averages_from_an_offset(topics: Topics) -> None:
     config = to_librdkafka({"bootstrap.servers": topics.bootstrap})
     topic = topics.create(4)
     topics.put(topic, b"x" * 50_000, *[b"x" * 100] * 500, partition=0)
@@ -22,9 +22,9 @@ def test_averages_from_an_offset_on(topics: Topics) -> None:
     started = time.monotonic()
     sizes = bytes_per_offset(config, {(topic, 0): 1, (topic, 1): 0, (topic, 2): 0, (topic, 3): 0})
     assert sizes == {(topic, 0): 100, (topic, 1): 10, (topic, 2): 2}
-    assert time.monotonic() - started < 4  # the ends are told: nobody waits for more
+    assert time.monotonic() - started < 4  # the consumer reports the ends, so there is no wait
 
 
-def test_a_topic_that_is_gone_has_no_sizes(topics: Topics) -> None:
+def test_a_missing_topic_has_no_sizes(topics: Topics) -> None:
     config = to_librdkafka({"bootstrap.servers": topics.bootstrap, "topic.metadata.propagation.max.ms": "0"})
     assert bytes_per_offset(config, {("no-such-topic", 0): 0}) == {}
