@@ -180,7 +180,7 @@ def test_a_missing_partition(topics: Topics) -> None:
     topic = topics.create(2)
     with open_producer(config(topics.bootstrap), topic, "t") as producer:
         assert producer.partition_count(topic) == 2
-        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*'sink.partitioner' must choose one"):
+        with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*'sink.partitioner' must return one"):
             producer.produce(pa.array([b"a"]), partitions=np.array([2], np.int32))
 
 

@@ -1,4 +1,4 @@
-"""Reading without librdkafka: the same records as by librdkafka, which reads on where that ends."""
+"""The columnar reader returns the same records as librdkafka, which continues where the columnar reader ends."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ ALL = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """librdkafka is not there to read on."""
+def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail if librdkafka has to continue."""
 
-    def none(*_: object) -> None:
-        raise AssertionError("librdkafka reads on")
+    def fail(*_: object) -> None:
+        raise AssertionError("librdkafka was used")
 
     consumer._CACHE.close()
-    monkeypatch.setattr(consumer._CACHE, "_make", none)
+    monkeypatch.setattr(consumer._CACHE, "_make", fail)
     yield
     reader._CACHE.close()
 
 
 def columns(found: Iterator[Records]) -> list[tuple[object, ...]]:
-    """All that was read, as rows."""
+    """Return the records as rows."""
     rows: list[tuple[object, ...]] = []
     for records in found:
         assert records.keys is not None
@@ -49,14 +49,14 @@ def columns(found: Iterator[Records]) -> list[tuple[object, ...]]:
     return rows
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("without_librdkafka")
 @pytest.mark.parametrize("codec", ["uncompressed", "gzip", "snappy", "lz4", "zstd"])
-@pytest.mark.parametrize("by", ["broker", "producer"])
-def test_each_codec(topics: Topics, codec: str, by: str) -> None:
-    """As Java compresses, in the broker, and as librdkafka does."""
-    topic = topics.create(compression_type=codec) if by == "broker" else topics.create()
-    mine = {} if by == "broker" or codec == "uncompressed" else {"compression.type": codec}
-    producer = Producer({"bootstrap.servers": topics.bootstrap, "linger.ms": 50, "log_level": 0, **mine})
+@pytest.mark.parametrize("compressed_by", ["broker", "producer"])
+def test_each_codec(topics: Topics, codec: str, compressed_by: str) -> None:
+    """Batches compressed by Java in the broker, and by librdkafka."""
+    topic = topics.create(compression_type=codec) if compressed_by == "broker" else topics.create()
+    settings = {} if compressed_by == "broker" or codec == "uncompressed" else {"compression.type": codec}
+    producer = Producer({"bootstrap.servers": topics.bootstrap, "linger.ms": 50, "log_level": 0, **settings})
     rows = [(b"k%d" % (i % 7), b"value %d " % i * 20) for i in range(5_000)]
     for key, value in rows:
         producer.produce(topic, value, key, partition=0)
@@ -66,43 +66,45 @@ def test_each_codec(topics: Topics, codec: str, by: str) -> None:
     assert [(key, value) for *_, key, value in found] == rows
 
 
-def test_the_same_as_librdkafka_reads(topics: Topics) -> None:
-    """Ranges of a topic with transactions that were committed and aborted, side by side, and records outside of any."""
-    topic, chance = topics.create(), random.Random(5)
+def test_same_records_as_librdkafka(topics: Topics) -> None:
+    """Ranges of a topic with concurrent committed and aborted transactions, and non-transactional records."""
+    topic, rng = topics.create(), random.Random(5)
     common = {"bootstrap.servers": topics.bootstrap, "log_level": 0}
-    inside = [Producer({**common, "transactional.id": f"{topic}-{i}", "linger.ms": 0}) for i in range(2)]
-    plain = Producer(common)
-    for producer in inside:
+    transactional = [Producer({**common, "transactional.id": f"{topic}-{i}", "linger.ms": 0}) for i in range(2)]
+    non_transactional = Producer(common)
+    for producer in transactional:
         producer.init_transactions(30)
     for turn in range(12):
-        for producer in inside:
+        for producer in transactional:
             producer.begin_transaction()
-        for i in range(chance.randint(5, 40)):
-            chance.choice([*inside, plain]).produce(topic, b"%d.%d" % (turn, i), chance.choice([None, b"k"]), 0)
-            if chance.random() < 0.3:
-                for producer in (*inside, plain):
+        for i in range(rng.randint(5, 40)):
+            rng.choice([*transactional, non_transactional]).produce(
+                topic, b"%d.%d" % (turn, i), rng.choice([None, b"k"]), 0
+            )
+            if rng.random() < 0.3:
+                for producer in (*transactional, non_transactional):
                     producer.flush(30)
-        for producer in inside:
+        for producer in transactional:
             producer.flush(30)
-            producer.commit_transaction(30) if chance.random() < 0.5 else producer.abort_transaction(30)
-    plain.flush(30)
+            producer.commit_transaction(30) if rng.random() < 0.5 else producer.abort_transaction(30)
+    non_transactional.flush(30)
     end = Cluster(topics.client()).latest([(topic, 0)])[topic, 0]
     aborted = set[int]()
     for isolation in ("read_uncommitted", "read_committed"):
         by_librdkafka = topics.client(isolation_level=isolation, client_rack="r")
-        every = columns(read_records(by_librdkafka, Split(topic, 0, 0, end), ALL))
-        aborted ^= {row[0] for row in every}
+        expected = columns(read_records(by_librdkafka, Split(topic, 0, 0, end), ALL))
+        aborted ^= {row[0] for row in expected}
         for _ in range(40):
-            start, stop = sorted(chance.sample(range(end + 1), 2))
-            size = BatchSize(chance.randint(1, 50), chance.choice((10, 1_000_000)))
+            start, stop = sorted(rng.sample(range(end + 1), 2))
+            size = BatchSize(rng.randint(1, 50), rng.choice((10, 1_000_000)))
             found = columns(
                 read_records(topics.client(isolation_level=isolation), Split(topic, 0, start, stop), ALL, size)
             )
-            assert found == [row for row in every if start <= row[0] < stop]  # type: ignore[operator]
+            assert found == [row for row in expected if start <= row[0] < stop]  # type: ignore[operator]
     assert len(aborted) > 20
 
 
-def test_what_breaks_is_read_on_by_librdkafka() -> None:
+def test_librdkafka_continues_after_a_connection_failure() -> None:
     with cluster_behind_proxy(1) as (kafka, far, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()
@@ -117,7 +119,7 @@ def test_what_breaks_is_read_on_by_librdkafka() -> None:
         assert found == list(range(20_000))
 
 
-def test_offsets_that_are_gone_are_an_error(topics: Topics) -> None:
+def test_deleted_offset_is_an_error(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
     topics.admin.delete_records([TopicPartition(topic, 0, 2)])[TopicPartition(topic, 0)].result(30)

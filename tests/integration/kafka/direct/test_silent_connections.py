@@ -1,4 +1,4 @@
-"""All connections fall silent, as when a firewall has forgotten them: what is asked and read goes on by new ones."""
+"""All connections go silent, as if a firewall had dropped them: requests and reads continue over new connections."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.librdkafka import consumer
 from kafka_sql.kafka.types import Split
 from tests.chaos.clusters import cluster_behind_proxy
-from tests.proxy import Network
+from tests.proxy import ProxyNetwork
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 
-Far = tuple[Topics, str, Network]
+Proxied = tuple[Topics, str, ProxyNetwork]
 
 
 @pytest.fixture(scope="module")
-def far() -> Iterator[Far]:
-    """Topics by the direct way, the bootstrap servers behind the network, and the network."""
+def proxied() -> Iterator[Proxied]:
+    """Topics over direct connections, the bootstrap servers behind a proxy, and the proxy."""
     with cluster_behind_proxy(1) as (kafka, servers, network):
         yield Topics(kafka.bootstrap_servers), servers, network
 
 
-def test_a_cluster_that_has_answered_is_asked_again(far: Far) -> None:
-    topics, servers, network = far
+def test_admin_requests_are_repeated(proxied: Proxied) -> None:
+    topics, servers, network = proxied
     topic = topics.create(2)
     cluster = Cluster(to_librdkafka({"bootstrap.servers": servers}))
-    places = cluster.partitions((topic,))
-    assert cluster.latest(places) == {(topic, 0): 0, (topic, 1): 0}
+    partitions = cluster.partitions((topic,))
+    assert cluster.latest(partitions) == {(topic, 0): 0, (topic, 1): 0}
     topics.put(topic, b"a", b"b")
     network.drop_connections()
-    assert cluster.latest(places) == {(topic, 0): 2, (topic, 1): 0}
+    assert cluster.latest(partitions) == {(topic, 0): 2, (topic, 1): 0}
     assert set(cluster.topics()) >= {topic}
 
 
-def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
-    topics, servers, network = far
+def test_reader_with_a_dropped_connection(proxied: Proxied) -> None:
+    topics, servers, network = proxied
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(10)))
     config = to_librdkafka({"bootstrap.servers": servers, "request.timeout.ms": "3000"})
@@ -59,8 +59,8 @@ def test_a_reader_whose_connection_was_forgotten(far: Far) -> None:
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_a_writer_whose_connection_was_forgotten(far: Far, transactional: bool) -> None:
-    topics, servers, network = far
+def test_writer_with_a_dropped_connection(proxied: Proxied, transactional: bool) -> None:
+    topics, servers, network = proxied
     topic = topics.create()
     config = to_librdkafka({"bootstrap.servers": servers, "transaction.timeout.ms": "60000"})
     for turn in range(2):
@@ -72,13 +72,13 @@ def test_a_writer_whose_connection_was_forgotten(far: Far, transactional: bool) 
         ) as producer:
             producer.produce(pa.array([b"a"], pa.binary()))
             producer.flush()
-        assert time.monotonic() - began < 29  # seconds; far less than 'request.timeout.ms'
+        assert time.monotonic() - began < 29  # seconds; much less than 'request.timeout.ms'
         network.drop_connections()
     assert len(topics.take(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
 
 
-def test_one_that_has_never_answered_is_not_waited_for_as_long(far: Far) -> None:
-    _, servers, network = far
+def test_first_request_has_the_connect_timeout(proxied: Proxied) -> None:
+    _, servers, network = proxied
     network.stall()
     try:
         began = time.monotonic()

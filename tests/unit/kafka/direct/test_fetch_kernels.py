@@ -1,4 +1,4 @@
-"""Where the records of fetched batches are, beside a slow reader of the same layout; and batches that are damaged."""
+"""Decoding of fetched batches, compared with the records they were built from; damaged and compressed batches."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from kafka_sql.kafka.records import RecordFields, Records
 
 ALL = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 TRANSACTIONAL, CONTROL, LOG_APPEND_TIME = 0x10, 0x20, 0x08
-MOST = 1 << 20  # bytes of a batch
+MAX_BATCH = 1 << 20  # bytes
 PAYLOADS = st.one_of(st.none(), st.binary(max_size=300))
 
 
-class Made(NamedTuple):
-    """A batch that a test makes: offsets are behind ``base``, times behind 1,000 ms."""
+class RecordBatch(NamedTuple):
+    """A batch to encode. Offsets are relative to ``base``, timestamps to 1,000 ms."""
 
     base: int
     rows: Sequence[tuple[int, int, bytes | None, bytes | None]]  # offset, time, key, value
@@ -41,8 +41,8 @@ class Made(NamedTuple):
     producer: int = -1
     epoch: int = 3
 
-    def encoded(self) -> bytes:
-        """As brokers give it."""
+    def encode(self) -> bytes:
+        """Encode the batch as in a Fetch response."""
         header = _varint(1) + _with_length(b"name") + _with_length(b"value")
         records = b"".join(
             _with_length(b"\0" + _varint(time) + _varint(offset) + _with_length(key) + _with_length(value) + header)
@@ -56,56 +56,58 @@ class Made(NamedTuple):
 
 
 def read(content: bytes, start: int, stop: int, aborted: list[tuple[int, int]] | None = None) -> tuple[Records, int]:
-    """All records, and the offset after them."""
-    found = FetchedBatches(memoryview(content))
-    found.check()
-    located = found.locate(start, stop, aborted or [], MOST)
+    """Return all records and the next offset."""
+    fetched = FetchedBatches(memoryview(content))
+    fetched.check()
+    located = fetched.locate(start, stop, aborted or [], MAX_BATCH)
     parts = [(to_records(columns, ALL), position) for columns, position in located]
-    return joined([records for records, _ in parts]), parts[-1][1]
+    return concat([records for records, _ in parts]), parts[-1][1]
 
 
-def joined(parts: list[Records]) -> Records:
-    """One after the other."""
+def concat(parts: list[Records]) -> Records:
+    """Concatenate records."""
     columns: dict[str, Any] = {}
     for field in dataclasses.fields(Records):
-        own = [getattr(part, field.name) for part in parts]
-        if own[0] is not None:
-            columns[field.name] = np.concatenate(own) if isinstance(own[0], np.ndarray) else pa.concat_arrays(own)
+        arrays = [getattr(part, field.name) for part in parts]
+        if arrays[0] is not None:
+            columns[field.name] = (
+                np.concatenate(arrays) if isinstance(arrays[0], np.ndarray) else pa.concat_arrays(arrays)
+            )
     return Records(**columns)
 
 
 @st.composite
-def made(draw: st.DrawFn) -> list[Made]:
-    """Batches as compaction leaves them: with gaps, and some without a record."""
-    base, found = draw(st.integers(0, 2**40)), []
+def batch_lists(draw: st.DrawFn) -> list[RecordBatch]:
+    """Batches as after compaction: with gaps, and some without records."""
+    base, batches = draw(st.integers(0, 2**40)), []
     for _ in range(draw(st.integers(1, 5))):
-        places = sorted(draw(st.sets(st.integers(0, 200), max_size=20)))
-        rows = [(place, draw(st.integers(-(2**33), 2**33)), draw(PAYLOADS), draw(PAYLOADS)) for place in places]
-        last = (places[-1] if places else 0) + draw(st.integers(0, 3))
-        found.append(
-            Made(base, rows, last, draw(st.sampled_from([0, TRANSACTIONAL, LOG_APPEND_TIME])), draw(PRODUCERS))
+        deltas = sorted(draw(st.sets(st.integers(0, 200), max_size=20)))
+        rows = [(delta, draw(st.integers(-(2**33), 2**33)), draw(PAYLOADS), draw(PAYLOADS)) for delta in deltas]
+        last = (deltas[-1] if deltas else 0) + draw(st.integers(0, 3))
+        batches.append(
+            RecordBatch(base, rows, last, draw(st.sampled_from([0, TRANSACTIONAL, LOG_APPEND_TIME])), draw(PRODUCERS))
         )
         base += last + 1 + draw(st.integers(0, 3))
-    return found
+    return batches
 
 
 PRODUCERS = st.integers(-1, 2)
 
 
-@given(made(), st.data())
-def test_every_record_of_a_range(batches: list[Made], data: st.DataObject) -> None:
+@given(batch_lists(), st.data())
+def test_every_record_of_a_range(batches: list[RecordBatch], data: st.DataObject) -> None:
     first, end = batches[0].base, batches[-1].base + batches[-1].last + 1
     start = data.draw(st.integers(first, end - 1))
     stop = data.draw(st.integers(start + 1, end + 5))
     expected = [
-        (batch.base + place, key, value, 9_000 if batch.attributes == LOG_APPEND_TIME else 1_000 + time)
+        (batch.base + delta, key, value, 9_000 if batch.attributes == LOG_APPEND_TIME else 1_000 + time)
         for batch in batches
-        for place, time, key, value in batch.rows
-        if start <= batch.base + place < stop
+        for delta, time, key, value in batch.rows
+        if start <= batch.base + delta < stop
     ]
-    content = b"".join(batch.encoded() for batch in batches)
-    cut = data.draw(st.integers(0, 60))  # of a batch that follows, the beginning
-    found, position = read(content + batches[0].encoded()[:cut], start, stop)
+    content = b"".join(batch.encode() for batch in batches)
+    cut = data.draw(st.integers(0, 60))  # bytes of an incomplete last batch
+    found, position = read(content + batches[0].encode()[:cut], start, stop)
     assert found.keys is not None
     assert found.timestamps is not None
     assert found.leader_epochs is not None
@@ -115,35 +117,35 @@ def test_every_record_of_a_range(batches: list[Made], data: st.DataObject) -> No
     assert position == (stop if any(batch.base >= stop for batch in batches) else end)
 
 
-def test_what_was_aborted_is_left_out() -> None:
-    def data(base: int, producer: int, attributes: int = TRANSACTIONAL) -> Made:
-        return Made(base, [(0, 0, None, b"%d" % base)], 0, attributes, producer)
+def test_aborted_transactions_are_skipped() -> None:
+    def data(base: int, producer: int, attributes: int = TRANSACTIONAL) -> RecordBatch:
+        return RecordBatch(base, [(0, 0, None, b"%d" % base)], 0, attributes, producer)
 
-    def marker(base: int, producer: int, committed: bool) -> Made:
+    def marker(base: int, producer: int, committed: bool) -> RecordBatch:
         key = struct.pack(">hh", 0, committed)
-        return Made(base, [(0, 0, key, b"\0\0\0\0\0\0")], 0, TRANSACTIONAL | CONTROL, producer)
+        return RecordBatch(base, [(0, 0, key, b"\0\0\0\0\0\0")], 0, TRANSACTIONAL | CONTROL, producer)
 
     batches = [
-        data(0, 1),  # of a transaction that was committed before the aborted one
+        data(0, 1),  # in a committed transaction before the aborted one
         marker(1, 1, committed=True),
         data(2, 1),
         data(3, 2),
-        data(4, 1, attributes=0),  # not of a transaction at all
+        data(4, 1, attributes=0),  # not transactional
         marker(5, 1, committed=False),
-        data(6, 1),  # the next one
+        data(6, 1),  # in the next transaction
         data(7, 2),
         marker(8, 2, committed=False),
         marker(9, 1, committed=True),
     ]
-    content = b"".join(batch.encoded() for batch in batches)
+    content = b"".join(batch.encode() for batch in batches)
     found, position = read(content, 0, 100, [(1, 2), (2, 3)])
     assert (found.values.to_pylist(), position) == ([b"0", b"4", b"6"], 10)
     assert read(content, 0, 100)[0].values.to_pylist() == [b"0", b"2", b"3", b"4", b"6", b"7"]
 
 
-def compressed(batch: Made, codec: int) -> bytes:
-    """With the records behind the header compressed, as a producer does it."""
-    plain = batch._replace(attributes=batch.attributes | codec).encoded()
+def compressed(batch: RecordBatch, codec: int) -> bytes:
+    """Encode a batch with compressed records."""
+    plain = batch._replace(attributes=batch.attributes | codec).encode()
     records = compress(codec, plain[61:])
     checked = plain[21:61] + records
     return plain[:8] + struct.pack(">iibI", len(checked) + 9, 3, 2, google_crc32c.value(checked)) + checked
@@ -165,15 +167,15 @@ def compress(codec: int, content: bytes) -> bytes:
     return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + framed
 
 
-@given(made(), st.integers(1, 4), st.integers(0, 2_000))
-def test_compressed_batches(batches: list[Made], codec: int, at_once: int) -> None:
+@given(batch_lists(), st.integers(1, 4), st.integers(0, 2_000))
+def test_compressed_batches(batches: list[RecordBatch], codec: int, at_once: int) -> None:
     with mock.patch.object(reader, "_MAX_DECOMPRESSED", at_once):
-        compressed_as_plain(batches, codec)
+        check_compressed(batches, codec)
 
 
-def compressed_as_plain(batches: list[Made], codec: int) -> None:
-    plain = read(b"".join(batch.encoded() for batch in batches), 0, 2**62)
-    mixed = [compressed(batch, codec) if i % 3 else batch.encoded() for i, batch in enumerate(batches, 1)]
+def check_compressed(batches: list[RecordBatch], codec: int) -> None:
+    plain = read(b"".join(batch.encode() for batch in batches), 0, 2**62)
+    mixed = [compressed(batch, codec) if i % 3 else batch.encode() for i, batch in enumerate(batches, 1)]
     found = read(b"".join(mixed), 0, 2**62)
     assert (found[0].values, found[1]) == (plain[0].values, plain[1])
     assert found[0].offsets.tolist() == plain[0].offsets.tolist()
@@ -185,7 +187,7 @@ def test_snappy_without_a_frame() -> None:
 
 
 @pytest.mark.parametrize("codec", range(1, 5))
-def test_no_more_is_decompressed_than_is_believed(codec: int) -> None:
+def test_decompressed_size_is_limited(codec: int) -> None:
     content = compress(codec, b"\0" * 10_000)
     assert decompress(codec, memoryview(content), 10_000) == b"\0" * 10_000
     with pytest.raises(MalformedResponse, match="decompressed"):
@@ -193,45 +195,45 @@ def test_no_more_is_decompressed_than_is_believed(codec: int) -> None:
 
 
 @given(st.integers(1, 4), st.binary(min_size=1, max_size=200), st.data())
-def test_what_cannot_be_decompressed(codec: int, content: bytes, data: st.DataObject) -> None:
-    given_ = bytearray(compress(codec, content))
+def test_damaged_compressed_data(codec: int, content: bytes, data: st.DataObject) -> None:
+    damaged = bytearray(compress(codec, content))
     for _ in range(data.draw(st.integers(1, 4))):
-        given_[data.draw(st.integers(0, len(given_) - 1))] = data.draw(st.integers(0, 255))
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(MalformedResponse):
-        assert len(decompress(codec, memoryview(given_), 1_000)) <= 1_000
+        assert len(decompress(codec, memoryview(damaged), 1_000)) <= 1_000
 
 
-def test_batches_of_an_older_layout_are_left_to_librdkafka() -> None:
-    plain, older = Made(5, [(0, 0, None, b"a")], 0), bytearray(Made(6, [(0, 0, None, b"b")], 0).encoded())
+def test_batches_in_an_older_format_are_not_supported() -> None:
+    plain, older = RecordBatch(5, [(0, 0, None, b"a")], 0), bytearray(RecordBatch(6, [(0, 0, None, b"b")], 0).encode())
     older[16] = 1
-    found = FetchedBatches(memoryview(plain.encoded() + older + plain.encoded()))
+    found = FetchedBatches(memoryview(plain.encode() + older + plain.encode()))
     assert (found.is_supported, found.next_offset) == (False, 6)
-    assert [position for _, position in found.locate(0, 10, [], MOST)] == [6]
+    assert [position for _, position in found.locate(0, 10, [], MAX_BATCH)] == [6]
     assert FetchedBatches(memoryview(older)).next_offset == -1
 
 
-def test_a_wrong_checksum_is_found() -> None:
-    content = bytearray(Made(5, [(0, 0, None, b"a")], 0).encoded())
+def test_wrong_checksum() -> None:
+    content = bytearray(RecordBatch(5, [(0, 0, None, b"a")], 0).encode())
     content[-8] ^= 1
     with pytest.raises(MalformedResponse, match="checksum"):
         FetchedBatches(memoryview(content)).check()
 
 
-@given(made(), st.data())
-def test_what_is_damaged_leads_nowhere(batches: list[Made], data: st.DataObject) -> None:
-    content = bytearray(b"".join(batch.encoded() for batch in batches))
+@given(batch_lists(), st.data())
+def test_addresses_in_damaged_batches_stay_inside(batches: list[RecordBatch], data: st.DataObject) -> None:
+    content = bytearray(b"".join(batch.encode() for batch in batches))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
     found = FetchedBatches(memoryview(content))
     try:
-        inside = [_inside(found, columns) for columns, _ in found.locate(0, 2**62, [(1, 0)], MOST)]
+        inside = [_inside(found, columns) for columns, _ in found.locate(0, 2**62, [(1, 0)], MAX_BATCH)]
     except MalformedResponse:
         return
     assert all(inside)
 
 
 def _inside(found: FetchedBatches, columns: npt.NDArray[np.int64]) -> bool:
-    """Whether all addresses are in the batches."""
+    """Return whether all addresses are inside of the batches."""
     places = [(at, at + size) for at, size, *_ in found._batches.tolist()]
     return len(columns[0]) * 7 <= sum(end - start for start, end in places) and all(
         any(start <= address and address + length <= end for start, end in places) if address else length == -1
@@ -241,18 +243,18 @@ def _inside(found: FetchedBatches, columns: npt.NDArray[np.int64]) -> bool:
 
 
 @given(st.lists(st.tuples(st.integers(-1, 50), st.integers(-1, 50))), st.integers(1, 10), st.integers(1, 100))
-def test_runs_are_as_large_as_they_may_be(sizes: list[tuple[int, int]], rows: int, size: int) -> None:
+def test_runs_have_the_maximum_size(sizes: list[tuple[int, int]], rows: int, size: int) -> None:
     columns = np.zeros((8, len(sizes)), np.int64)
     columns[2], columns[4] = np.array(sizes, np.int64).reshape(-1, 2).T
-    own = [sum(max(one, 0) for one in pair) for pair in sizes]
-    cuts = list(split_runs(columns, rows, size))
-    assert [i for start, end in cuts for i in range(start, end)] == list(range(len(sizes)))
-    for start, end in cuts:
-        assert end - start == 1 or (end - start <= rows and sum(own[start:end]) <= size)
-        assert end == len(own) or end - start == rows or sum(own[start : end + 1]) > size
+    totals = [sum(max(size_, 0) for size_ in pair) for pair in sizes]
+    runs = list(split_runs(columns, rows, size))
+    assert [i for start, end in runs for i in range(start, end)] == list(range(len(sizes)))
+    for start, end in runs:
+        assert end - start == 1 or (end - start <= rows and sum(totals[start:end]) <= size)
+        assert end == len(totals) or end - start == rows or sum(totals[start : end + 1]) > size
 
 
-def test_what_is_written_here_is_read_here() -> None:
+def test_round_trip() -> None:
     batch = small_batch(0, {"a": b"1", "b": None}, ProducerIdAndEpoch(7, 0), 0)
     found, position = read(batch.head + batch.body, 0, 10)
     assert found.keys is not None
