@@ -1,5 +1,6 @@
-"""What dbt imports by its name, as it does every module dbt_*, so that its Spark session takes Flink's statements. The
-folder is a dbt package, too: macros and a materialization.
+"""Enable Flink's statements in dbt's Spark session: dbt imports every installed module named dbt_*.
+
+The folder is also a dbt package with macros and a materialization.
 """
 
 import kafka_sql

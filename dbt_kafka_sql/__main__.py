@@ -1,4 +1,4 @@
-"""``python -m dbt_kafka_sql`` prints where the dbt package lies, for ``packages.yml``."""
+"""``python -m dbt_kafka_sql``: print the path of the dbt package, for ``packages.yml``."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""The name by which Spark finds ``format("kafka_sql")`` without any registration."""
+"""Let Spark find ``format("kafka_sql")`` without registration: it imports installed modules named pyspark_*."""
 
-from kafka_sql.catalog.options_source import KafkaFormat as DefaultSource
+from kafka_sql.catalog.options_source import KafkaSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -1,4 +1,4 @@
-{#- Declares every source that has meta.kafka. For on-run-start: "{{ kafka_sql.declare_sources() }}" -#}
+{#- Create a Kafka table for every source that has meta.kafka. For on-run-start: "{{ kafka_sql.declare_sources() }}" -#}
 {% macro declare_sources() %}
   {%- if execute -%}
     {%- for node in graph.sources.values() if node.meta.kafka is defined -%}
@@ -10,21 +10,21 @@
 {% endmacro %}
 
 
-{#- Flink's CREATE TABLE from columns as dbt knows them, and from {with: {...}, constraints: [...]}.
+{#- Return Flink's CREATE TABLE for dbt's columns and {with: {...}, constraints: [...]}.
 
-    A column's data_type is all that follows its name: "BIGINT", "INT METADATA VIRTUAL", "AS price * quantity". -#}
+    A column's data_type is everything after its name: "BIGINT", "INT METADATA VIRTUAL", "AS price * quantity". -#}
 {% macro create_table(relation, columns, kafka) %}
   {%- set lines = [] -%}
   {%- for column in columns.values() -%}
     {%- if not column.data_type -%}
       {%- do exceptions.raise_compiler_error(
-        "Kafka table " ~ relation ~ ": column '" ~ column.name ~ "' needs a data_type, in Flink's types: BIGINT, STRING, TIMESTAMP_LTZ(3)."
+        "Kafka table " ~ relation ~ ": column '" ~ column.name ~ "' needs a data_type. Use Flink's types: BIGINT, STRING, TIMESTAMP_LTZ(3)."
       ) -%}
     {%- endif -%}
     {%- do lines.append(kafka_sql.name(column.name) ~ " " ~ column.data_type) -%}
   {%- endfor -%}
   {%- if not lines -%}
-    {%- do exceptions.raise_compiler_error("Kafka table " ~ relation ~ ": list its columns in YAML, each with its data_type.") -%}
+    {%- do exceptions.raise_compiler_error("Kafka table " ~ relation ~ ": columns are missing. List them in YAML, each with its data_type.") -%}
   {%- endif -%}
   {%- do lines.extend(kafka.constraints or []) -%}
   {%- set options = [] -%}

@@ -1,13 +1,13 @@
-{#- Writes a model into a topic: declares the table from the model's columns and meta.kafka, then INSERT INTO.
+{#- Write a model to a topic: create the table from the model's columns and meta.kafka, then INSERT INTO.
 
-    Each run writes all of the model's rows again, unless meta.kafka.new_records_of names the relation whose new records
-    the model reads: then a run writes what came since the last one. See new_records.sql. -#}
+    Each run writes all rows of the model again, unless meta.kafka.new_records_of names the relation whose new records
+    the model reads: then a run writes only those since the last run. See new_records.sql. -#}
 {% materialization kafka_topic, adapter='spark' %}
   {%- set target = this.incorporate(type='table') -%}
   {%- set existing = adapter.get_relation(database=database, schema=schema, identifier=this.identifier) -%}
   {%- if existing is not none and 'Provider: kafka' not in (existing.information or '') and not existing.is_view -%}
     {%- do exceptions.raise_compiler_error(
-      target ~ " exists already and is no Kafka table. DROP TABLE it first, or give the model another name."
+      target ~ " already exists and is not a Kafka table. DROP TABLE it first, or rename the model."
     ) -%}
   {%- endif -%}
   {%- set kafka = kafka_sql.declaration() -%}
@@ -34,7 +34,7 @@
 {% endmaterialization %}
 
 
-{#- The model's meta.kafka. -#}
+{#- Return the model's meta.kafka. -#}
 {% macro declaration() %}
   {%- set kafka = (config.get('meta') or {}).get('kafka') -%}
   {%- if not kafka -%}

@@ -1,16 +1,16 @@
-{#- The records of a Kafka relation that came since this model last ran, in brackets, for FROM.
+{#- Return a subquery for FROM: the records of a Kafka relation since this model's last run.
 
-    The relation needs the metadata columns `partition` and `offset`, and `topic` if it reads several topics, which all
-    count from 0. What has been read is known
+    The relation needs the metadata columns `partition` and `offset`, and `topic` if it reads several topics, because
+    offsets are unique only within a topic partition. The offsets of the last run are read
 
-    - in an incremental model from the model's own table, which must keep these columns: rows and mark are one write;
-    - in a kafka_topic model from the table <model>__offsets, a row a partition and run. It is written after the topic,
-      so a run that dies in between writes its records again with the next one, and none is lost. -#}
+    - in an incremental model, from the model's table, which must keep these columns: rows and offsets are one write;
+    - in a kafka_topic model, from the table <model>__offsets, which has one row per partition and run. It is written
+      after the topic: if a run fails in between, the next run writes its records again, and none is lost. -#}
 {% macro new_records(relation) %}
   {%- set keys = kafka_sql.partition_columns(relation) -%}
   {%- if config.get('materialized') == 'kafka_topic' -%}
     {%- if execute and not kafka_sql.declaration().new_records_of -%}
-      {%- do exceptions.raise_compiler_error("new_records(" ~ relation ~ "): name it in the model's meta.kafka.new_records_of, too.") -%}
+      {%- do exceptions.raise_compiler_error("new_records(" ~ relation ~ "): the relation is missing in the model's meta.kafka.new_records_of.") -%}
     {%- endif -%}
     (SELECT r.* FROM {{ relation }} r JOIN {{ kafka_sql.range_of(this) }} o
       ON {{ kafka_sql.same(keys, 'r', 'o') }} WHERE r.`offset` >= o.`start` AND r.`offset` < o.`end`)
@@ -24,7 +24,7 @@
 {% endmacro %}
 
 
-{#- Fixes what the run reads, before it reads: by partition from the end of the last run to the newest record. -#}
+{#- Fix the offsets that the run reads: per partition, from the end of the last run to the latest record. -#}
 {% macro open_range(relation) %}
   {%- set offsets = kafka_sql.offsets_of(this) -%}
   {%- set range = kafka_sql.range_of(this) -%}
@@ -48,7 +48,7 @@
 {% endmacro %}
 
 
-{#- Says that it has been written. -#}
+{#- Record that the run has written these offsets. -#}
 {% macro close_range(relation) %}
   {%- set by = kafka_sql.partition_columns(relation) | join(', ') -%}
   {%- do run_query(
@@ -57,7 +57,7 @@
 {% endmacro %}
 
 
-{#- The columns that name a partition: of several topics, the topic's, too. -#}
+{#- Return the columns that identify a partition; with several topics, including the topic. -#}
 {% macro partition_columns(relation) %}
   {%- if not execute or not kafka_sql.reads_several_topics(relation) -%}
     {{- return(["`partition`"]) -}}
@@ -65,9 +65,9 @@
   {%- for table in [relation, this] if table == relation or is_incremental() -%}
     {%- if 'topic' not in get_columns_in_query("SELECT * FROM " ~ table) -%}
       {%- do exceptions.raise_compiler_error(
-        "new_records(" ~ relation ~ ") reads several topics, whose offsets all count from 0, and " ~ table
-        ~ " has no column `topic`. Declare it in the source, with data_type: STRING METADATA VIRTUAL, and keep it in"
-        ~ " what is selected from there; run with --full-refresh if " ~ this ~ " exists already."
+        "new_records(" ~ relation ~ ") reads several topics, but " ~ table ~ " has no column `topic`. Declare it"
+        ~ " in the source with data_type: STRING METADATA VIRTUAL, and select it in the models that read the source."
+        ~ " Run with --full-refresh if " ~ this ~ " already exists."
       ) -%}
     {%- endif -%}
   {%- endfor -%}
@@ -75,7 +75,7 @@
 {% endmacro %}
 
 
-{#- Whether a relation, or what it selects from, is a Kafka table of several topics. -#}
+{#- Return whether a relation, or a relation that it selects from, is a Kafka table of several topics. -#}
 {% macro reads_several_topics(relation) %}
   {%- set ids = [] -%}
   {%- for node in (graph.sources.values() | list) + (graph.nodes.values() | list)

@@ -1,3 +1,5 @@
-"""``kafka-sql``: spark-sql's command line and a shell. ``arguments`` says what is asked for, ``launch`` starts Spark,
-``script`` and ``shell`` give statements one by one to ``runner``, ``follow`` stays with the jobs they started.
+"""``kafka-sql``: spark-sql's command line and an interactive shell.
+
+``arguments`` parses the command line, ``spark_session`` starts Spark, ``script`` and ``shell`` pass statements one by
+one to ``runner``, and ``wait_for_jobs`` waits for the jobs that they started.
 """

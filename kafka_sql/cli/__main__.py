@@ -1,4 +1,4 @@
-"""The command ``kafka-sql``."""
+"""Run the command ``kafka-sql``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from kafka_sql.cli import check, transactions
 from kafka_sql.cli.arguments import Arguments, parse
 
-if TYPE_CHECKING:  # --help does without Spark
+if TYPE_CHECKING:  # --help does not import Spark
     from kafka_sql.cli.runner import Runner
 
 
 def main() -> int:
-    """Run the command line; the process's exit code."""
+    """Run the command line and return the exit code."""
     if sys.argv[1:2] == [transactions.COMMAND]:
         return transactions.run(sys.argv[2:])
     if sys.argv[1:2] == [check.COMMAND]:
@@ -22,7 +22,7 @@ def main() -> int:
     arguments = parse(sys.argv[1:])
     try:
         return _run(arguments)
-    except BrokenPipeError:  # the reader of our output has gone, as ``head`` does
+    except BrokenPipeError:  # the reader of the output ended, as ``head`` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:  # while Spark starts or stops
@@ -38,28 +38,26 @@ def _run(arguments: Arguments) -> int:
     screen = Screen(arguments.silent)
     try:
         spark = create_session(arguments)
-    except Exception as e:  # noqa: BLE001  whatever it is, one line says it
+    except Exception as e:  # noqa: BLE001  any error is reported in one line
         screen.error(error_message(e))
         return 1
     try:
-        return _work(arguments, Runner(spark, screen, arguments.verbose))
+        return _run_sources(arguments, Runner(spark, screen, arguments.verbose))
     finally:
         spark.stop()
 
 
-def _work(arguments: Arguments, runner: Runner) -> int:
+def _run_sources(arguments: Arguments, runner: Runner) -> int:
     from kafka_sql.cli import script
     from kafka_sql.cli.wait_for_jobs import wait_for_jobs
 
     try:
-        for path in arguments.init:
-            script.run_file(runner, path)
+        script.run_sources(runner, [("file", path) for path in arguments.init])
         if not arguments.sources and sys.stdin.isatty():
             from kafka_sql.cli.shell import shell
 
             return shell(runner)
-        for kind, value in arguments.sources or [("file", "-")]:
-            (script.run_file if kind == "file" else script.run_text)(runner, value)
+        script.run_sources(runner, arguments.sources or [("file", "-")])
     except script.Quit:
         pass
     except script.Failed as e:

@@ -1,4 +1,4 @@
-"""What the command line asks for: spark-sql's flags, two of our own, and spark-submit's, which are passed on."""
+"""Parse the command line: spark-sql's flags, --catalog, --remote, and spark-submit's options, which are passed on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-# spark-submit's options that mean something to a shell, as of Spark 4.
+# spark-submit's options that apply to a shell, as of Spark 4
 _SUBMIT = (
     "--master",
     "--name",
@@ -38,19 +38,19 @@ _SUBMIT = (
 
 @dataclass
 class Arguments:
-    """The command line.
+    """The parsed command line.
 
     Attributes:
-        sources: what to run, in order: ("text", statements) and ("file", path); none is the shell, or stdin.
-        init: files to run before.
-        silent: no times and no numbers of rows.
-        verbose: each statement is printed before its result.
+        sources: what to run, in order: ("text", statements) and ("file", path). Empty: the shell, or stdin.
+        init: files to run first.
+        silent: whether to omit times and row counts.
+        verbose: whether to print each statement before its result.
         database: the current database at the start.
-        variables: of ``--hivevar``.
-        hiveconf: of ``--hiveconf``.
+        variables: values of ``--hivevar``.
+        hiveconf: values of ``--hiveconf``.
         conf: Spark's configuration.
-        submit: spark-submit's options with their values, as they are passed on.
-        catalog: a folder of tables, or None.
+        submit: spark-submit's options and values, in order.
+        catalog: the catalog folder, or None.
         remote: URL of a Spark Connect server, or None.
     """
 
@@ -73,18 +73,18 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """The arguments of a command line.
+    """Parse a command line.
 
     Raises:
-        SystemExit: after --help and --version (code 0), or with a message, for what is not understood (code 2).
+        SystemExit: after --help and --version (code 0), or with a message for invalid arguments (code 2).
     """
     parser = _parser()
-    given = Arguments()
-    parser.parse_args(argv, namespace=given)
-    if given.remote is not None and given.submit:
-        options = ", ".join(dict.fromkeys(word for word in given.submit[::2]))
-        parser.error(f"with --remote the server runs the statements, and {options} cannot be passed to it")
-    return given
+    arguments = Arguments()
+    parser.parse_args(argv, namespace=arguments)
+    if arguments.remote is not None and arguments.submit:
+        options = ", ".join(dict.fromkeys(word for word in arguments.submit[::2]))
+        parser.error(f"{options} cannot be combined with --remote: the Spark Connect server is already running")
+    return arguments
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,21 +96,37 @@ def _parser() -> argparse.ArgumentParser:
         argument_default=argparse.SUPPRESS,
     )
     add = parser.add_argument
-    add("-e", dest="sources", action=_Source, const="text", metavar="STATEMENTS", help="run these; repeatable")
-    add("-f", dest="sources", action=_Source, const="file", metavar="FILE", help="run a file, - is stdin; repeatable")
-    add("-i", dest="init", action=_Append, metavar="FILE", help="run a file before anything else; repeatable")
+    add(
+        "-e",
+        dest="sources",
+        action=_Source,
+        const="text",
+        metavar="STATEMENTS",
+        help="run these statements; repeatable",
+    )
+    add(
+        "-f", dest="sources", action=_Source, const="file", metavar="FILE", help="run a file; - reads stdin; repeatable"
+    )
+    add("-i", dest="init", action=_Append, metavar="FILE", help="run a file first; repeatable")
     add("-S", "--silent", action="store_true", help="print results only")
     add("-v", "--verbose", action="store_true", help="print each statement before its result")
     add("--database", metavar="NAME", help="the current database at the start")
     pair: dict[str, Any] = {"action": _Pair, "metavar": "KEY=VALUE"}
-    add("-d", "--define", "--hivevar", dest="variables", **pair, help="a variable: ${KEY} in statements is VALUE")
-    add("--hiveconf", **pair, help="a property of Hive or Hadoop")
-    add("--catalog", metavar="FOLDER", help="keep the tables in this folder, one .sql file each")
+    add(
+        "-d",
+        "--define",
+        "--hivevar",
+        dest="variables",
+        **pair,
+        help="set a variable: ${KEY} in statements becomes VALUE",
+    )
+    add("--hiveconf", **pair, help="set a Hive or Hadoop property")
+    add("--catalog", metavar="FOLDER", help="persist the tables in this folder, one .sql file each")
     add("--remote", metavar="URL", help="run the statements on a Spark Connect server, sc://host:port")
-    add("-c", "--conf", **pair, help="a property of Spark")
-    add("-h", "-H", "--help", action="help", help="print this and leave")
-    add("--version", action=_Version, nargs=0, help="print the versions and leave")
-    submit = parser.add_argument_group("options of spark-submit, passed on (spark-submit --help explains them)")
+    add("-c", "--conf", **pair, help="set a Spark property")
+    add("-h", "-H", "--help", action="help", help="print this help and exit")
+    add("--version", action=_Version, nargs=0, help="print the versions and exit")
+    submit = parser.add_argument_group("options of spark-submit, passed on (see spark-submit --help)")
     for option in _SUBMIT:
         submit.add_argument(option, dest="submit", action=_Submit, metavar="VALUE")
     return parser
@@ -130,7 +146,7 @@ class _Pair(argparse.Action):
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         key, equals, value = values.partition("=")
         if not key or not equals:
-            # the value is not shown: it may be a secret without its key
+            # do not show the value: without its key, it is unknown whether it is a secret
             parser.error(f"{option} expects KEY=VALUE")
         getattr(namespace, self.dest)[key.strip()] = value
 

@@ -1,4 +1,4 @@
-"""``kafka-sql check``: what would keep tables from being read and written."""
+"""``kafka-sql check``: check whether tables can be read and written."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kafka_sql.cli.arguments import parse
 COMMAND = "check"
 _HELP = """usage: kafka-sql check [TABLE ...] [OPTION ...]
 
-Asks brokers and schema registry whether the tables can be read and written: one line a thing, 'ok' or the cause. No
-record is read or written. Without TABLE: all Kafka tables. The options are kafka-sql's own: --catalog FOLDER has the
-tables, or -f FILE declares them.
+Check with the brokers and the schema registry whether tables can be read and written. Prints one line per check: 'ok'
+or the cause. No record is read or written. Without TABLE: all Kafka tables. The options are those of kafka-sql: use
+--catalog FOLDER for the tables in a catalog folder, or -f FILE for a file that declares them.
 """
 
 
 def run(argv: Sequence[str]) -> int:
-    """Carry out the command; 0 where all is well, 1 where something failed."""
+    """Run the command and return the exit code: 0 if all checks passed, 1 if one failed."""
     if {"-h", "-H", "--help"} & set(argv):
         print(_HELP, end="")
         return 0
@@ -36,14 +36,13 @@ def run(argv: Sequence[str]) -> int:
     failed = False
     try:
         runner = Runner(spark, Screen(silent=True), arguments.verbose)
-        for kind, value in [*(("file", path) for path in arguments.init), *arguments.sources]:
-            (script.run_file if kind == "file" else script.run_text)(runner, value)
+        script.run_sources(runner, [*(("file", path) for path in arguments.init), *arguments.sources])
         for finding in iter_findings(spark, *argv[:count]):
             screen.rows([str(finding)])
             failed = failed or finding.ok is False
     except script.Failed as e:
         return e.code
-    except Exception as e:  # noqa: BLE001  whatever it is, one line says it
+    except Exception as e:  # noqa: BLE001  any error is reported in one line
         print(error_message(e), file=sys.stderr)
         return 1
     finally:

@@ -1,4 +1,4 @@
-"""A Spark whose JVM belongs to this process."""
+"""The engine of a classic session, whose JVM belongs to this process."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.results import Lines, start_query
 
-_PART = 10_000  # rows that cross from the JVM at once
+_CHUNK = 10_000  # rows per transfer from the JVM
 
 
 def tag(spark: SparkSession, tag: str) -> None:
-    """Mark this thread's jobs."""
+    """Tag this thread's jobs."""
     spark.sparkContext.addJobTag(tag)
 
 
 def cancel(spark: SparkSession, tag: str) -> None:
-    """Cancel the jobs that are marked."""
+    """Cancel the jobs with a tag."""
     spark.sparkContext.cancelJobsWithTag(tag)
 
 
 def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
-    """Done and all tasks of the marked stages that are at work."""
+    """Return the number of completed and of all tasks in the running stages with a tag."""
     tracker = spark.sparkContext.statusTracker()
-    marked = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
+    tagged = set(cast(Any, spark.sparkContext)._jsc.sc().statusTracker().getJobIdsForTag(tag))
     done = total = 0
-    for job in marked.intersection(tracker.getActiveJobsIds()):
+    for job in tagged.intersection(tracker.getActiveJobsIds()):
         info = tracker.getJobInfo(job)
         for stage in [tracker.getStageInfo(id) for id in (info.stageIds if info else ())]:
             if stage is not None and stage.numActiveTasks:
@@ -37,25 +37,25 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
 
 
 def lines(frame: DataFrame) -> Iterator[Lines]:
-    """The rows in the words of Spark itself, which prints them so in spark-sql."""
+    """Return the rows as Spark formats them in spark-sql."""
     inner = cast(Any, frame)
     jvm = inner.sparkSession._jvm
     rows = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(inner._jdf.queryExecution().executedPlan())
-    for at in range(0, rows.size(), _PART):
-        # one message for many rows; a NUL inside of a row would break the line on a terminal, too
-        yield rows.slice(at, at + _PART).mkString("\0").split("\0")
+    for start in range(0, rows.size(), _CHUNK):
+        # one string for many rows: each call to the JVM is slow, and rows of text contain no NUL
+        yield rows.slice(start, start + _CHUNK).mkString("\0").split("\0")
 
 
 def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
-    """Start a query that prints each batch; its checkpoint is a temporary folder, which Spark removes."""
+    """Start a query that prints each batch; Spark removes its temporary checkpoint."""
 
     def batch(rows: DataFrame, _: int) -> None:
-        for part in lines(rows):
-            emit(part)
+        for chunk in lines(rows):
+            emit(chunk)
 
     return start_query(frame, lambda mode: frame.writeStream.foreachBatch(batch).outputMode(mode).start())
 
 
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
-    """Wait for the end of the query."""
+    """Wait until the query ends."""
     query.awaitTermination()

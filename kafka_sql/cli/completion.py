@@ -1,4 +1,4 @@
-"""Completion by the Tab key: keywords, functions, tables, columns, options and their values."""
+"""Tab completion of keywords, functions, tables, columns, options and their values."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from kafka_sql.errors import KafkaSqlError
 from kafka_sql.sql.recognize import lexer
 
 _WORD = re.compile(r"[\w.`]*$")
-_BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "TABLE", "STREAM", "DESCRIBE", "DESC", "EXISTS"}
+_TABLE_FOLLOWS = {"FROM", "JOIN", "INTO", "TABLE", "STREAM", "DESCRIBE", "DESC", "EXISTS"}
 
 
 class SqlCompleter(Completer):
-    """Offers what can stand at the cursor. Spark is asked for tables and columns once a prompt."""
+    """Completes the word at the cursor. Tables and columns are read from Spark once per prompt."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._functions: list[str] = []
         self._tables: list[str] | None = None
         self._columns: dict[str, list[str]] = {}
-        # not at the first Tab, which would have to wait for it
+        # in the background, so that the first Tab does not wait for it
         InheritableThread(target=self._load, session=spark, daemon=True).start()
 
     def invalidate(self) -> None:
-        """Ask for tables and columns again: a statement may have changed them."""
+        """Forget tables and columns: a statement may have changed them."""
         self._tables, self._columns = None, {}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What fits at the cursor."""
+        """Return the completions at the cursor."""
         before = document.text_before_cursor
         before = before[split(before)[1] :]
-        at = option_context(before)
-        if at is not None and (at.typed is not None or _is_next(at, before)):
-            return _options(at)
+        context = option_context(before)
+        if context is not None and (context.typed is not None or _is_option_next(context, before)):
+            return _options(context)
         return self._names(before, document.text)
 
     def _names(self, before: str, text: str) -> Iterator[Completion]:
@@ -57,7 +57,7 @@ class SqlCompleter(Completer):
             yield from _matching(column, self.columns(table.strip("`")), "column")
             return
         yield from _matching(typed, tables, "table")
-        if last in _BEFORE_A_TABLE:
+        if last in _TABLE_FOLLOWS:
             return
         named = {x.name for x in lexer.tokenize_spark(text)}
         for table in tables:
@@ -68,49 +68,49 @@ class SqlCompleter(Completer):
             yield from _matching(typed, self._functions, "function")
 
     def tables(self) -> list[str]:
-        """The tables of the current database."""
+        """Return the tables of the current database."""
         if self._tables is None:
             try:
                 self._tables = sorted(row.tableName for row in self._spark.sql("SHOW TABLES").collect())
-            except (PySparkException, KafkaSqlError):  # a prompt is no place for its message; a statement will show it
+            except (PySparkException, KafkaSqlError):  # not shown at the prompt; the next statement will report it
                 self._tables = []
         return self._tables
 
     def columns(self, table: str) -> list[str]:
-        """The columns of a table of the current database; none where there is no such table."""
+        """Return the columns of a table in the current database; empty if it does not exist."""
         if table not in self._columns:
             try:
                 self._columns[table] = self._spark.table(quote(table)).columns if table in self.tables() else []
-            except (PySparkException, KafkaSqlError):  # a view over a table that is gone
+            except (PySparkException, KafkaSqlError):  # a view over a dropped table
                 self._columns[table] = []
         return self._columns[table]
 
     def _load(self) -> None:
         try:
             names = [row[0] for row in self._spark.sql("SHOW FUNCTIONS").collect()]
-        except (PySparkException, Py4JError, OSError):  # the user has left before they came
+        except (PySparkException, Py4JError, OSError):  # the shell ended meanwhile
             return
         self._functions = sorted(name for name in names if name.isidentifier())
 
 
-def _is_next(at: OptionContext, before: str) -> bool:
-    """Whether a literal without its first quote can be offered: a table's options stand in brackets."""
-    return not at.settings and before[-1:] in "(,= \n"
+def _is_option_next(context: OptionContext, before: str) -> bool:
+    """Return whether to complete an option whose opening quote is not typed yet, in the brackets of WITH (...)."""
+    return not context.is_setting and before[-1:] in "(,= \n"
 
 
-def _options(at: OptionContext) -> Iterator[Completion]:
-    typed = at.typed or ""
-    for text, about in suggestions(at):
+def _options(context: OptionContext) -> Iterator[Completion]:
+    typed = context.typed or ""
+    for text, description in suggestions(context):
         if text.lower().startswith(typed.lower()):
-            opening, closing = ("'" if at.typed is None else ""), ("'" if at.key is not None else "' = '")
-            yield Completion(opening + text + closing, -len(typed), display=text, display_meta=about)
+            opening, closing = ("'" if context.typed is None else ""), ("'" if context.key is not None else "' = '")
+            yield Completion(opening + text + closing, -len(typed), display=text, display_meta=description)
 
 
-def _matching(typed: str, names: Iterable[str], about: str) -> Iterator[Completion]:
+def _matching(typed: str, names: Iterable[str], description: str) -> Iterator[Completion]:
     for name in names:
         if name.lower().startswith(typed.lower().strip("`")):
-            keyword = about == "" and typed[:1].islower()
+            keyword = description == "" and typed[:1].islower()
             text = name.lower() if keyword else name
-            if about and not re.fullmatch(r"\w+", name):
+            if description and not re.fullmatch(r"\w+", name):
                 text = quote(name)
-            yield Completion(text, -len(typed), display=name.lower() if keyword else name, display_meta=about)
+            yield Completion(text, -len(typed), display=name.lower() if keyword else name, display_meta=description)

@@ -1,4 +1,4 @@
-"""A Spark behind Spark Connect."""
+"""The engine of a Spark Connect session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from kafka_sql.cli.results import Lines, start_query
 
-_PART = 10_000  # rows that are printed at once
-_LOOK = 0.5  # seconds between two looks for new rows of a continuous query
+_CHUNK = 10_000  # rows that are printed at once
+_POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
 
-_stages: list[Any] = []  # what the server last said of its work; a process of the command line has one session
+_stages: list[Any] = []  # as last reported by the server; a command line process has one session
 
 
 def tag(spark: SparkSession, tag: str) -> None:
-    """Mark this thread's requests."""
+    """Tag this thread's requests."""
     spark.clearProgressHandlers()
     spark.registerProgressHandler(cast(Any, _progress))
     spark.addTag(tag)
@@ -32,48 +32,52 @@ def _progress(stages: Any, done: bool, **_: Any) -> None:
 
 
 def cancel(spark: SparkSession, tag: str) -> None:
-    """Interrupt the requests that are marked."""
+    """Interrupt the requests with a tag."""
     spark.interruptTag(tag)
 
 
 def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
-    """Done and all tasks of what the server works on for this session."""
+    """Return the number of completed and of all tasks that the server runs for this session."""
     stages = list(_stages)
     return sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
 
 
 def lines(frame: DataFrame) -> Iterator[Lines]:
-    """The rows in spark-sql's form: the server makes the texts, as it knows time zones and Java's numbers."""
+    """Return the rows as spark-sql prints them; the server formats the values, as it knows Java's number formats."""
     types = [field.dataType for field in frame.schema]
     named = frame.toDF(*(str(i) for i in range(len(types))))
-    rows = named.select(*(_text(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))).toLocalIterator()
-    while part := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _PART)]:
-        yield part
+    rows = named.select(
+        *(_formatted(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
+    ).toLocalIterator()
+    while chunk := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _CHUNK)]:
+        yield chunk
 
 
-def _text(column: Column, type: DataType) -> Column:
+def _formatted(column: Column, type: DataType) -> Column:
     if isinstance(type, (StructType, ArrayType, MapType, VariantType)):
         return F.to_json(column, {"ignoreNullFields": "false"})
     return column.cast("string")
 
 
 def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
-    """Start a query into a table in the server's memory, which is gone with the query's end.
+    """Start a query that writes to a table in the server's memory.
 
-    A function for each batch would run on the server, and print there.
+    (``foreachBatch`` is no alternative: its function would run, and print, on the server.)
     """
     name = f"kafka_sql_select_{uuid4().hex}"
     return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())
 
 
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
-    """Print the rows that have come, until the query ends."""
+    """Print new rows until the query ends."""
     spark = SparkSession.active()
-    seen = 0
+    printed = 0
     ended = False
     while not ended:
-        ended = bool(query.awaitTermination(cast(Any, _LOOK)))  # first, so that the last rows are seen
-        for part in lines(spark.table(query.name).offset(seen)):
-            emit(part)
-            seen += len(part)
+        ended = bool(
+            query.awaitTermination(cast(Any, _POLL_SECONDS))
+        )  # before reading, so that the last rows are printed
+        for chunk in lines(spark.table(query.name).offset(printed)):
+            emit(chunk)
+            printed += len(chunk)
     spark.catalog.dropTempView(query.name)

@@ -1,4 +1,4 @@
-"""What differs between a Spark of this process and one behind Spark Connect."""
+"""The operations that differ between classic and Spark Connect sessions."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Engine(Protocol):
     """Implemented by the modules ``classic`` and ``connect``."""
 
     def tag(self, spark: SparkSession, tag: str) -> None:
-        """Mark all that this thread asks of Spark from now on, until it ends."""
+        """Tag all requests of this thread to Spark, from now on until it ends."""
 
     def cancel(self, spark: SparkSession, tag: str) -> None:
-        """Cancel what runs under the mark."""
+        """Cancel the requests with a tag."""
 
     def tasks(self, spark: SparkSession, tag: str) -> tuple[int, int]:
-        """Tasks that are done and all tasks of the stages at work under the mark; (0, 0) if there are none."""
+        """Return the number of completed and of all tasks in the running stages with a tag; (0, 0) if none run."""
         ...
 
     def lines(self, frame: DataFrame) -> Iterator[Lines]:
-        """The rows as spark-sql prints them, in parts."""
+        """Return the rows as spark-sql prints them, in chunks."""
         ...
 
     def stream(self, frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
-        """Start a continuous query whose rows are given to ``emit`` as they come."""
+        """Start a continuous query that passes its rows to ``emit``."""
         ...
 
     def finish(self, query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
-        """Wait for the end of such a query."""
+        """Wait until a query from ``stream`` ends."""
 
 
 def engine_for(spark: SparkSession) -> Engine:
-    """The one for this session."""
+    """Return the engine for a session."""
     return classic if hasattr(spark, "_jsparkSession") else connect

@@ -1,4 +1,4 @@
-"""Statements in colours while they are typed."""
+"""Syntax highlighting while a statement is typed."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ STYLE = Style.from_dict(
 
 
 class SqlHighlighter(Lexer):
-    """A style for each lexeme; what lies between them is white space and comments."""
+    """Styles each token; the text between tokens is whitespace and comments."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        """The styled parts of a line, by its number."""
+        """Return a function from a line number to the line's styled parts."""
         lines = styled_lines(document.text)
         return lambda number: lines[number] if number < len(lines) else []
 
 
 def styled_lines(text: str) -> list[StyleAndTextTuples]:
-    """Each line as pairs of style and text."""
+    """Return each line as pairs of style and text."""
     parts: list[tuple[str, str]] = []
     end = 0
-    for lexeme in lexer.tokenize_spark(text):
-        parts.append(("class:comment", text[end : lexeme.start]))
-        parts.append((_style(lexeme), text[lexeme.start : lexeme.end]))
-        end = lexeme.end
+    for token in lexer.tokenize_spark(text):
+        parts.append(("class:comment", text[end : token.start]))
+        parts.append((_style(token), text[token.start : token.end]))
+        end = token.end
     parts.append(("class:comment", text[end:]))
     lines: list[StyleAndTextTuples] = [[]]
     for style, part in parts:
@@ -49,7 +49,7 @@ def styled_lines(text: str) -> list[StyleAndTextTuples]:
     return lines
 
 
-def _style(lexeme: lexer.Token) -> str:
-    if lexeme.type == lexer.WORD:
-        return "class:keyword" if lexeme.upper in KEYWORDS else ""
-    return "" if lexeme.type == lexer.SYMBOL else f"class:{lexeme.type}"
+def _style(token: lexer.Token) -> str:
+    if token.type == lexer.WORD:
+        return "class:keyword" if token.upper in KEYWORDS else ""
+    return "" if token.type == lexer.SYMBOL else f"class:{token.type}"

@@ -1,4 +1,4 @@
-"""The statements of former shells, in a file that only its owner can read and that holds no secrets."""
+"""The shell's history file, which only its owner can read and which contains no secrets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kafka_sql.cli.masking import mask_secrets
 
 
 class MaskedHistory(FileHistory):
-    """prompt_toolkit's file of statements; the values of secret options are ``******`` in it."""
+    """prompt_toolkit's history file, with the values of secret options replaced by ``******``."""
 
     def __init__(self, path: Path) -> None:
-        """Make the file, or take its rights from all but its owner."""
+        """Create the file, or restrict an existing one to its owner."""
         handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
         try:
             os.fchmod(handle, 0o600)
@@ -23,5 +23,5 @@ class MaskedHistory(FileHistory):
         super().__init__(str(path))
 
     def store_string(self, string: str) -> None:
-        """Keep a statement."""
+        """Append a statement."""
         super().store_string(mask_secrets(string))

@@ -1,4 +1,4 @@
-"""Work in the background while the main thread minds the keyboard."""
+"""Run a function in the background while the main thread handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
 T = TypeVar("T")
-_TICK = 0.2  # seconds between two looks at the progress
+_TICK = 0.2  # seconds between two progress updates
 
 
 class Interrupted(Exception):
-    """The user stopped it.
+    """The user interrupted the function.
 
     Attributes:
-        signal: by which signal.
+        signal: the signal number.
     """
 
     def __init__(self, signal: int) -> None:
@@ -31,14 +31,14 @@ class Interrupted(Exception):
 
 @contextmanager
 def handle_signals(receive: Callable[[int], None]) -> Iterator[None]:
-    """Give SIGINT and SIGTERM to ``receive`` for a while, in place of what they do else."""
-    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
-    for number, _ in kept:
-        signal.signal(number, lambda got, _: receive(got))
+    """Pass SIGINT and SIGTERM to ``receive`` for a ``with`` block, instead of their handlers."""
+    previous = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    for number, _ in previous:
+        signal.signal(number, lambda received, _: receive(received))
     try:
         yield
     finally:
-        for number, handler in kept:
+        for number, handler in previous:
             signal.signal(number, handler)
 
 
@@ -47,18 +47,18 @@ def run_interruptible(
     work: Callable[[], T],
     cancel: Callable[[], None],
     tick: Callable[[], None],
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
 ) -> T:
-    """The result of ``work``, which runs in a thread of its own.
+    """Run ``work`` in a separate thread and return its result.
 
     Args:
-        say: prints a line for the user.
-        cancel: called at the first signal and again until the work ends, as what it does may just be about to start.
-            A second signal ends the process.
-        tick: called a few times a second.
+        cancel: called at the first signal and repeatedly until ``work`` ends, because the request to cancel may start
+            only later. A second signal ends the process.
+        tick: called a few times per second.
+        print_line: prints a line for the user.
 
     Raises:
-        Stopped: there was a signal; whatever the work ended with.
+        Interrupted: a signal was received, however ``work`` ended.
     """
     events: SimpleQueue[int] = SimpleQueue()
     results: list[T] = []
@@ -67,41 +67,41 @@ def run_interruptible(
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as e:  # noqa: BLE001  raised in the other thread
+        except BaseException as e:  # noqa: BLE001  raised in the main thread
             errors.append(e)
         finally:
             events.put(0)
 
     thread: Any = InheritableThread(target=run, session=spark, daemon=True)
-    stopped = 0
+    interrupted = 0
     with handle_signals(events.put):
         thread.start()
-        while (event := _next(events)) != 0:
-            if event is None and not stopped:
+        while (event := _next_event(events)) != 0:
+            if event is None and not interrupted:
                 tick()
                 continue
-            if event is not None and stopped:
-                _leave(event)
+            if event is not None and interrupted:
+                _exit_now(event)
             if event is not None:
-                say("Stopping the statement. Press Ctrl-C again to leave at once.")
-                stopped = event
+                print_line("Stopping the statement. Press Ctrl-C again to exit immediately.")
+                interrupted = event
             cancel()
     thread.join()
-    if stopped:
-        raise Interrupted(stopped) from (errors[0] if errors else None)
+    if interrupted:
+        raise Interrupted(interrupted) from (errors[0] if errors else None)
     if errors:
         raise errors[0]
     return results[0]
 
 
-def _next(events: SimpleQueue[int]) -> int | None:
+def _next_event(events: SimpleQueue[int]) -> int | None:
     try:
         return events.get(timeout=_TICK)
     except Empty:
         return None
 
 
-def _leave(number: int) -> None:
-    """End the process although a thread of it is at work in Spark; Spark ends with it."""
+def _exit_now(number: int) -> None:
+    """End the process although a thread still waits for Spark; Spark ends with it."""
     sys.stdout.flush()
     os._exit(128 + number)

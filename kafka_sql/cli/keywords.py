@@ -1,4 +1,4 @@
-"""Keywords of Spark's statements and Flink's that are offered and coloured."""
+"""Keywords of Spark and Flink for completion and highlighting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements without their secrets, for the history and for the echo."""
+"""Mask secrets in statements, for the history and for --verbose."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from kafka_sql.options.secrets import GAP_PATTERN, is_secret
 
 MASK = "******"
 
-# 'key' = 'value' and what Spark takes for it: other quotes or none, no equals sign; comments in between. A value that
-# is not closed reaches to the end. Flink's strings know no backslash: of those that hold one, too much is hidden rather
-# than too little.
+# 'key' = 'value' and its variants in Spark: other or no quotes, no equals sign, comments in between. An unclosed value
+# extends to the end. Flink's strings have no backslash escapes; in strings with a backslash, rather mask too much.
 _OPTION = re.compile(
     r"""(?P<head>(?<![\w.-])(?P<quote>['"`]?)(?P<key>(?:[\w.]|-(?!-))+)(?P=quote)"""
     rf"""{GAP_PATTERN}(?:={GAP_PATTERN})?)"""
     r"""(?P<value>'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))""",
     re.DOTALL,
 )
-# SET of a key without quotes takes the rest of the statement
+# SET of an unquoted key: the value is the rest of the statement
 _SET = re.compile(
     rf"(?P<head>\bSET\s+(?P<key>[\w.-]+){GAP_PATTERN}={GAP_PATTERN})(?P<value>[^;\s'\"][^;\r\n]*)",
     re.IGNORECASE,
@@ -25,14 +24,14 @@ _SET = re.compile(
 
 
 def mask_secrets(sql: str) -> str:
-    """The text with ``******`` for the values of options whose keys are secret ones."""
+    """Return the text with ``******`` for the values of secret options."""
     for pattern in (_OPTION, _SET):
-        parts, at, kept = [], 0, 0
-        while (match := pattern.search(sql, at)) is not None:
-            at = match.end("key")  # what looks like this key's value may be the next key
+        parts, position, copied = [], 0, 0
+        while (match := pattern.search(sql, position)) is not None:
+            position = match.end("key")  # the apparent value may be the next key
             if is_secret(match["key"]):
                 quote = match["value"][0] if match["value"][0] in "'\"" else ""
-                parts += [sql[kept : match.start("value")], f"{quote}{MASK}{quote}"]
-                kept = at = match.end("value")
-        sql = "".join([*parts, sql[kept:]])
+                parts += [sql[copied : match.start("value")], f"{quote}{MASK}{quote}"]
+                copied = position = match.end("value")
+        sql = "".join([*parts, sql[copied:]])
     return sql

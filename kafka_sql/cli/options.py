@@ -1,4 +1,4 @@
-"""Which WITH option, or value of one, is being typed, and what fits there."""
+"""Find the option or option value at the cursor, and suggest completions for it."""
 
 from __future__ import annotations
 
@@ -16,76 +16,76 @@ _FORMAT_KEYS = ("format", "value.format", "key.format")
 
 
 class OptionContext(NamedTuple):
-    """Where the cursor is among options.
+    """The option at the cursor.
 
     Attributes:
-        key: the option whose value is typed; None where a key is.
-        typed: the part of the literal before the cursor; None where its quote is not typed yet.
-        given: options that stand before, with their values.
-        settings: whether they are SET's, and not a table's.
+        key: the option whose value is typed; None if a key is typed.
+        typed: the part of the literal before the cursor; None if its opening quote is not typed yet.
+        options: the options before the cursor, with their values.
+        is_setting: whether the option belongs to SET or RESET, not to a table.
     """
 
     key: str | None
     typed: str | None
-    given: dict[str, str]
-    settings: bool
+    options: dict[str, str]
+    is_setting: bool
 
 
 def option_context(before: str) -> OptionContext | None:
-    """The place at the end of ``before``, a statement as far as it is typed; None where no option can be."""
-    lexemes = list(lexer.tokenize_flink(before))
+    """Return the option at the end of ``before``, the statement up to the cursor; None if there can be none."""
+    tokens = list(lexer.tokenize_flink(before))
     typed = None
-    open_quote = next((i for i, x in enumerate(lexemes) if x.type == lexer.SYMBOL and x.text == "'"), None)
+    open_quote = next((i for i, x in enumerate(tokens) if x.type == lexer.SYMBOL and x.text == "'"), None)
     if open_quote is not None:
-        typed = before[lexemes[open_quote].end :]
-        lexemes = lexemes[:open_quote]
-    start = _options_start(lexemes)
+        typed = before[tokens[open_quote].end :]
+        tokens = tokens[:open_quote]
+    start = _options_start(tokens)
     if start is None:
         return None
-    inside = lexemes[start:]
-    given = {k.text[1:-1]: v.text[1:-1] for k, equals, v in _triples(inside) if k.type == lexer.STRING == v.type}
-    settings = lexemes[0].upper in ("SET", "RESET")
+    inside = tokens[start:]
+    options = {k.text[1:-1]: v.text[1:-1] for k, equals, v in _triples(inside) if k.type == lexer.STRING == v.type}
+    is_setting = tokens[0].upper in ("SET", "RESET")
     if not inside or inside[-1].text == ",":
-        return OptionContext(None, typed, given, settings)
+        return OptionContext(None, typed, options, is_setting)
     if inside[-1].text == "=" and len(inside) > 1 and inside[-2].type == lexer.STRING:
-        return OptionContext(inside[-2].text[1:-1], typed, given, settings)
+        return OptionContext(inside[-2].text[1:-1], typed, options, is_setting)
     return None
 
 
-def _triples(lexemes: list[Token]) -> Iterable[tuple[Token, Token, Token]]:
-    return (t for t in zip(lexemes, lexemes[1:], lexemes[2:], strict=False) if t[1].text == "=")
+def _triples(tokens: list[Token]) -> Iterable[tuple[Token, Token, Token]]:
+    return (t for t in zip(tokens, tokens[1:], tokens[2:], strict=False) if t[1].text == "=")
 
 
-def _options_start(lexemes: list[Token]) -> int | None:
-    """The index behind the ``(`` that options stand in, or behind SET and RESET."""
-    words = [x.upper for x in lexemes[:3]]
+def _options_start(tokens: list[Token]) -> int | None:
+    """Return the index after the ``(`` of the options, or after SET or RESET; None if there is neither."""
+    words = [x.upper for x in tokens[:3]]
     if words[:1] == ["SET"] or words[:1] == ["RESET"]:
         return 1
     if words[:1] not in (["CREATE"], ["ALTER"]) or "TABLE" not in words:
         return None
     opening = "WITH" if words[0] == "CREATE" else "SET"
-    starts = [i + 2 for i, x in enumerate(lexemes[:-1]) if x.upper == opening and lexemes[i + 1].text == "("]
-    if not starts or any(x.text == ")" for x in lexemes[starts[-1] :]):
+    starts = [i + 2 for i, x in enumerate(tokens[:-1]) if x.upper == opening and tokens[i + 1].text == "("]
+    if not starts or any(x.text == ")" for x in tokens[starts[-1] :]):
         return None
     return starts[-1]
 
 
-def suggestions(at: OptionContext) -> list[tuple[str, str]]:
-    """The keys or values that fit, each with a few words about it."""
-    known = SETTINGS if at.settings else table_options(at.given)
-    if at.key is None:
-        return [(key, option.type) for key, option in known.items() if key not in at.given]
-    if at.key in _FORMAT_KEYS and not at.settings:
+def suggestions(context: OptionContext) -> list[tuple[str, str]]:
+    """Return the allowed keys or values, each with a short description."""
+    known = SETTINGS if context.is_setting else table_options(context.options)
+    if context.key is None:
+        return [(key, option.type) for key, option in known.items() if key not in context.options]
+    if context.key in _FORMAT_KEYS and not context.is_setting:
         return [(identifier, "format") for identifier in FORMATS]
-    option = known.get(at.key)
+    option = known.get(context.key)
     return [(value, "default" if value == option.default else "") for value in option.allowed] if option else []
 
 
-def table_options(given: dict[str, str]) -> dict[str, Option[Any]]:
-    """The options of the connector and of the formats that are given; of all formats where none is."""
-    named = [(key, given[key]) for key in _FORMAT_KEYS if given.get(key) in FORMATS]
+def table_options(options_typed: dict[str, str]) -> dict[str, Option[Any]]:
+    """Return the options of the connector and of the chosen formats, or of all formats if none is chosen."""
+    chosen = [(key, options_typed[key]) for key in _FORMAT_KEYS if options_typed.get(key) in FORMATS]
     options = {option.key: option for option in KAFKA_OPTIONS}
-    for key, identifier in named or [("format", name) for name in FORMATS]:
+    for key, identifier in chosen or [("format", name) for name in FORMATS]:
         prefix = key.removesuffix("format")
         options.update({prefix + option.key: option for option in FORMATS[identifier].options})
     return options

@@ -1,4 +1,4 @@
-"""Rows of a result as lines of text, and the start of a continuous query that prints its rows."""
+"""What both engines share: lines of results, and the output mode of a continuous SELECT."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Lines = list[str]
 
 
 def start_query(frame: DataFrame, write: Callable[[str], StreamingQuery]) -> StreamingQuery:
-    """Start a query in the output mode that it can have.
+    """Start a continuous query in an output mode that Spark supports for it.
 
     Args:
-        write: starts it in the output mode that is given.
+        write: starts the query in a given output mode.
     """
     try:
         return write("append")
     except AnalysisException as e:
         if not (e.getCondition() or "").startswith("STREAMING_OUTPUT_MODE"):
             raise
-        return write("update")  # an aggregate without a watermark: its rows as they change
+        return write("update")  # an aggregate without a watermark: print each change of a row

@@ -1,4 +1,4 @@
-"""One statement: carried out, printed, timed; it can be stopped."""
+"""Run one statement, print its result and time; Ctrl-C stops it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NUMBERS = itertools.count(1)
 
 
 class Runner:
-    """Carries out statements of one session.
+    """Runs the statements of one session.
 
     Attributes:
         spark: the session.
-        screen: where results go.
+        screen: where results are printed.
     """
 
     def __init__(self, spark: SparkSession, screen: Screen, verbose: bool = False) -> None:
@@ -37,13 +37,13 @@ class Runner:
         self._engine = engine_for(spark)
 
     def run(self, statement: str) -> None:
-        """Carry out a statement and print its rows.
+        """Run a statement and print its rows.
 
-        A streaming SELECT prints until it ends or is stopped; to stop it is no error.
+        A streaming SELECT prints until it ends or is stopped; stopping it is not an error.
 
         Raises:
             Stopped: the user stopped the statement.
-            Exception: whatever it failed of.
+            Exception: the statement's error.
         """
         if self._verbose:
             self.screen.rows([mask_secrets(statement)])
@@ -67,14 +67,14 @@ class Runner:
 
 
 class _Running:
-    """A statement at work: in one thread ``work``, in the other ``cancel``."""
+    """A running statement: ``work`` runs in one thread, ``cancel`` in another."""
 
     def __init__(self, runner: Runner, statement: str) -> None:
         self.spark, self.screen, self.engine = runner.spark, runner.screen, runner._engine
         self.statement = statement
         self.tag = f"kafka-sql-{next(_NUMBERS)}"
         self.query: StreamingQuery | None = None
-        self.ready: float | None = None  # when the result was there
+        self.ready: float | None = None  # when the first rows arrived
         self.rows = 0
         self.printing = False
         self._stop = threading.Event()
@@ -82,15 +82,15 @@ class _Running:
     def work(self) -> None:
         self.engine.tag(self.spark, self.tag)
         text = substitute(self.spark, self.statement)
-        frame = self.spark.sql(text)
-        if frame.isStreaming:
-            self._header(frame)
-            self.query = self.engine.stream(frame, self._print)
+        result = self.spark.sql(text)
+        if result.isStreaming:
+            self._header(result)
+            self.query = self.engine.stream(result, self._print)
             if self._stop.is_set():
                 self.query.stop()
             self.engine.finish(self.query, self._print)
-        elif frame.columns:
-            self._print_all(frame, self.engine.lines(_listing(frame, text)))
+        elif result.columns:
+            self._print_all(result, self.engine.lines(_listing(result, text)))
 
     def cancel(self) -> None:
         self._stop.set()
@@ -99,18 +99,18 @@ class _Running:
         else:
             self.engine.cancel(self.spark, self.tag)
 
-    def _print_all(self, frame: DataFrame, parts: Iterator[Lines]) -> None:
-        first = next(parts, [])
+    def _print_all(self, result: DataFrame, chunks: Iterator[Lines]) -> None:
+        first = next(chunks, [])
         self.ready = time.monotonic()
-        self._header(frame)
-        for part in itertools.chain([first], parts):
+        self._header(result)
+        for chunk in itertools.chain([first], chunks):
             if self._stop.is_set():
                 return
-            self._print(part)
+            self._print(chunk)
 
-    def _header(self, frame: DataFrame) -> None:
+    def _header(self, result: DataFrame) -> None:
         if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADERS):
-            self.screen.rows(["\t".join(frame.columns)])
+            self.screen.rows(["\t".join(result.columns)])
 
     def _print(self, lines: Lines) -> None:
         self.printing = True
@@ -118,6 +118,6 @@ class _Running:
         self.rows += len(lines)
 
 
-def _listing(frame: DataFrame, statement: str) -> DataFrame:
-    """SHOW TABLES prints names only, as in spark-sql."""
-    return frame.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else frame
+def _listing(result: DataFrame, statement: str) -> DataFrame:
+    """Keep only the names of SHOW TABLES, as spark-sql does."""
+    return result.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else result

@@ -1,4 +1,4 @@
-"""Standard output for results, standard error for all else; one line there tells the progress and goes away again."""
+"""Print results to standard output, and messages and a temporary progress line to standard error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 
-_PATIENCE = 1.0  # seconds before progress is worth a line
-_WIDTH = 24  # of the bar
+_PROGRESS_AFTER = 1.0  # seconds until progress is shown
+_WIDTH = 24  # characters of the progress bar
 
 
 class Screen:
-    """What is printed, from any thread."""
+    """The terminal; may be used from any thread."""
 
     def __init__(self, silent: bool = False) -> None:
         self.silent = silent
@@ -22,40 +22,40 @@ class Screen:
         self._terminal = sys.stderr.isatty()
 
     def rows(self, lines: list[str]) -> None:
-        """Results."""
+        """Print results."""
         with self._lock:
             self._erase()
             sys.stdout.write("\n".join(lines) + "\n" if lines else "")
             sys.stdout.flush()
 
     def info(self, text: str) -> None:
-        """What a silent shell does not say."""
+        """Print a message, unless the shell is silent."""
         if not self.silent:
             self.error(text)
 
     def error(self, text: str) -> None:
-        """What is always said."""
+        """Print a message, even if the shell is silent."""
         with self._lock:
             self._erase()
             print(text, file=sys.stderr, flush=True)
 
-    def status(self, text: str, wanted: Callable[[], bool] = lambda: True) -> None:
+    def status(self, text: str, is_current: Callable[[], bool] = lambda: True) -> None:
         """Show a line until something else is printed; on terminals only.
 
         Args:
-            wanted: asked while nobody else prints; what was printed since the text was made may have made it old.
+            is_current: called while no other thread prints: text printed meanwhile may have made the line obsolete.
         """
         if not self._terminal or self.silent:
             return
         with self._lock:
-            if wanted():
+            if is_current():
                 width = shutil.get_terminal_size().columns - 1
                 sys.stderr.write(f"\r\x1b[K{text[:width]}")
                 sys.stderr.flush()
                 self._drawn = True
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the status line."""
         with self._lock:
             self._erase()
 
@@ -67,9 +67,9 @@ class Screen:
 
 
 def progress_bar(done: int, total: int, since: float) -> str | None:
-    """A line about a statement that has been at work since ``since`` (of ``time.monotonic``); None if it is early."""
+    """Return the progress of a statement that started at ``since`` (monotonic time); None during the first second."""
     seconds = time.monotonic() - since
-    if seconds < _PATIENCE:
+    if seconds < _PROGRESS_AFTER:
         return None
     if total == 0:
         return f"{seconds:.0f} s"

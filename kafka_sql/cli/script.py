@@ -1,4 +1,4 @@
-"""Statements of a text, a file or a pipe, one after the other; the first error ends it."""
+"""Run the statements of a text, a file or a pipe one by one, up to the first error."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kafka_sql.sql.spark_errors import error_message
 
 
 class Quit(Exception):
-    """The statement ``quit`` or ``exit``."""
+    """The script or the user ran ``quit`` or ``exit``."""
 
 
 class Failed(Exception):
-    """A statement failed, and its error has been printed.
+    """A statement failed, and its error was printed.
 
     Attributes:
-        code: what the process exits with.
+        code: the exit code of the process.
     """
 
     def __init__(self, code: int = 1) -> None:
@@ -34,32 +34,38 @@ def run_text(runner: Runner, text: str, origin: str | None = None) -> None:
     """Run the statements of a text.
 
     Args:
-        origin: the file's name, for errors.
+        origin: the file's name, for error messages.
 
     Raises:
-        Failed: at the first error.
-        Quit: at ``quit``.
+        Failed: a statement failed.
+        Quit: the text has ``quit``.
     """
     for piece in statements(text):
         run_statement(runner, piece.text, origin and f"{origin}:{text.count(chr(10), 0, piece.start) + 1}")
 
 
+def run_sources(runner: Runner, sources: Iterable[tuple[str, str]]) -> None:
+    """Run sources as in ``Arguments.sources``; raises as ``run_text``."""
+    for type_, value in sources:
+        (run_file if type_ == "file" else run_text)(runner, value)
+
+
 def run_lines(runner: Runner, lines: Iterable[str]) -> None:
-    """Run statements as soon as their semicolons come; raises as ``run_text``."""
-    waiting, number = "", 1
+    """Run each statement as soon as its semicolon is read; raises as ``run_text``."""
+    pending, number = "", 1
     for line in lines:
-        waiting += line
+        pending += line
         if ";" in line:
-            pieces, rest = split(waiting)
+            pieces, rest = split(pending)
             for piece in pieces:
-                run_statement(runner, piece.text, f"stdin:{number + waiting.count(chr(10), 0, piece.start)}")
-            number += waiting.count("\n", 0, rest)
-            waiting = waiting[rest:]
-    run_text(runner, waiting)
+                run_statement(runner, piece.text, f"stdin:{number + pending.count(chr(10), 0, piece.start)}")
+            number += pending.count("\n", 0, rest)
+            pending = pending[rest:]
+    run_text(runner, pending)
 
 
 def run_file(runner: Runner, path: str) -> None:
-    """Run a file, or standard input where it is ``-``; raises as ``run_text``."""
+    """Run a file, or standard input for ``-``; raises as ``run_text``."""
     if path == "-":
         run_lines(runner, sys.stdin)
         return
@@ -71,15 +77,15 @@ def run_file(runner: Runner, path: str) -> None:
     run_text(runner, text, path)
 
 
-def run_statement(runner: Runner, statement: str, place: str | None = None) -> None:
-    """Run one statement, or one of spark-sql's own commands; raises as ``run_text``."""
+def run_statement(runner: Runner, statement: str, location: str | None = None) -> None:
+    """Run one statement or one of spark-sql's commands; raises as ``run_text``."""
     command, _, rest = statement.partition(" ")
     try:
         if command.lower() in ("quit", "exit") and not rest.strip():
             raise Quit
         started = time.monotonic()
         if statement.startswith("!"):
-            _shell(runner, statement[1:])
+            _run_shell_command(runner, statement[1:])
         elif command.lower() == "source" and rest.strip():
             run_file(runner, rest.strip().strip("'\""))
         else:
@@ -93,12 +99,12 @@ def run_statement(runner: Runner, statement: str, place: str | None = None) -> N
         raise
     except Exception as e:
         runner.screen.error(error_message(e))
-        if place is not None:
-            runner.screen.info(f"at {place}")
+        if location is not None:
+            runner.screen.info(f"at {location}")
         raise Failed from e
 
 
-def _shell(runner: Runner, command: str) -> None:
+def _run_shell_command(runner: Runner, command: str) -> None:
     code = subprocess.run(command, shell=True, check=False).returncode
     if code:
         runner.screen.error(f"Command failed with exit code = {code}")

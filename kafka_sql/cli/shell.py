@@ -1,4 +1,4 @@
-"""The interactive shell."""
+"""Run the interactive shell."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from kafka_sql.sql.spark_errors import error_message
 
 HISTORY = Path("~/.kafka_sql_history")
 
-Read = Callable[[str], str]  # the text that the user enters at a prompt; EOFError at the end
+Read = Callable[[str], str]  # returns the text entered at a prompt; raises EOFError at the end
 
 
 def shell(runner: Runner) -> int:
-    """Read statements and carry them out until the user leaves; the process's exit code.
+    """Read and run statements until the user exits; return the exit code.
 
     A failed statement does not end the shell.
     """
-    read = _plain if _dumb() else _editor(runner)
+    read = _read_plain if _is_dumb_terminal() else _editor(runner)
     runner.screen.info(_greeting(runner.spark))
     reported: set[str] = set()
     while True:
-        _tell_ends(runner, reported)
+        _report_ended_jobs(runner, reported)
         try:
             text = read(f"kafka-sql ({runner.spark.catalog.currentDatabase()})> ")
-        except KeyboardInterrupt:  # the line is thrown away
+        except KeyboardInterrupt:  # the line is discarded
             continue
         except EOFError:
             break
@@ -44,30 +44,30 @@ def shell(runner: Runner) -> int:
             break
         except script.Failed:
             pass
-    _leave(runner.spark, runner.screen)
+    _stop_running_jobs(runner.spark, runner.screen)
     return 0
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter carries the text out: nothing waits for a semicolon, or it is a command that needs none."""
+    """Return whether Enter runs the text: its last statement ends with a semicolon, or is a command that needs none."""
     if text.strip().lower() in ("", "quit", "exit") or text.lstrip().startswith("!"):
         return True
     return not text[split(text)[1] :].strip()
 
 
-def _dumb() -> bool:
+def _is_dumb_terminal() -> bool:
     return os.environ.get("TERM", "dumb") in ("dumb", "unknown") or not sys.stdout.isatty()
 
 
-def _plain(prompt: str) -> str:
-    """Lines as the terminal gives them."""
-    text, asked = "", prompt
+def _read_plain(prompt: str) -> str:
+    """Read a statement from a terminal without line editing."""
+    text, shown_prompt = "", prompt
     while not text or not is_complete(text):
-        print(asked, end="", file=sys.stderr, flush=True)
+        print(shown_prompt, end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
             raise EOFError
-        text, asked = text + line, _continued(prompt)
+        text, shown_prompt = text + line, _continuation_prompt(prompt)
     return text
 
 
@@ -84,7 +84,7 @@ def _editor(runner: Runner) -> Read:
     try:
         history: History = MaskedHistory(HISTORY.expanduser())
     except OSError as e:
-        runner.screen.error(f"The history cannot be kept in {HISTORY}: {e.strerror}.")
+        runner.screen.error(f"The history cannot be stored in {HISTORY}: {e.strerror}.")
         history = InMemoryHistory()
     keys = KeyBindings()
 
@@ -106,7 +106,7 @@ def _editor(runner: Runner) -> Read:
         lexer=SqlHighlighter(),
         style=STYLE,
         multiline=True,
-        prompt_continuation=lambda width, line, wrap: _continued(" " * width),
+        prompt_continuation=lambda width, line, wrap: _continuation_prompt(" " * width),
     )
 
     def read(prompt: str) -> str:
@@ -116,16 +116,16 @@ def _editor(runner: Runner) -> Read:
     return read
 
 
-def _continued(prompt: str) -> str:
+def _continuation_prompt(prompt: str) -> str:
     return "> ".rjust(len(prompt))
 
 
 def _greeting(spark: SparkSession) -> str:
-    return f"Spark {spark.version}. Statements end in ';', 'quit;' or Ctrl-D leaves, Ctrl-C stops a statement."
+    return f"Spark {spark.version}. End statements with ';'. Ctrl-C stops a statement, 'quit;' or Ctrl-D exits."
 
 
-def _tell_ends(runner: Runner, reported: set[str]) -> None:
-    """Say of the jobs that have ended since the last prompt: nothing else would."""
+def _report_ended_jobs(runner: Runner, reported: set[str]) -> None:
+    """Report the jobs that have ended since the last prompt."""
     for job in session_jobs(runner.spark):
         run = str(job.query.runId)
         if run not in reported and job.status != RUNNING:
@@ -136,8 +136,8 @@ def _tell_ends(runner: Runner, reported: set[str]) -> None:
                 runner.screen.info(f"Job {job.name} ({job.id}) has finished.")
 
 
-def _leave(spark: SparkSession, screen: Screen) -> None:
+def _stop_running_jobs(spark: SparkSession, screen: Screen) -> None:
     running = [job for job in session_jobs(spark) if job.status == RUNNING]
     if running:
-        screen.info(f"Stopping {len(running)} running job(s); started again, they continue from their checkpoints.")
+        screen.info(f"Stopping {len(running)} running job(s). When restarted, they resume from their checkpoints.")
         stop_jobs(running)

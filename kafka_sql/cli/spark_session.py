@@ -1,4 +1,4 @@
-"""The Spark session that a command line asks for."""
+"""Create the Spark session for a command line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import kafka_sql
 from kafka_sql.catalog.sql_literals import qualified_name
 from kafka_sql.cli.arguments import Arguments
 
-# A statement's error is printed by the shell, in one line; Spark's log would print the traces of its tasks, too.
+# The shell prints errors in one line; Spark's log would add the stack traces of tasks.
 _QUIET = {"spark.log.level": "FATAL"}
-# PySpark's own loggers, which print each error as JSON with its trace.
+# PySpark's loggers, which print each error as JSON with its stack trace.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 _DEFAULTS = {
-    "spark.ui.showConsoleProgress": "false",  # the shell has its own, which knows when a prompt is shown
-    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # of a streaming SELECT that was stopped
+    "spark.ui.showConsoleProgress": "false",  # the shell has its own progress line
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",  # of stopped streaming SELECTs
 }
 
 
 def create_session(arguments: Arguments) -> SparkSession:
-    """Start Spark, or connect to a server, and teach it Flink's statements."""
+    """Start Spark or connect to a Spark Connect server, and enable Flink's statements."""
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
     if arguments.remote is not None:
@@ -47,7 +47,7 @@ def _connect(arguments: Arguments) -> SparkSession:
 
 
 def submit_arguments(arguments: Arguments) -> list[str]:
-    """spark-submit's arguments, by which PySpark starts its JVM; what the user gave comes last and wins."""
+    """Return spark-submit's arguments, with which PySpark starts its JVM. The user's come last, so that they win."""
     hadoop = {f"spark.hadoop.{key}": value for key, value in arguments.hiveconf.items()}
     conf = {**_QUIET, **_DEFAULTS, **hadoop, **arguments.conf}
     name = [] if "--name" in arguments.submit else ["--name", "kafka-sql"]

@@ -1,4 +1,4 @@
-"""``kafka-sql transactions``: what a crash of an exactly-once writer left open. Needs no Spark."""
+"""``kafka-sql transactions``: list and end transactions that a crashed exactly-once writer left open, without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMAND = "transactions"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Carry out the command; its exit code."""
+    """Run the command and return its exit code."""
     arguments = _parser().parse_args(argv)
     try:
         properties = _properties(arguments)
@@ -30,40 +30,42 @@ def run(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     add = shared.add_argument
-    add("--bootstrap-server", required=True, metavar="HOST:PORT", help="brokers to start from")
+    add("--bootstrap-server", required=True, metavar="HOST:PORT", help="bootstrap brokers")
     add("--prefix", required=True, help="the table's 'sink.transactional-id-prefix'")
-    add("--command-config", metavar="FILE", help="a properties file for the client, as Kafka's own tools take it")
+    add("--command-config", metavar="FILE", help="a client properties file, as for Kafka's own tools")
     add(
         "--property",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a property of the client; ${env:NAME} and ${file:PATH:KEY} are references",
+        help="a client property; ${env:NAME} and ${file:PATH:KEY} are replaced",
     )
     parser = argparse.ArgumentParser(f"kafka-sql {COMMAND}", description=__doc__, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", parents=[shared], help="open transactions, and whether they were decided")
-    commit = commands.add_parser("commit", parents=[shared], help="commit those that were decided")
+    commands.add_parser("list", parents=[shared], help="list open transactions, and whether they were decided")
+    commit = commands.add_parser("commit", parents=[shared], help="commit the decided transactions")
     commit.add_argument(
-        "--accept-missing", action="store_true", help="batches that lost a part after the decision count as written"
+        "--accept-missing", action="store_true", help="accept batches that lost rows after the decision as written"
     )
     abort = commands.add_parser(
-        "abort", parents=[shared], help="abort those that were not; ends who writes by the prefix"
+        "abort", parents=[shared], help="abort the undecided transactions; this fences a running writer of the prefix"
     )
-    abort.add_argument("--rewrite", action="store_true", help="forget the last decision: its batch is written again")
+    abort.add_argument(
+        "--rewrite", action="store_true", help="also remove the last decision, so that its batch is written again"
+    )
     return parser
 
 
 def _properties(arguments: argparse.Namespace) -> dict[str, str]:
-    given: dict[str, str] = {}
+    properties: dict[str, str] = {}
     if arguments.command_config is not None:
-        given.update(javaproperties.loads(Path(arguments.command_config).read_text(encoding="utf-8")))
+        properties.update(javaproperties.loads(Path(arguments.command_config).read_text(encoding="utf-8")))
     for pair in arguments.property:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             _parser().error("--property expects KEY=VALUE")
-        given[key.strip()] = value
-    return {**given, "bootstrap.servers": arguments.bootstrap_server}
+        properties[key.strip()] = value
+    return {**properties, "bootstrap.servers": arguments.bootstrap_server}
 
 
 def _lines(arguments: argparse.Namespace, properties: dict[str, str]) -> list[str]:

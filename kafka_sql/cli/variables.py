@@ -1,4 +1,4 @@
-"""``${name}`` in statements, as Spark's own parser replaces it, for Flink's statements, which that does not see."""
+"""Replace ``${name}`` in statements as Spark's parser does, because Flink's statements do not reach that parser."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.errors import StatementError
 
-# env and system are left: Spark replaces them in its own statements, and in WITH ${env:NAME} stays a reference
+# not env and system: Spark replaces them in its own statements, and in WITH, ${env:NAME} is a secret reference
 _VARIABLE = re.compile(r"\$\{(?:(?:hivevar|hiveconf|spark|sparkconf):)?([^\s:}]+)\}")
 
 
 def substitute(spark: SparkSession, statement: str) -> str:
-    """The statement with the values of the session's configuration; names that are not set stay as they are.
+    """Replace variables by the session's configuration; unknown names stay unchanged.
 
     Raises:
-        StatementError: a variable's value leads back to itself.
+        StatementError: a variable's value refers to the variable itself.
     """
     if "${" not in statement or spark.conf.get("spark.sql.variable.substitute", "true") != "true":
         return statement
@@ -25,14 +25,16 @@ def substitute(spark: SparkSession, statement: str) -> str:
 
 
 def expand(text: str, find: Callable[[str], str | None], within: frozenset[str] = frozenset()) -> str:
-    """The text with the values that ``find`` gives, and theirs; ``within`` are the variables it is the value of."""
+    """Replace variables by the values of ``find``, recursively; ``within`` are the variables being replaced."""
 
     def value(match: re.Match[str]) -> str:
-        found = find(match[1])
-        if found is None:
+        replacement = find(match[1])
+        if replacement is None:
             return match[0]
         if match[1] in within:
-            raise StatementError(f"The value of the variable '{match[1]}' contains ${{{match[1]}}} itself; see SET.")
-        return expand(found, find, within | {match[1]})
+            raise StatementError(
+                f"Variable '{match[1]}' contains ${{{match[1]}}} in its own value. Change it with SET."
+            )
+        return expand(replacement, find, within | {match[1]})
 
     return _VARIABLE.sub(value, text)

@@ -1,4 +1,4 @@
-"""The jobs that statements started, while the process lives for them."""
+"""Wait for the jobs that statements started."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, session_jobs
 from kafka_sql.sql.spark_errors import error_message
 
-_TICK = 1.0  # seconds between two looks at the progress
+_TICK = 1.0  # seconds between two progress updates
 
 
 def wait_for_jobs(spark: SparkSession, screen: Screen) -> int:
-    """Stay until all jobs have ended; the process's exit code.
+    """Wait until all jobs have ended; return the exit code.
 
-    SIGINT and SIGTERM stop the jobs, and that is no error. Where a job fails the others are stopped, too: who
-    supervises the process is to see it, and all of them go on from their checkpoints when it is started again.
+    SIGINT and SIGTERM stop the jobs, which is not an error. If a job fails, the others are stopped, too, so that a
+    supervisor notices and restarts the process; all jobs then resume from their checkpoints.
     """
     running = [job for job in session_jobs(spark) if job.status == RUNNING]
     if not running:
-        return 1 if _report([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
+        return 1 if _report_failed([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
     names = ", ".join(f"{job.name} ({job.id})" for job in running)
-    screen.info(f"Running until they end or are stopped by Ctrl-C: {names}")
+    screen.info(f"Running until the jobs end or Ctrl-C stops them: {names}")
     events: SimpleQueue[int] = SimpleQueue()
     with handle_signals(events.put):
         for job in running:
             thread: Any = InheritableThread(target=_wait, args=(job, events), session=spark, daemon=True)
             thread.start()
         while any(job.status == RUNNING for job in running):
-            if _next(events, running, screen) or any(job.status == FAILED for job in session_jobs(spark)):
+            if _next_event(events, running, screen) or any(job.status == FAILED for job in session_jobs(spark)):
                 stop_jobs(running)
     screen.clear()
-    return 1 if _report([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
+    return 1 if _report_failed([job for job in session_jobs(spark) if job.status == FAILED], screen) else 0
 
 
 def stop_jobs(running: list[Job]) -> None:
-    """Stop jobs and wait for their ends."""
+    """Stop jobs and wait until they have ended."""
     for job in running:
         if job.status == RUNNING:
             job.stop()
@@ -56,8 +56,8 @@ def _wait(job: Job, events: SimpleQueue[int]) -> None:
         events.put(0)
 
 
-def _next(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
-    """The signal that came, or 0."""
+def _next_event(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
+    """Return the next signal, or 0; show the progress if nothing happens."""
     try:
         return events.get(timeout=_TICK)
     except Empty:
@@ -66,14 +66,14 @@ def _next(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
 
 
 def job_progress(job: Job) -> str:
-    """A few words about a running job."""
+    """Return a short description of a running job's progress."""
     last = job.query.lastProgress
     if last is None:
         return f"{job.name}: starting"
     return f"{job.name}: batch {last.batchId}, {last.processedRowsPerSecond or 0:,.0f} rows/s"
 
 
-def _report(failed: list[Job], screen: Screen) -> bool:
+def _report_failed(failed: list[Job], screen: Screen) -> bool:
     for job in failed:
         screen.error(f"Job {job.name} ({job.id}) failed: {error_message(job.failure or Exception())}")
     return bool(failed)

@@ -1,3 +1,4 @@
-"""Flink's statements in plain ``spark-sql`` and the Thrift server: a parser extension in Java hands each statement to
-one Python process, which is attached to Spark's JVM and runs them as everywhere else.
+"""Flink's statements in ``spark-sql`` and the Thrift server.
+
+A parser extension in Java passes each statement to a Python process, which attaches to Spark's JVM and executes it.
 """

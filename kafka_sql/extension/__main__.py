@@ -1,15 +1,15 @@
-"""``kafka-sql-extension``: prints the path of the jar for Spark's shells."""
+"""``kafka-sql-extension``: print the path of the jar for Spark's shells."""
 
 import sys
 
 from kafka_sql.errors import ExtensionError
-from kafka_sql.extension.jar import jar
+from kafka_sql.extension.jar import build_jar
 
 
 def main() -> int:
-    """The jar's path on stdout, and 0; or what went wrong on stderr, and 1."""
+    """Print the jar's path and return 0, or print an error to stderr and return 1."""
     try:
-        print(jar())
+        print(build_jar())
     except ExtensionError as e:
         print(e, file=sys.stderr)
         return 1

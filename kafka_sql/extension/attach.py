@@ -1,6 +1,6 @@
-"""This process as the JVM's Python: it attaches to the JVM that started it, and to the SparkContext there.
+"""Attach this process to the JVM that started it, and to the SparkContext there, and execute its statements.
 
-The Java beside starts it with the JVM's port and secret in the environment.
+``java/Python.java`` starts this module with the JVM's port and secret in the environment.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kafka_sql.extension.statements import Statements
 
 
 def attach() -> None:
-    """Serve the JVM's statements until it ends, which closes this process's stdin."""
-    os.dup2(2, 1)  # stdout is the shell's, for results
+    """Execute the JVM's statements until it ends, which closes this process's stdin."""
+    os.dup2(2, 1)  # stdout belongs to the shell, for results
     gateway = launch_gateway()  # connects to PYSPARK_GATEWAY_PORT
-    del os.environ["PYSPARK_GATEWAY_SECRET"]  # this process's children need no key to the JVM
+    del os.environ["PYSPARK_GATEWAY_SECRET"]  # child processes must not inherit the JVM's secret
     starter = gateway.entry_point
     java_context = starter.context()
     if _release(java_context.version()) != _release(pyspark.__version__):
         starter.refuse(
-            f"[PYTHON_NOT_STARTED] Spark is {java_context.version()}, and {sys.executable} has PySpark "
+            f"[PYTHON_NOT_STARTED] Spark is {java_context.version()}, but {sys.executable} has PySpark "
             f"{pyspark.__version__}. Set PYSPARK_PYTHON to a Python with kafka_sql and "
             f"pyspark=={java_context.version()}."
         )
@@ -34,11 +34,11 @@ def attach() -> None:
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
     ensure_callback_server_started(gateway)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=SparkConf(_jconf=java_context.getConf()))
-    SparkSession(context)  # PySpark makes its first session the JVM's default: let that be the one it is already
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the shell's, which cancels the jobs
+    SparkSession(context)  # PySpark makes its first session the JVM's default session: use the existing one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell handles Ctrl-C and cancels the jobs
     starter.attach(Statements(context))
     sys.stdin.buffer.read()
-    os._exit(0)  # not by way of Py4J's clean-up, which would talk to a JVM that is gone
+    os._exit(0)  # skip Py4J's cleanup, which would call the ended JVM
 
 
 def _release(version: str) -> list[str]:

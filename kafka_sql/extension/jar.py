@@ -1,4 +1,4 @@
-"""The extension's jar, made in the user's cache by the Java compiler that Spark has for its own generated code."""
+"""Build the extension's jar in the user's cache, with Janino, the Java compiler that Spark uses for generated code."""
 
 from __future__ import annotations
 
@@ -20,74 +20,77 @@ from kafka_sql.options.secrets import secrets_pattern
 SOURCES = Path(__file__).with_name("java")
 
 
-def jar(folder: Path | None = None) -> Path:
-    """The jar's path; it is compiled if it is not there yet, which takes some seconds and needs no JDK.
+def build_jar(folder: Path | None = None) -> Path:
+    """Return the jar's path; build the jar first if it is missing, which takes some seconds and needs no JDK.
 
     Args:
-        folder: where to put it. Default: the user's cache, or what KAFKA_SQL_CACHE names.
+        folder: where to create the jar. Default: KAFKA_SQL_CACHE, or the user's cache.
 
     Raises:
-        ExtensionError: it cannot be made.
+        ExtensionError: the jar cannot be built.
     """
     sources = sorted(SOURCES.glob("*.java"))
     parts = [*(path.read_bytes() for path in sources), secrets_pattern().encode()]
-    digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # other sources get another jar
+    digest = hashlib.sha256(b"".join(parts)).hexdigest()[:8]  # changed sources get another jar
     path = (folder or cache_folder()) / f"kafka-sql-extension-{digest}.jar"
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=path.parent) as work:
-                classes = _compiled(sources, Path(work))
-                os.replace(_packed(classes, Path(work, path.name)), path)  # whole or not at all
+                classes = _compile(sources, Path(work))
+                os.replace(_pack(classes, Path(work, path.name)), path)  # atomic
         except OSError as e:
             raise ExtensionError(
-                f"The jar cannot be written to {path.parent}: {e}. Name a folder that can be written to in the "
-                "environment variable KAFKA_SQL_CACHE."
+                f"The jar cannot be written to {path.parent}: {e}. Set the environment variable KAFKA_SQL_CACHE to a "
+                "writable folder.",
+                path=str(path.parent),
             ) from e
     return path
 
 
-def _compiled(sources: list[Path], work: Path) -> Path:
-    """The classes, in a folder."""
+def _compile(sources: list[Path], work: Path) -> Path:
+    """Compile the sources and return the folder of the classes."""
     classes = work / "classes"
     classes.mkdir()
     jars = Path(_find_spark_home(), "jars")
-    gateway = _java(jars)
+    gateway = _start_java(jars)
     try:
         file = gateway.jvm.java.io.File
         compiler = gateway.jvm.org.codehaus.janino.CompilerFactory().newCompiler()
         compiler.setDestinationDirectory(file(str(classes)), False)
-        compiler.setClassPath(_files(gateway, sorted(jars.glob("*.jar"))))
-        compiler.compile(_files(gateway, sources))
+        compiler.setClassPath(_java_files(gateway, sorted(jars.glob("*.jar"))))
+        compiler.compile(_java_files(gateway, sources))
     except Py4JJavaError as e:
-        raise ExtensionError(f"The jar does not compile against the Spark in {jars.parent}: {e.java_exception}") from e
+        raise ExtensionError(
+            f"The jar cannot be compiled with the Spark in {jars.parent}: {e.java_exception}", path=str(jars.parent)
+        ) from e
     finally:
         gateway.shutdown()
     return classes
 
 
-def _java(jars: Path) -> JavaGateway:
+def _start_java(jars: Path) -> JavaGateway:
     try:
         port, token = launch_gateway(
             jarpath=str(next(jars.glob("py4j-*.jar"))),
             classpath=str(jars / "*"),
             die_on_exit=True,
             enable_auth=True,
-            java_path=None,  # JAVA_HOME's, or the PATH's
+            java_path=None,  # from JAVA_HOME or the PATH
         )
     except (OSError, ValueError) as e:
-        raise ExtensionError("Java does not start. Install Java 17 or 21, or set JAVA_HOME.") from e
+        raise ExtensionError("Java cannot be started. Install Java 17 or 21, or set JAVA_HOME.") from e
     return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
 
 
-def _files(gateway: JavaGateway, paths: list[Path]) -> JavaArray:
+def _java_files(gateway: JavaGateway, paths: list[Path]) -> JavaArray:
     array = gateway.new_array(gateway.jvm.java.io.File, len(paths))
     for i, path in enumerate(paths):
         array[i] = gateway.jvm.java.io.File(str(path))
     return array
 
 
-def _packed(classes: Path, path: Path) -> Path:
+def _pack(classes: Path, path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(classes.rglob("*.class")):
             archive.write(file, file.relative_to(classes))

@@ -1,4 +1,4 @@
-"""Statements that come from Spark's JVM, each on its own thread and for one of the JVM's sessions."""
+"""Execute statements from Spark's JVM; each belongs to a session of the JVM and comes on the thread that runs it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kafka_sql.sql.recognize import classify as st
 from kafka_sql.sql.session import session_tables
 from kafka_sql.sql.spark_errors import unwrap_errors
 
-# Spark does not say when a connection of its Thrift server has ended. A session that comes back after so many others
-# has lost its temporary tables only.
-_MOST_SESSIONS = 256
+# Spark does not report when a connection to its Thrift server ends. A session that is used again after this many others
+# has lost only its temporary tables.
+_MAX_SESSIONS = 256
 
 
 class Statements:
-    """A ``java.util.function.BiFunction`` of a Java session and a statement."""
+    """A ``java.util.function.BiFunction`` from a Java session and a statement to the result."""
 
     class Java:
         implements = ("java.util.function.BiFunction",)
@@ -36,15 +36,15 @@ class Statements:
         self._lock = threading.Lock()
 
     def apply(self, java_session: JavaObject, text: str) -> JavaObject | str | None:
-        """Carry out a statement.
+        """Execute a statement.
 
         Returns:
-            the Java Dataset that it gives; None where it is Spark's own, which has not been run then; the Java
-            exception that it failed of; or the words that say why it failed.
+            the result as a Java Dataset; None if Spark is to run the statement itself; or the error, as a Java
+            exception or a message.
         """
         try:
-            return _carry_out(*self._session(java_session), text)._jdf
-        except _SparksOwn:
+            return _execute(*self._session(java_session), text)._jdf
+        except _SparkStatement:
             return None
         except KafkaSqlError as e:
             return str(e)
@@ -62,20 +62,20 @@ class Statements:
                 if tables is None:
                     raise AssertionError("an enabled session has tables")
                 self._sessions[key] = spark, tables
-                if len(self._sessions) > _MOST_SESSIONS:
+                if len(self._sessions) > _MAX_SESSIONS:
                     self._sessions.popitem(last=False)
             self._sessions.move_to_end(key)
             return self._sessions[key]
 
 
-class _SparksOwn(Exception):
-    """A statement that is Spark's own, found out before it is run."""
+class _SparkStatement(Exception):
+    """Raised before a statement runs that Spark is to run itself."""
 
 
-def _carry_out(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
+def _execute(spark: SparkSession, tables: Tables, text: str) -> DataFrame:
     def run(statement: str) -> DataFrame:
-        if statement == text and not isinstance(st.classify(text), st.ShowTables):  # of a listing, rows are left out
-            raise _SparksOwn
+        if statement == text and not isinstance(st.classify(text), st.ShowTables):  # SHOW TABLES is filtered here
+            raise _SparkStatement
         return tables.spark_sql(statement)
 
     with unwrap_errors():

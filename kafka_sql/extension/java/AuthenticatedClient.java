@@ -6,7 +6,7 @@ import javax.net.SocketFactory;
 import py4j.Py4JPythonClient;
 import py4j.PythonClient;
 
-/** Py4J's way into Python with the secret kept: its own forgets it when it is told Python's port. */
+/** Py4J's client for calls to Python. Unlike Py4J's own, it keeps the secret when Python announces its port. */
 final class AuthenticatedClient extends PythonClient {
     private final String secret;
 

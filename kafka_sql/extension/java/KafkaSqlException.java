@@ -7,47 +7,47 @@ import scala.Option;
 import scala.collection.immutable.Map;
 
 /**
- * A statement that failed, in the words of kafka_sql or of what Python ran.
+ * The error of a failed statement, from kafka_sql or from Spark.
  *
- * <p>A ParseException, because that is all that a parser may throw and Spark's shells print it without a stack trace.
+ * <p>A ParseException, because a parser may throw no other, and because Spark's shells print it without a stack trace.
  */
 public final class KafkaSqlException extends ParseException {
     private static final String FOREIGN_DATA_ERROR = "HV000"; // ISO/IEC 9075-9
 
-    private final String words;
+    private final String message;
     private final String condition;
     private final String state;
 
-    KafkaSqlException(String words) {
-        this(words, null, FOREIGN_DATA_ERROR);
+    KafkaSqlException(String message) {
+        this(message, null, FOREIGN_DATA_ERROR);
     }
 
-    /** Spark's shells log a statement, secrets and all, that fails of what is no SparkThrowable: so wrap those, too. */
-    KafkaSqlException(Throwable of) {
+    /** Wrap any error: if an error is no SparkThrowable, Spark's shells log the statement, including its secrets. */
+    KafkaSqlException(Throwable cause) {
         this(
-            of.getMessage() == null ? of.toString() : of.getMessage(),
-            of instanceof SparkThrowable ? ((SparkThrowable) of).getCondition() : null,
-            of instanceof SparkThrowable ? ((SparkThrowable) of).getSqlState() : null);
-        setStackTrace(of.getStackTrace());
+            cause.getMessage() == null ? cause.toString() : cause.getMessage(),
+            cause instanceof SparkThrowable ? ((SparkThrowable) cause).getCondition() : null,
+            cause instanceof SparkThrowable ? ((SparkThrowable) cause).getSqlState() : null);
+        setStackTrace(cause.getStackTrace());
     }
 
-    private KafkaSqlException(String words, String condition, String state) {
-        super(Option.empty(), CurrentOrigin.get(), "INTERNAL_ERROR", new Map.Map1("message", words));
-        this.words = words;
+    private KafkaSqlException(String message, String condition, String state) {
+        super(Option.empty(), CurrentOrigin.get(), "INTERNAL_ERROR", new Map.Map1("message", message));
+        this.message = message;
         this.condition = condition;
         this.state = state;
     }
 
     public String getMessage() {
-        return words;
+        return message;
     }
 
-    /** Spark's, if it is one of Spark's errors; ours stand in the message. */
+    /** The condition of a Spark error; the message of a kafka_sql error contains its condition. */
     public String getCondition() {
         return condition;
     }
 
-    /** The shells print a stack trace where this is null. */
+    /** Must not be null for kafka_sql errors: otherwise, the shells print a stack trace. */
     public String getSqlState() {
         return state;
     }
@@ -57,6 +57,6 @@ public final class KafkaSqlException extends ParseException {
     }
 
     public String toString() {
-        return words;
+        return message;
     }
 }

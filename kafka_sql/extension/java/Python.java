@@ -16,10 +16,10 @@ import py4j.JavaServer;
 import py4j.Py4JException;
 
 /**
- * The one Python process of this JVM, which carries out statements and is attached by Py4J, as PySpark is.
+ * The Python process of this JVM, which executes statements and is attached by Py4J, as PySpark is.
  *
- * <p>Py4J keeps a Java thread and a Python thread together: what Python asks of Spark for a statement runs on the
- * thread that the statement came on, with that thread's session, job group and settings.
+ * <p>Py4J pins each Python thread to a Java thread: Python's calls to Spark for a statement run on the thread that the
+ * statement came on, with that thread's session, job group and settings.
  */
 public final class Python {
     private static volatile Python running;
@@ -40,7 +40,7 @@ public final class Python {
         ProcessBuilder builder = new ProcessBuilder(new String[] {command, "-m", "kafka_sql.extension.attach"});
         builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
         builder.environment().put("PYSPARK_GATEWAY_PORT", String.valueOf(serve(secret)));
-        builder.environment().put("PYSPARK_GATEWAY_SECRET", secret); // not among the arguments, which anyone can list
+        builder.environment().put("PYSPARK_GATEWAY_SECRET", secret); // not an argument, which other users could see
         builder.environment().put("PYSPARK_PIN_THREAD", "true");
         if (worker != null) builder.environment().put("PYSPARK_PYTHON", worker);
         try {
@@ -54,7 +54,7 @@ public final class Python {
         return running != null;
     }
 
-    /** The process, started if there is none, or none any more. */
+    /** Return the running process; start one if there is none or it has ended. */
     static synchronized Python running(SparkSession session) throws KafkaSqlException, InterruptedException {
         if (running == null || !running.process.isAlive()) {
             Python python = new Python(session);
@@ -66,35 +66,35 @@ public final class Python {
     }
 
     /**
-     * What Python made of a statement: a Dataset, null if it is Spark's own, a String that says why it failed, or the
-     * Throwable that it failed of.
+     * Execute a statement in Python. Return a Dataset, null if Spark is to run the statement itself, or the error as a
+     * String or a Throwable.
      */
     Object run(SparkSession session, String text) throws KafkaSqlException, InterruptedException {
         try {
             return ((BiFunction) attached.join()).apply(session, text);
         } catch (Py4JException e) {
-            throw process.waitFor(2, TimeUnit.SECONDS) ? ended() : new KafkaSqlException(e);
+            throw process.waitFor(2, TimeUnit.SECONDS) ? endedException() : new KafkaSqlException(e);
         }
     }
 
-    KafkaSqlException ended() {
+    KafkaSqlException endedException() {
         return new KafkaSqlException(
             "[PYTHON_ENDED] The Python process of kafka_sql ended with exit code " + process.exitValue()
-            + ". The next statement has a new one, which knows the tables of 'spark.kafka_sql.catalog' only: DROP the "
-            + "others and CREATE them again.");
+            + ". The next statement starts a new process, which has only the tables of 'spark.kafka_sql.catalog'. DROP "
+            + "and CREATE the other tables again.");
     }
 
-    /** Called by Python. */
+    /** Called by Python: the context to attach to. */
     public JavaSparkContext context() {
         return context;
     }
 
-    /** Called by Python when it is ready. */
+    /** Called by Python when it is ready to execute statements. */
     public void attach(BiFunction statements) {
         attached.complete(statements);
     }
 
-    /** Called by Python if it cannot be. */
+    /** Called by Python if it cannot attach. */
     public void refuse(String message) {
         attached.completeExceptionally(new KafkaSqlException(message));
     }
@@ -105,7 +105,7 @@ public final class Python {
         client.setGateway(server.getGateway());
         client.setJavaServer(server);
         final CompletableFuture started = new CompletableFuture();
-        Thread daemon = new Thread("kafka_sql-gateway") { // its threads are daemons because this one is
+        Thread daemon = new Thread("kafka_sql-gateway") { // its threads inherit that they are daemons
             public void run() {
                 server.start(true);
                 started.complete(Boolean.TRUE);
@@ -127,16 +127,16 @@ public final class Python {
         if (!attached.isDone())
             throw new KafkaSqlException(
                 "[PYTHON_NOT_STARTED] '" + command + " -m kafka_sql.extension.attach' ended with exit code "
-                + process.exitValue() + "; what it said stands above, or in the log. " + advice());
+                + process.exitValue() + ". Its output is above or in the log. " + advice());
     }
 
-    /** In good order, that is: if this JVM is killed, the end of its stdin tells it. */
+    /** End Python before this JVM ends. (If the JVM is killed, Python notices the end of its stdin.) */
     private void endWithThisJvm() {
         Runtime.getRuntime().addShutdownHook(new Thread("kafka_sql-end") {
             public void run() {
                 process.destroy();
                 try {
-                    process.waitFor(5, TimeUnit.SECONDS); // before its connections break, which it would complain about
+                    process.waitFor(5, TimeUnit.SECONDS); // before its connections break, which it would log as errors
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 }
@@ -145,6 +145,6 @@ public final class Python {
     }
 
     private static String advice() {
-        return "Set PYSPARK_PYTHON to a Python that kafka_sql is installed in.";
+        return "Set PYSPARK_PYTHON to a Python that has kafka_sql installed.";
     }
 }

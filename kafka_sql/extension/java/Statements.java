@@ -11,31 +11,31 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.classic.Dataset;
 
 /**
- * One session's parser: statements go by Python first, and to Spark's own parser if they are none of Python's.
+ * A session's parser: passes statements to Python first, and to Spark's parser if Python does not handle them.
  *
- * <p>A proxy, because Spark's ParserInterface has other methods in each version. {@code parseQuery} is left alone:
- * Spark reads the texts of views with it.
+ * <p>A dynamic proxy, because the methods of Spark's ParserInterface differ between versions. {@code parseQuery} goes to
+ * Spark directly: Spark parses view definitions with it.
  */
 public final class Statements implements InvocationHandler {
-    /** A statement that can be the first of ours. Once Python runs, it sees all of them, as it knows the tables. */
-    private static final Pattern OURS = Pattern.compile(
+    /** Statements that start Python. Once Python runs, it gets all statements, because any may name a Kafka table. */
+    private static final Pattern STARTS_PYTHON = Pattern.compile(
         "(?:\\s++|--[^\\n]*+|/[*].*?[*]/)*+"
         + "(?:CREATE\\s.*\\bWITH\\s*[(]|(?:SET|RESET)\\s*'|(?:EXECUTE|BEGIN)\\s+STATEMENT\\b|(?:SHOW|STOP)\\s+JOB).*",
         Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
-    /** Set where Python has the thread, whose own statements are Spark's. */
+    /** Set while Python uses the thread: the statements that it runs itself are for Spark. */
     private static final ThreadLocal IN_PYTHON = new ThreadLocal();
 
     private final SparkSession session;
     private final Object parser;
-    private volatile Python used; // by the last statement; null before the first, and after one that failed with it
+    private volatile Python last; // process of the last statement; null at first, and after an error of the process
 
     private Statements(SparkSession session, Object parser) {
         this.session = session;
         this.parser = parser;
     }
 
-    static Object before(SparkSession session, Object parser) {
+    static Object wrap(SparkSession session, Object parser) {
         return Proxy.newProxyInstance(
             Statements.class.getClassLoader(), new Class[] {ParserInterface.class}, new Statements(session, parser));
     }
@@ -55,20 +55,21 @@ public final class Statements implements InvocationHandler {
     private boolean isForPython(String text) {
         return Python.isRunning()
             || session.sparkContext().conf().contains("spark.kafka_sql.catalog")
-            || OURS.matcher(text).matches();
+            || STARTS_PYTHON.matcher(text).matches();
     }
 
-    /** The plan of a statement that has been carried out, or null if it is Spark's own. */
+    /** Execute a statement and return its plan, or null if Spark is to run the statement itself. */
     private Object plan(String text) throws Throwable {
         IN_PYTHON.set(Boolean.TRUE);
         Object result;
         try {
-            Python before = used;
-            used = null;
+            Python previous = last;
+            last = null;
             Python python = Python.running(session);
-            if (before != null && before != python) throw before.ended(); // this session may miss tables: say so once
+            // this session may have lost tables: report it once
+            if (previous != null && previous != python) throw previous.endedException();
             result = python.run(session, text);
-            used = python;
+            last = python;
         } finally {
             IN_PYTHON.remove();
         }

@@ -1,4 +1,4 @@
-"""``format("kafka_sql")``: options and schema, no DDL."""
+"""``format("kafka_sql")``: options and schema instead of DDL."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_stream_to_stream(spark: Any, topics: Topics, tmp_path: Path) -> None:
     assert [m.value() for m in topics.take(target, 1)] == [b'{"a":1}']
 
 
-def test_a_missing_schema_says_what_to_add(spark: Any, topics: Topics) -> None:
+def test_a_missing_schema_is_an_error_with_an_example(spark: Any, topics: Topics) -> None:
     with pytest.raises(Exception, match=r"needs a schema\. Add, for example, \.schema"):
         spark.read.format("kafka_sql").options(**options(topics, "x")).load()
 

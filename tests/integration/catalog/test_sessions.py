@@ -1,4 +1,4 @@
-"""Tables over sessions: a catalog folder, other sessions of the application, tables that a dead one left."""
+"""Tables across sessions: catalog folders, sessions of one application, names left by ended applications."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.integration
 
 
 def tables_of(spark: SparkSession) -> Tables:
-    """The session's tables."""
-    found = session.session_tables(spark)
-    assert found is not None
-    return found
+    """Return the session's tables."""
+    tables = session.session_tables(spark)
+    assert tables is not None
+    return tables
 
 
 def run(code: str, *arguments: str) -> str:
-    """Run a program in a process of its own; what it printed."""
+    """Run a program in a separate process and return its output."""
     prelude = "\n".join(
         (
             "import sys, kafka_sql",
@@ -58,9 +58,9 @@ def test_another_session_of_the_application_has_the_tables(sql: Any, spark: Spar
     topic = topics.create()
     sql(f"CREATE TABLE shared (a INT, b AS a + 1) {topics.with_options(topic)}")
     sql("INSERT INTO shared VALUES (1)")
-    plain = spark.newSession()
-    assert "kafka_sql" not in repr(plain.sql)
-    other = kafka_sql.enable(plain)
+    new = spark.newSession()
+    assert "kafka_sql" not in repr(new.sql)
+    other = kafka_sql.enable(new)
     assert other.sql("SELECT * FROM shared").collect() == [(1, 2)]
     with pytest.raises(TableExistsError, match=r"default\.shared"):
         other.sql(f"CREATE TABLE shared (a INT) {topics.with_options(topic)}")
@@ -90,10 +90,10 @@ def test_a_continuous_query_may_start_on_any_thread(sql: Any, topics: Topics, tm
     assert sql("SELECT a FROM dst").collect() == [(1,)]
 
 
-def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSession, topics: Topics) -> None:
+def test_a_name_left_by_an_ended_application_is_reused(sql: Any, spark: SparkSession, topics: Topics) -> None:
     topic = topics.create()
-    # as a lasting metastore has them: the names, and no declaration behind
-    with Forgotten(spark):
+    # as in a persistent metastore: the names remain, the declarations are lost
+    with EndedApplication(spark):
         sql(f"CREATE TABLE left_plain (a INT) {topics.with_options(topic)}")
         sql(f"CREATE TABLE left_view (a INT, b AS a + 1) {topics.with_options(topic)}")
         sql(f"CREATE TABLE left_again (a INT, b AS a + 1) {topics.with_options(topic)}")
@@ -108,43 +108,43 @@ def test_a_name_that_a_dead_session_left_is_taken_over(sql: Any, spark: SparkSes
     sql("DROP TABLE left_view")
 
 
-class Forgotten:
-    """What is declared in the block is forgotten after it, and stays in Spark's catalog, as of another application."""
+class EndedApplication:
+    """Tables declared in the block stay in Spark's catalog as those of an ended application."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._side, self._lasting = tables_of(spark)._spark_side, tables_of(spark)._lasting
+        self._spark_catalog, self._permanent = tables_of(spark)._spark_catalog, tables_of(spark)._permanent
 
     def __enter__(self) -> None:
-        self._before = dict(self._lasting.tables), set(self._lasting._places)
-        self._application = self._side.application
-        self._side.application = lambda: "app-gone"  # type: ignore[method-assign]
+        self._before = dict(self._permanent.tables), set(self._permanent._storage_names)
+        self._application_id = self._spark_catalog.application_id
+        self._spark_catalog.application_id = lambda: "app-ended"  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
-        self._lasting.tables, self._lasting._places = self._before
-        self._side.application = self._application  # type: ignore[method-assign]
+        self._permanent.tables, self._permanent._storage_names = self._before
+        self._spark_catalog.application_id = self._application_id  # type: ignore[method-assign]
 
 
-def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_path: Path) -> None:
+def test_the_next_application_has_the_tables_of_the_folder(topics: Topics, tmp_path: Path) -> None:
     topic, folder = topics.create(), tmp_path / "tables"
-    options = topics.with_options(topic).replace("WITH (", "WITH ('properties.sasl.password' = 'planted', ")
+    options = topics.with_options(topic).replace("WITH (", "WITH ('properties.sasl.password' = 'hunter2', ")
     first = run(
         f"spark.sql('''CREATE TABLE orders (a INT COMMENT 'it''s', b AS a + 1) COMMENT 'first' {options}''')\n"
         "spark.sql('CREATE DATABASE shop')\n"
-        f"spark.sql('''CREATE TABLE shop.Odd_2 (a INT) {options}''')\n"
+        f"spark.sql('''CREATE TABLE shop.Mixed_2 (a INT) {options}''')\n"
         f"spark.sql('''CREATE TABLE gone (a INT) {options}''')\n"
         "spark.sql('DROP TABLE gone')\n"
-        f"spark.sql('''CREATE TEMPORARY TABLE not_kept (a INT) {options}''')\n"
+        f"spark.sql('''CREATE TEMPORARY TABLE not_persisted (a INT) {options}''')\n"
         "spark.sql('INSERT INTO orders VALUES (41)')",
         str(folder),
         str(tmp_path / "one"),
     )
     assert first == ""
     files = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    assert files == ["default.orders.sql", "shop.odd_2.sql"]
+    assert files == ["default.orders.sql", "shop.mixed_2.sql"]
     assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o600}
     assert "CREATE TABLE `default`.`orders` (\n  `a` INT COMMENT 'it''s'," in (folder / files[0]).read_text()
     second = run(
-        "print(spark.table('orders').collect(), spark.table('shop.Odd_2').collect())\n"
+        "print(spark.table('orders').collect(), spark.table('shop.Mixed_2').collect())\n"
         "spark.sql('INSERT INTO orders VALUES (42)')\n"
         "print(spark.sql('SELECT * FROM orders ORDER BY a').collect())\n"
         "print(spark.sql('SHOW CREATE TABLE orders').first()[0])",
@@ -152,27 +152,27 @@ def test_a_folder_gives_its_tables_to_the_next_application(topics: Topics, tmp_p
         str(tmp_path / "two"),
     )
     assert "[Row(a=41, b=42)] [Row(a=41)]\n[Row(a=41, b=42), Row(a=42, b=43)]\n" in second
-    assert "planted" not in second
+    assert "hunter2" not in second
     assert "'properties.sasl.password' = '******'" in second
 
 
-def test_names_that_spark_does_not_take(sql: Any, topics: Topics) -> None:
+def test_names_that_spark_does_not_allow(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     with pytest.raises(
-        StatementError, match=r"CREATE TABLE default\.odd\.näme: invalid name .näme.: Spark allows only letters a to z"
+        StatementError, match=r"CREATE TABLE default\.ä\.name: invalid name .ä.: Spark allows only letters a to z"
     ):
-        sql(f"CREATE TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
-    sql(f"CREATE TEMPORARY TABLE `odd.näme` (a INT) {topics.with_options(topic)}")
-    sql("INSERT INTO `odd.näme` VALUES (1)")
-    assert sql("SELECT a FROM `odd.näme`").collect() == [(1,)]
-    sql("DROP TABLE `odd.näme`")
+        sql(f"CREATE TABLE `ä.name` (a INT) {topics.with_options(topic)}")
+    sql(f"CREATE TEMPORARY TABLE `ä.name` (a INT) {topics.with_options(topic)}")
+    sql("INSERT INTO `ä.name` VALUES (1)")
+    assert sql("SELECT a FROM `ä.name`").collect() == [(1,)]
+    sql("DROP TABLE `ä.name`")
 
 
-def test_two_sessions_of_one_folder_see_each_other(
+def test_applications_of_one_folder_see_each_others_tables(
     spark: SparkSession, topics: Topics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lasting = tables_of(spark)._lasting
-    before = dict(lasting.tables)
+    permanent = tables_of(spark)._permanent
+    before = dict(permanent.tables)
     topic = topics.create()
     kafka_sql.enable(spark, catalog=tmp_path)
     try:
@@ -195,40 +195,41 @@ def test_two_sessions_of_one_folder_see_each_other(
             other.remove(("default", "theirs"))
         assert "theirs" not in {row.tableName for row in spark.sql("SHOW TABLES").collect()}
     finally:
-        for entry in list(lasting):
+        for entry in list(permanent):
             if entry.name not in before:
                 spark.sql(f"DROP TABLE {entry.definition.name}")
-        lasting.store = None
+        permanent.store = None
 
 
-def test_what_the_user_put_in_a_tables_place_is_not_dropped(sql: Any, spark: SparkSession, topics: Topics) -> None:
-    plain = spark.newSession()
+def test_a_user_table_that_replaced_a_kafka_table_is_not_dropped(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    other = spark.newSession()
     for columns in ("a INT", "a INT, b AS a + 1"):
         sql(f"CREATE TABLE taken ({columns}) {topics.with_options('x')}")
         entry = tables_of(spark).find(("taken",))
         assert entry is not None
         tables_of(spark).spark_sql(f"DROP {'VIEW' if entry.is_view else 'TABLE'} taken")
-        plain.sql("CREATE TABLE taken (mine INT) USING parquet")
-        plain.sql("INSERT INTO taken VALUES (4711)")
+        other.sql("CREATE TABLE taken (mine INT) USING parquet")
+        other.sql("INSERT INTO taken VALUES (4711)")
         sql("DROP TABLE taken")
-        assert plain.sql("SELECT mine FROM taken").collect() == [(4711,)]
-        plain.sql("DROP TABLE taken")
+        assert other.sql("SELECT mine FROM taken").collect() == [(4711,)]
+        other.sql("DROP TABLE taken")
 
 
-def test_tables_stand_in_sparks_own_catalog(sql: Any, spark: SparkSession, topics: Topics) -> None:
-    sql(f"CREATE TABLE here (a INT) {topics.with_options('x')}")
+def test_tables_are_in_spark_catalog(sql: Any, spark: SparkSession, topics: Topics) -> None:
+    sql(f"CREATE TABLE mine (a INT) {topics.with_options('x')}")
     tables = tables_of(spark)
-    side = tables._spark_side
-    plain_catalog = side.catalog
-    side.catalog = lambda: "another"  # type: ignore[method-assign]  # no second catalog is among Spark's jars
+    spark_catalog = tables._spark_catalog
+    current_catalog = spark_catalog.current_catalog
+    # Spark comes without a second catalog
+    spark_catalog.current_catalog = lambda: "another"  # type: ignore[method-assign]
     try:
-        assert tables.find(("here",)) is None
-        assert tables.find(("default", "here")) is None
-        assert tables.find(("spark_catalog", "default", "here")) is not None
+        assert tables.find(("mine",)) is None
+        assert tables.find(("default", "mine")) is None
+        assert tables.find(("spark_catalog", "default", "mine")) is not None
         with pytest.raises(StatementError, match=r"the current catalog is 'another'"):
-            sql(f"CREATE TABLE there (a INT) {topics.with_options('x')}")
+            sql(f"CREATE TABLE other (a INT) {topics.with_options('x')}")
     finally:
-        side.catalog = plain_catalog  # type: ignore[method-assign]
+        spark_catalog.current_catalog = current_catalog  # type: ignore[method-assign]
 
 
 def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> None:
@@ -244,29 +245,29 @@ def test_hints_of_two_threads_keep_their_options(sql: Any, topics: Topics) -> No
         assert list(pool.map(read, [first, second] * 2)) == [[(1,)], [(2,)]] * 2
 
 
-def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_others_can_write_is_rejected(tmp_path: Path) -> None:
     os.chmod(tmp_path, 0o777)
     with pytest.raises(CatalogFolderError, match=r"is writable by other users.*chmod 700"):
         FileCatalogStore(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CatalogFolderError, match=r"file/tables' cannot be used: Not a directory"):
         FileCatalogStore(tmp_path / "file" / "tables")
 
 
-def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) -> None:
+def test_writers_take_turns_and_remove_leftover_files(tmp_path: Path) -> None:
     folder = FileCatalogStore(tmp_path)
     (tmp_path / ".123.tmp").write_text("half a stat")
 
     def write(n: int) -> None:
-        mine = FileCatalogStore(tmp_path)
+        store = FileCatalogStore(tmp_path)
         for i in range(20):
-            with mine.lock():
-                mine.write(("default", "t"), f"{n} " * 10_000)
-                assert set(mine.read()["default", "t"].split()) == {str(n)}
-                mine.write(("default", f"t{n}_{i}"), "x")
+            with store.lock():
+                store.write(("default", "t"), f"{n} " * 10_000)
+                assert set(store.read()["default", "t"].split()) == {str(n)}
+                store.write(("default", f"t{n}_{i}"), "x")
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(write, range(4))) == [None] * 4
@@ -274,14 +275,14 @@ def test_writers_take_turns_and_what_a_dead_one_left_is_removed(tmp_path: Path) 
     assert not list(tmp_path.glob(".*.tmp"))
 
 
-def test_planners_are_started_ahead(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+def test_planners_are_started_in_the_background(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, warmup.__name__):
-        warmup._warm(spark)
+        warmup._plan_once(spark)
         assert not caplog.records
         assert spark.read.format(warmup.WarmupSource.name()).load().collect() == []
-        mine = spark.__dict__.pop("_jsparkSession")
+        java_session = spark.__dict__.pop("_jsparkSession")
         try:
-            warmup._warm(spark)  # as where the session ends meanwhile
+            warmup._plan_once(spark)  # as if the session ended meanwhile
         finally:
-            spark.__dict__["_jsparkSession"] = mine
-    assert [r.getMessage() for r in caplog.records] == ["Spark's planners were not started ahead"]
+            spark.__dict__["_jsparkSession"] = java_session
+    assert [r.getMessage() for r in caplog.records] == ["Spark's Python planners could not be started in advance"]

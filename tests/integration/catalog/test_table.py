@@ -1,4 +1,4 @@
-"""A topic is a table: declare it, look at it, read it, write it."""
+"""A topic as a table: create, describe, read and write it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COLUMNS = """
 """
 
 
-def moment(second: int) -> datetime:
+def timestamp(second: int) -> datetime:
     return datetime(2026, 3, 2, 8, 0, second, tzinfo=UTC)
 
 
 def instants(rows: Any) -> list[tuple[Any, ...]]:
-    """Rows with their timestamps as instants, since collect() gives local times."""
+    """Return rows with timestamps in UTC, because collect() returns local times."""
     return [tuple(v.astimezone(UTC) if isinstance(v, datetime) else v for v in row) for row in rows]
 
 
@@ -47,26 +47,26 @@ def orders(sql: Any, topics: Topics) -> str:
 
 
 def test_reads_fields_metadata_and_computed_columns(sql: Any, topics: Topics, orders: str) -> None:
-    milliseconds = int(moment(1).timestamp() * 1000)
+    milliseconds = int(timestamp(1).timestamp() * 1000)
     topics.put(orders, b'{"order_id": 1, "price": 9.99, "quantity": 3}', timestamp=milliseconds)
     topics.put(
         orders, b'{"order_id": 2, "price": null}', b'{"quantity": 7, "other": 1}', partition=1, timestamp=milliseconds
     )
     rows = sql("SELECT * FROM orders ORDER BY `partition`, `offset`").collect()
     assert instants(rows) == [
-        (1, Decimal("9.99"), 3, Decimal("29.97"), moment(1), 0, 0),
-        (2, None, None, None, moment(1), 1, 0),
-        (None, None, 7, None, moment(1), 1, 1),
+        (1, Decimal("9.99"), 3, Decimal("29.97"), timestamp(1), 0, 0),
+        (2, None, None, None, timestamp(1), 1, 0),
+        (None, None, 7, None, timestamp(1), 1, 1),
     ]
 
 
-def test_each_query_reads_the_topic_as_it_is_then(sql: Any, topics: Topics, orders: str) -> None:
+def test_each_query_reads_the_current_records(sql: Any, topics: Topics, orders: str) -> None:
     query = sql("SELECT count(*) FROM orders")
     assert sql("SELECT count(*) FROM orders").first()[0] == 0
     topics.put(orders, b'{"order_id": 1}')
     assert sql("SELECT count(*) FROM orders").first()[0] == 1
     topics.put(orders, b'{"order_id": 2}')
-    assert query.first()[0] == 2  # planned by its first action, not when it was written
+    assert query.first()[0] == 2  # planned by its first action, not by sql()
     joined = sql("SELECT a.order_id FROM orders a JOIN orders b ON a.order_id = b.order_id + 1")
     assert joined.collect() == [(2,)]
 
@@ -78,7 +78,7 @@ def test_latest_offset_is_an_empty_snapshot(sql: Any, topics: Topics) -> None:
     assert sql("SELECT * FROM late").collect() == []
 
 
-def test_group_offsets_start_where_the_group_is(sql: Any, topics: Topics) -> None:
+def test_group_offsets_start_at_the_committed_offset(sql: Any, topics: Topics) -> None:
     from confluent_kafka import Consumer, TopicPartition
 
     topic = topics.create()
@@ -98,7 +98,7 @@ def test_group_offsets_start_where_the_group_is(sql: Any, topics: Topics) -> Non
     assert sql("SELECT a FROM mine").collect() == [(3,), (4,)]
 
 
-def test_insert_values_lands_as_json_with_the_given_timestamp(sql: Any, topics: Topics, orders: str) -> None:
+def test_insert_values_writes_json_with_the_given_timestamp(sql: Any, topics: Topics, orders: str) -> None:
     sql("INSERT INTO orders VALUES (1, 9.99, 3, TIMESTAMP '2026-03-02 08:00:01Z')")
     (message,) = topics.take(orders, 1, partitions=2)
     assert json.loads(message.value() or b"", parse_float=Decimal) == {
@@ -106,7 +106,7 @@ def test_insert_values_lands_as_json_with_the_given_timestamp(sql: Any, topics: 
         "price": Decimal("9.99"),
         "quantity": 3,
     }
-    assert message.timestamp() == (1, int(moment(1).timestamp() * 1000))
+    assert message.timestamp() == (1, int(timestamp(1).timestamp() * 1000))
     assert sql("SELECT total FROM orders").first()[0] == Decimal("29.97")
 
 
@@ -135,18 +135,18 @@ def test_insert_with_parameters(sql: Any, topics: Topics, orders: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
+    ("statement", "message"),
     [
         ("INSERT INTO orders (total) VALUES (1)", "no writable column 'total'"),
         ("INSERT INTO orders (`offset`) VALUES (1)", "no writable column 'offset'"),
     ],
 )
-def test_read_only_columns_cannot_be_written(sql: Any, orders: str, statement: str, words: str) -> None:
-    with pytest.raises(StatementError, match=words):
+def test_read_only_columns_cannot_be_written(sql: Any, orders: str, statement: str, message: str) -> None:
+    with pytest.raises(StatementError, match=message):
         sql(statement)
 
 
-def test_overwrite_is_refused(sql: Any, orders: str) -> None:
+def test_overwrite_is_not_supported(sql: Any, orders: str) -> None:
     with pytest.raises(UnsupportedSqlError, match="INSERT OVERWRITE is not supported for a Kafka topic"):
         sql("INSERT OVERWRITE orders VALUES (1, 1, 1, NULL)")
 
@@ -164,7 +164,7 @@ def test_describe_show_tables_show_create(sql: Any, topics: Topics, orders: str)
     assert [n for n in names if "orders" in n or "secret" in n] == ["orders", "secret"]
     shown = sql("SHOW CREATE TABLE orders").first()[0]
     sql("DROP TABLE orders")
-    sql(shown)  # it declares the same table again
+    sql(shown)  # creates the same table again
     assert sql("SHOW CREATE TABLE orders").first()[0] == shown
     assert "'topic' = '" + orders in shown
     masked = sql("SHOW CREATE TABLE secret").first()[0]
@@ -172,11 +172,11 @@ def test_describe_show_tables_show_create(sql: Any, topics: Topics, orders: str)
     assert "'properties.sasl.password' = '******'" in masked
 
 
-def test_comments_reach_spark_as_they_are_typed(spark: Any, sql: Any, topics: Topics) -> None:
+def test_comments_reach_spark_as_typed(spark: Any, sql: Any, topics: Topics) -> None:
     columns = "a INT COMMENT 'it''s ${env:HOME} \\ so'"
-    sql(f"CREATE TABLE told ({columns}, b AS a + 1) COMMENT '${{env:HOME}}' {topics.with_options('x')}")
-    assert spark.table("told").schema["a"].metadata["comment"] == "it's ${env:HOME} \\ so"
-    assert "Comment: ${env:HOME}\n" in sql("SHOW TABLE EXTENDED LIKE 'told'").first().information
+    sql(f"CREATE TABLE commented ({columns}, b AS a + 1) COMMENT '${{env:HOME}}' {topics.with_options('x')}")
+    assert spark.table("commented").schema["a"].metadata["comment"] == "it's ${env:HOME} \\ so"
+    assert "Comment: ${env:HOME}\n" in sql("SHOW TABLE EXTENDED LIKE 'commented'").first().information
 
 
 def test_drop(sql: Any, topics: Topics, orders: str) -> None:
@@ -189,7 +189,7 @@ def test_drop(sql: Any, topics: Topics, orders: str) -> None:
     assert [r.name for r in sql("DESCRIBE orders").collect()] == ["a"]
 
 
-def test_a_table_is_no_view_even_where_it_is_one_in_spark(sql: Any, topics: Topics, orders: str) -> None:
+def test_a_table_is_not_a_view_even_if_spark_has_it_as_a_view(sql: Any, topics: Topics, orders: str) -> None:
     with pytest.raises(UnsupportedSqlError, match=r"it is a table, not a view\. Use DROP TABLE"):
         sql("DROP VIEW orders")
     sql("DROP TABLE orders")
@@ -197,14 +197,14 @@ def test_a_table_is_no_view_even_where_it_is_one_in_spark(sql: Any, topics: Topi
     assert [r.name for r in sql("DESCRIBE orders").collect()] == ["a", "b"]
 
 
-def test_two_tables_of_one_name(sql: Any, topics: Topics, orders: str) -> None:
+def test_a_name_that_is_in_use(sql: Any, topics: Topics, orders: str) -> None:
     with pytest.raises(TableExistsError, match=r"Table 'default.orders' already exists.*IF NOT EXISTS"):
         sql(f"CREATE TABLE orders (a INT) {topics.with_options(orders)}")
     sql(f"CREATE TABLE IF NOT EXISTS orders (a INT) {topics.with_options(orders)}")
     assert len(sql("DESCRIBE orders").collect()) == 7
 
 
-def test_two_databases_have_two_tables_of_one_name(sql: Any, topics: Topics, orders: str) -> None:
+def test_two_databases_may_use_the_same_table_name(sql: Any, topics: Topics, orders: str) -> None:
     other = topics.create()
     topics.put(other, b'{"a": 5}')
     sql("CREATE DATABASE IF NOT EXISTS shop")
@@ -215,9 +215,9 @@ def test_two_databases_have_two_tables_of_one_name(sql: Any, topics: Topics, ord
     sql("DROP DATABASE shop")
 
 
-def test_a_temporary_table_stands_before_a_lasting_one_of_its_name(sql: Any, topics: Topics) -> None:
-    lasting, topic = topics.create(), topics.create()
-    sql(f"CREATE TABLE scratch (a INT, b AS a + 1) {topics.with_options(lasting)}")
+def test_a_temporary_table_hides_a_permanent_one(sql: Any, topics: Topics) -> None:
+    permanent, topic = topics.create(), topics.create()
+    sql(f"CREATE TABLE scratch (a INT, b AS a + 1) {topics.with_options(permanent)}")
     sql(f"CREATE TEMPORARY TABLE scratch (a INT) {topics.with_options(topic)}")
     assert [r.isTemporary for r in sql("SHOW TABLES").collect() if "scratch" in r.tableName] == [False, True]
     sql("INSERT INTO scratch VALUES (1)")
@@ -228,7 +228,7 @@ def test_a_temporary_table_stands_before_a_lasting_one_of_its_name(sql: Any, top
     assert sql("SELECT * FROM scratch").collect() == [(3, 4)]
 
 
-def test_a_table_of_the_users_is_never_dropped(sql: Any, topics: Topics) -> None:
+def test_tables_of_the_user_are_never_dropped(sql: Any, topics: Topics) -> None:
     sql("CREATE TABLE mine__kafka (x INT) USING parquet")
     sql("INSERT INTO mine__kafka VALUES (1)")
     with pytest.raises(TableExistsError, match=r"'default\.mine__kafka' already exists as a table or view of Spark"):
@@ -246,18 +246,18 @@ def test_a_failed_create_leaves_nothing(sql: Any, topics: Topics) -> None:
     assert sql("SHOW TABLES").collect() == before
 
 
-def test_other_statements_are_sparks_own(sql: Any) -> None:
-    sql("CREATE TABLE plain (a INT) USING parquet")
-    sql("INSERT INTO plain VALUES (1)")
-    assert sql("SELECT a FROM plain").collect() == [(1,)]
-    assert [r.col_name for r in sql("DESCRIBE plain").collect()] == ["a"]
-    sql("DROP TABLE plain")
+def test_other_statements_run_in_spark(sql: Any) -> None:
+    sql("CREATE TABLE files (a INT) USING parquet")
+    sql("INSERT INTO files VALUES (1)")
+    assert sql("SELECT a FROM files").collect() == [(1,)]
+    assert [r.col_name for r in sql("DESCRIBE files").collect()] == ["a"]
+    sql("DROP TABLE files")
 
 
-def test_types_there_and_back(sql: Any, topics: Topics) -> None:
+def test_types_round_trip(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     sql(
-        """CREATE TABLE kinds (
+        """CREATE TABLE types (
           a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(38, 18), i STRING, j BYTES,
           k DATE, l TIMESTAMP(6), m TIMESTAMP_LTZ(6), n ARRAY<INT>, o MAP<STRING, BIGINT>,
           p ROW<x INT, y ARRAY<STRING>>, q VARCHAR(10)
@@ -268,10 +268,10 @@ def test_types_there_and_back(sql: Any, topics: Topics) -> None:
       12345678901234567890.123456789012345678BD, 'a"\\\\b\\n\\u00e9', X'00FF', DATE '1969-07-20',
       TIMESTAMP_NTZ '1969-07-20 20:17:40.000001', TIMESTAMP '2026-03-02 08:00:01.5Z', array(1, NULL), map('k', 1L),
       named_struct('x', 1, 'y', array('z')), 'short'"""
-    sql(f"INSERT INTO kinds VALUES ({row})")
-    sql("INSERT INTO kinds (d) VALUES (1)")
-    assert sql("SELECT * FROM kinds WHERE d < 0").collect() == sql(f"SELECT {row}").collect()
-    assert sql("SELECT * FROM kinds WHERE d = 1").collect() == [(None,) * 3 + (1,) + (None,) * 13]
+    sql(f"INSERT INTO types VALUES ({row})")
+    sql("INSERT INTO types (d) VALUES (1)")
+    assert sql("SELECT * FROM types WHERE d < 0").collect() == sql(f"SELECT {row}").collect()
+    assert sql("SELECT * FROM types WHERE d = 1").collect() == [(None,) * 3 + (1,) + (None,) * 13]
     topics.take(topic, 2)
 
 
@@ -286,7 +286,7 @@ def test_raw_table(sql: Any, topics: Topics) -> None:
     assert rows == [("café", 0), (None, 1), ("", 2), ("x\ny", 3)]
 
 
-def test_not_null_is_kept(sql: Any, topics: Topics) -> None:
+def test_not_null_is_checked(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b'{"b": 1}')
     sql(f"CREATE TABLE strict (a INT NOT NULL, b INT) {topics.with_options(topic)}")

@@ -1,4 +1,4 @@
-"""kafka-sql as people use it: in a terminal, with files and pipes, and beside the real spark-sql."""
+"""kafka-sql in a terminal, with files and pipes, and compared with spark-sql."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IN_MEMORY = ["--conf", "spark.sql.catalogImplementation=in-memory"]  # a default
 PROMPT = r"kafka-sql \(default\)>$"
 
 ORDINARY = """
--- what people do
+-- ordinary statements
 SELECT 1 AS a, 'x', NULL, array(1, 2), map('a', struct(1, 'b')), DATE'2020-01-01', TIMESTAMP'2020-01-01 00:00:00.5',
        CAST(1.5 AS DECIMAL(10, 3)), 1.0e10D, X'616263', INTERVAL '1' DAY, true, array('a', NULL);
 SET x = 5;
@@ -47,9 +47,9 @@ SELECT 'not reached';
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "COLUMNS", "LINES"))}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "COLUMNS", "LINES"))}
     python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**kept, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **more}
+    return {**inherited, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **more}
 
 
 @pytest.mark.long
@@ -84,7 +84,7 @@ class Shell:
         self.terminal.wait(PROMPT, 120)
 
     def run(self, statement: str, timeout: float = 60) -> str:
-        """What a statement prints, up to the next prompt."""
+        """Run a statement and return its output, up to the next prompt."""
         self.terminal.clear()
         self.terminal.send(statement + "\r")
         self.terminal.wait(r"(?s)" + r"\n" + PROMPT, timeout)
@@ -98,12 +98,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shell(folder: Path) -> Iterator[Shell]:
-    opened = Shell(folder)
-    yield opened
-    opened.terminal.close()
+    shell = Shell(folder)
+    yield shell
+    shell.terminal.close()
 
 
-def test_a_statement_over_lines(shell: Shell) -> None:
+def test_a_statement_of_several_lines(shell: Shell) -> None:
     terminal = shell.terminal
     terminal.clear()
     terminal.send("SELECT ';', 6 *\r")
@@ -112,7 +112,7 @@ def test_a_statement_over_lines(shell: Shell) -> None:
     terminal.wait(r"\n;\t?\s+42\nTime taken: [\d.]+ seconds, Fetched 1 row\(s\)\n" + PROMPT)
 
 
-def test_an_error_leaves_the_shell_open(shell: Shell) -> None:
+def test_an_error_does_not_end_the_shell(shell: Shell) -> None:
     assert re.search(r"\n\[TABLE_OR_VIEW_NOT_FOUND\] .*`nowhere`", shell.run("SELECT * FROM nowhere;"))
     assert "\nat " not in shell.terminal.text
     assert re.search(r"\n2\n", shell.run("SELECT 1 + 1;"))
@@ -158,7 +158,7 @@ def test_ctrl_c_stops_the_statement_and_not_the_shell(shell: Shell) -> None:
 
 @pytest.fixture(scope="module")
 def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
-    """Tables src and tgt of the topics of the same names, and the streaming mode."""
+    """Tables src and tgt, with topics of the same names."""
     topics = Topics(kafka.bootstrap_servers)
     for name in ("src", "tgt"):
         topics.create_named(name)
@@ -168,7 +168,7 @@ def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
     return topics
 
 
-def test_a_streaming_select_prints_rows_as_they_come_until_ctrl_c(shell: Shell, tables: Topics) -> None:
+def test_a_streaming_select_prints_new_rows_until_ctrl_c(shell: Shell, tables: Topics) -> None:
     terminal = shell.terminal
     shell.run("SET 'execution.runtime-mode' = 'streaming'; SET spark.sql.cli.print.header = true;")
     terminal.clear()
@@ -189,15 +189,15 @@ def test_jobs_are_shown_and_stopped(shell: Shell, tables: Topics) -> None:
     assert id is not None
     shown = r"\n" + id[1] + r"\s+copy\s+{}\s+20\d\d-\d\d-\d\d "
     assert re.search(shown.format("RUNNING"), shell.run("SHOW JOBS;"))
-    refused = shell.run(f"STOP JOB '{id[1]}' WITH SAVEPOINT;").replace("\n", "")
-    assert "[UNSUPPORTED_SQL] STOP JOB ... WITH SAVEPOINT: every batch of a job ends with a checkpoint" in refused
+    savepoint = shell.run(f"STOP JOB '{id[1]}' WITH SAVEPOINT;").replace("\n", "")
+    assert "[UNSUPPORTED_SQL] STOP JOB ... WITH SAVEPOINT: not supported, and not needed" in savepoint
     assert "Time taken" in shell.run(f"STOP JOB '{id[1]}';")
     assert re.search(shown.format("CANCELED"), shell.run("SHOW JOBS;"))
     again = shell.run(f"STOP JOB '{id[1]}';").replace("\n", "")
     assert f"[JOB_NOT_FOUND] Running job '{id[1]}' not found in this session. It is CANCELED." in again
 
 
-def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, folder: Path) -> None:
+def test_the_next_shell_has_the_history_without_secrets(shell: Shell, folder: Path) -> None:
     shell.run("SET 'my.password' = 'hunter2';")
     shell.terminal.clear()
     shell.terminal.send("\x04")
@@ -215,7 +215,7 @@ def test_secrets_stay_out_of_the_history_which_the_next_shell_has(shell: Shell, 
 
 
 @pytest.mark.long
-def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, tmp_path: Path) -> None:
+def test_the_process_waits_for_its_jobs_until_a_signal(kafka: Any, tmp_path: Path) -> None:
     topics = Topics(kafka.bootstrap_servers)
     for name in ("orders", "dear"):
         topics.create_named(name)
@@ -236,7 +236,7 @@ def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, 
     process.stdin.close()
     *_, id = [process.stdout.readline() for _ in range(4)]
     assert re.fullmatch(r"[0-9a-f-]{36}\n", id)
-    assert first(topics, "dear") == {"order_id": 2}
+    assert first_record(topics, "dear") == {"order_id": 2}
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
     process.stdout.close()
@@ -244,11 +244,11 @@ def test_the_process_stays_with_its_jobs_and_is_stopped_by_a_signal(kafka: Any, 
     assert json.loads(metadata.read_text())["id"] == id.strip()
 
 
-def first(topics: Topics, topic: str) -> Any:
-    """The first record of a topic, which is waited for."""
+def first_record(topics: Topics, topic: str) -> Any:
+    """Wait for the first record of a topic and return it."""
     consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": "tests"})
     consumer.assign([TopicPartition(topic, 0, 0)])
     message = consumer.poll(120)
     consumer.close()
-    assert message is not None, f"nothing came into {topic}"
+    assert message is not None, f"no record in {topic}"
     return json.loads(message.value() or b"")

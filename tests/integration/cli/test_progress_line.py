@@ -1,4 +1,4 @@
-"""The line that tells the progress, where the program and its work take turns in the worst way."""
+"""The progress line, with the worst interleaving of the main thread and the statement's thread."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.cli import classic, screen
-from kafka_sql.cli.engine import Lines
+from kafka_sql.cli.results import Lines
 from kafka_sql.cli.runner import Runner
 
 pytestmark = pytest.mark.integration
 
 
 class Terminal(io.StringIO):
-    """What is printed to it, and when the row was."""
+    """Records what is printed; the event is set when the row is printed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,29 +34,29 @@ class Terminal(io.StringIO):
         return super().write(text)
 
 
-def test_no_progress_is_told_below_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when the first rows come while Spark is asked how many tasks are done."""
-    terminal, asked, told = Terminal(), threading.Event(), threading.Event()
+def test_no_progress_is_shown_below_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rows arrive while the main thread asks Spark for the number of completed tasks."""
+    terminal, tasks_requested, status_called = Terminal(), threading.Event(), threading.Event()
     lines, status = classic.lines, screen.Screen.status
 
-    def until_rows_are_printed(*_: Any) -> tuple[int, int]:
-        asked.set()
+    def tasks_after_rows_are_printed(*_: Any) -> tuple[int, int]:
+        tasks_requested.set()
         assert terminal.row.wait(60)
         return 1, 2
 
-    def between_question_and_answer(frame: DataFrame) -> Iterator[Lines]:
-        assert asked.wait(60)
+    def lines_during_tasks(frame: DataFrame) -> Iterator[Lines]:
+        assert tasks_requested.wait(60)
         yield from lines(frame)
-        assert told.wait(60)
+        assert status_called.wait(60)
 
-    def tell(*given: Any) -> None:
-        status(*given)
-        told.set()
+    def record_status(*arguments: Any) -> None:
+        status(*arguments)
+        status_called.set()
 
-    monkeypatch.setattr(classic, "tasks", until_rows_are_printed)
-    monkeypatch.setattr(classic, "lines", between_question_and_answer)
-    monkeypatch.setattr(screen.Screen, "status", tell)
-    monkeypatch.setattr(screen, "_PATIENCE", 0)
+    monkeypatch.setattr(classic, "tasks", tasks_after_rows_are_printed)
+    monkeypatch.setattr(classic, "lines", lines_during_tasks)
+    monkeypatch.setattr(screen.Screen, "status", record_status)
+    monkeypatch.setattr(screen, "_PROGRESS_AFTER", 0)
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setattr(sys, "stderr", terminal)
     Runner(spark, screen.Screen()).run("SELECT 'a row'")

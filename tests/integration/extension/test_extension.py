@@ -1,4 +1,4 @@
-"""Spark's own shells with the extension's jar: plain ``spark-sql``, and the Thrift server with beeline."""
+"""Spark's shells with the extension's jar: ``spark-sql``, and the Thrift server with beeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyspark
 import pytest
 
 import kafka_sql
-from kafka_sql.extension.jar import jar
+from kafka_sql.extension.jar import build_jar
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -28,18 +28,18 @@ SECRET = "hunter2-in-the-clear"
 
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What a user types, and what keeps the test's files together."""
+    """Options for a user's shell, with all files in the test's folder."""
     work = tmp_path_factory.mktemp("extension")
     settings = {
         "spark.sql.extensions": "kafka_sql.Extensions",
-        "spark.sql.catalogImplementation": "in-memory",  # no Hive metastore: it takes long to start
+        "spark.sql.catalogImplementation": "in-memory",  # a Hive metastore starts slowly
         "spark.sql.warehouse.dir": work / "warehouse",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster
     }
-    jar_path = jar(work / "jars")
+    jar_path = build_jar(work / "jars")
     return ["--master", "local[2]", "--jars", str(jar_path), *(x for kv in settings.items() for x in _conf(*kv))]
 
 
@@ -48,18 +48,18 @@ def _conf(key: str, value: object) -> tuple[str, str]:
 
 
 def environment(python: str = sys.executable) -> dict[str, str]:
-    """A shell's, whose Python has kafka_sql."""
+    """Environment variables of a shell whose Python has kafka_sql."""
     package = str(Path(kafka_sql.__file__).parents[1])
     return {**os.environ, "SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": python, "PYTHONPATH": package}
 
 
 def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.executable) -> tuple[str, str]:
-    """What ``spark-sql -f`` prints: its results, and its errors."""
+    """Run ``spark-sql -f`` and return its output and errors."""
     file = folder / "statements.sql"
     file.write_text(textwrap.dedent(statements))
-    keep_going = ("--hiveconf", "hive.cli.errors.ignore=true")
+    continue_on_error = ("--hiveconf", "hive.cli.errors.ignore=true")
     done = subprocess.run(
-        [SPARK / "bin/spark-sql", *options, *keep_going, "-f", file],
+        [SPARK / "bin/spark-sql", *options, *continue_on_error, "-f", file],
         cwd=folder,
         env=environment(python),
         capture_output=True,
@@ -70,7 +70,7 @@ def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.ex
     return done.stdout, done.stderr
 
 
-def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_path: Path) -> None:
+def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_path: Path) -> None:
     orders, sums = topics.create(), topics.create()
     topics.put(orders, b'{"id": 1, "price": 9.5}', b'{"id": 2, "price": 20.25}')
     events, tables = tmp_path / "events", tmp_path / "tables"
@@ -139,7 +139,7 @@ def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_pat
         ")",
         "default\torders\tfalse",
         "default\tsums\tfalse",
-        "sums",  # as nothing is hidden any more, Spark's own listing
+        "sums",  # nothing is hidden any more, so this is Spark's listing
         "SPARK'S OWN",
     ]
     assert re.findall(r"^\[\S+\] .{24}", err, re.MULTILINE) == [
@@ -150,7 +150,7 @@ def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_pat
         "[INVALID_OPTION] Invalid value 'sometimes",
         "[PARSE_SYNTAX_ERROR] Syntax error at or near ",
     ]
-    assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's own message is whole
+    assert "== SQL ==\nSELEC 1\n^^^\n" in err  # Spark's message is complete
     assert "\n\tat " not in err, "a stack trace"
     assert "Traceback" not in err
     assert SECRET not in out + err
@@ -162,7 +162,7 @@ def test_the_shell_takes_all_statements(topics: Topics, conf: list[str], tmp_pat
 
 
 @pytest.mark.long
-def test_without_a_python_that_has_kafka_sql(conf: list[str], tmp_path: Path) -> None:
+def test_a_python_that_cannot_be_started(conf: list[str], tmp_path: Path) -> None:
     out, err = spark_sql(
         tmp_path,
         f"""
@@ -177,14 +177,14 @@ def test_without_a_python_that_has_kafka_sql(conf: list[str], tmp_path: Path) ->
     assert out == "1\nstill here\n"
     assert re.findall(r"^\[.*", err, re.MULTILINE) == [
         '[PYTHON_NOT_STARTED] Cannot run program "/no/such/python": error=2, No such file or directory. '
-        "Set PYSPARK_PYTHON to a Python that kafka_sql is installed in."
+        "Set PYSPARK_PYTHON to a Python that has kafka_sql installed."
     ]
     assert SECRET not in err
 
 
 @pytest.fixture
 def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A Thrift server's JDBC address and process id."""
+    """A Thrift server's JDBC URL and process id."""
     (tmp_path / "tables").mkdir()
     command = [
         *(SPARK / "bin/spark-submit", *conf, *_conf("spark.kafka_sql.catalog", tmp_path / "tables")),
@@ -194,24 +194,24 @@ def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
     log = tmp_path / "server.log"
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        with open(log, "w") as kept:
-            ports = (_port(line, kept) for line in process.stderr)
+        with open(log, "w") as log_file:
+            ports = (_port(line, log_file) for line in process.stderr)
             port = next(p for p in ports if p)
-            rest = threading.Thread(target=lambda: [kept.write(line) for line in process.stderr or ()])
+            rest = threading.Thread(target=lambda: [log_file.write(line) for line in process.stderr or ()])
             rest.start()
             yield f"jdbc:hive2://127.0.0.1:{port}/default", process.pid
             process.terminate()
             rest.join()
 
 
-def _port(line: str, kept: IO[str]) -> str | None:
-    kept.write(line)
+def _port(line: str, log_file: IO[str]) -> str | None:
+    log_file.write(line)
     found = re.search(r"ThriftBinaryCLIService on port (\d+)", line)
     return found[1] if found else None
 
 
 def beeline(url: str, *statements: str) -> subprocess.Popen[str]:
-    """A connection that carries out statements, errors or not."""
+    """Open a connection that runs statements and continues after errors."""
     options = ("-n", "me", "--force=true", "--silent=true", "--outputformat=tsv2", "--showHeader=false")
     return subprocess.Popen(
         [SPARK / "bin/beeline", "-u", url, *options, *(x for statement in statements for x in ("-e", statement))],
@@ -222,8 +222,8 @@ def beeline(url: str, *statements: str) -> subprocess.Popen[str]:
     )
 
 
-def printed(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
-    """A connection's rows and the first lines of its errors, when it has ended."""
+def output(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
+    """Wait for a connection and return its rows and the first lines of its errors."""
     out, err = client.communicate(timeout=200)
     rows = re.sub(r"^(\d+: \S+> )+", "", out, flags=re.MULTILINE).splitlines()  # without the prompts
     return rows, re.findall(r"^Error: \S+ Error running query: (\[\S+\] .{24})", err, re.MULTILINE)
@@ -243,30 +243,30 @@ def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int
         "SET 'execution.runtime-mode' = 'sometimes'",
         "SELECT 'own'",
     )
-    assert printed(first) == (
+    assert output(first) == (
         ["execution.runtime-mode\tstreaming", "own"],
         ["[INVALID_OPTION] Invalid value 'sometimes"],
     )
 
-    at_once = [
+    concurrent = [
         beeline(url, f"SELECT id, more FROM t WHERE id > {i} ORDER BY id", "DESCRIBE t", "SET `execution.runtime-mode`")
         for i in range(2)
     ]
     described = ["id\tINT\ttrue\tNULL\tNULL\tNULL\tNULL", "more\tINT\ttrue\tNULL\tAS id + 1\tNULL\tNULL"]
     other_settings = "execution.runtime-mode\t<undefined>"
-    assert [printed(client) for client in at_once] == [
+    assert [output(client) for client in concurrent] == [
         (["1\t2", "2\t3", *described, other_settings], []),
         (["2\t3", *described, other_settings], []),
     ]
 
     os.kill(_python_of(pid), signal.SIGKILL)
     again = beeline(url, "SELECT id FROM t ORDER BY id", "DROP TABLE t", "SELECT id FROM t")
-    assert printed(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
+    assert output(again) == (["1", "2"], ["[TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.Ana"])  # from the folder
     assert SECRET not in (tmp_path / "server.log").read_text()
 
 
 def _python_of(jvm: int) -> int:
-    """The process that carries out a JVM's statements."""
+    """Return the id of the Python process of a JVM."""
     listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
     processes = [line.split(None, 2) for line in listing.stdout.splitlines()]
     (pid,) = (int(p) for p, parent, *command in processes if int(parent) == jvm and "attach" in "".join(command))

@@ -1,6 +1,4 @@
-"""Spark Connect: the same statements through a client that has no JVM. In a process of its own: a process has one kind
-of session.
-"""
+"""Flink's statements in a Spark Connect session, in a separate process: a process has one type of session."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import pytest
 
 from tests.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a server of its own, from cold
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # starts a server
 
 PROGRAM = """
 import sys
@@ -57,7 +55,7 @@ assert [r.tableName for r in spark.sql("SHOW TABLES").collect()] == ["sink"]
 other = kafka_sql.enable(spark.newSession())
 other.sql(f"CREATE TABLE theirs (a INT) {options}")
 assert other.sql("SELECT count(*) FROM theirs").first()[0] == 2
-print("all well")
+print("passed")
 """
 
 
@@ -72,4 +70,4 @@ def test_statements_over_connect(topics: Topics, tmp_path: Path) -> None:
         cwd=tmp_path,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["all well"]), done.stderr[-5000:]
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["passed"]), done.stderr[-5000:]

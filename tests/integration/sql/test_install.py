@@ -1,4 +1,4 @@
-"""``kafka_sql.install()``, in a process of its own, because it changes the class of all sessions."""
+"""``kafka_sql.install()``, in a separate process because it changes the class of all sessions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(kafka_sql.enable(later) is later, later.sql("SHOW CREATE TABLE t").first()
 
 
 @pytest.mark.long
-def test_every_session_takes_flinks_statements(topics: Topics, tmp_path: Path) -> None:
+def test_every_session_executes_flinks_statements(topics: Topics, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE, topics.with_options(topics.create())],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""Spark's queries that the brokers refuse: each ends with the cause and the option or the right to look at."""
+"""Queries that the brokers reject: each error names the cause, and the option or permission to fix."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from tests.secured_broker import Secured
+from tests.secured_broker import SecuredBroker
 
 pytestmark = pytest.mark.integration
 READ, WRITE = "SELECT * FROM {}", "INSERT INTO {} VALUES (1)"
-WRONG = "planted-4711"
+WRONG_PASSWORD = "hunter2-4711"
 _LOGIN = r"Check 'properties.sasl.jaas.config'"
 _ONCE = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "forbidden"}
 _CREATE = {"sink.topic.create": "true"}
@@ -28,7 +28,7 @@ class Case:
 
     statement: str
     topic: str
-    words: str
+    message: str
     listener: str = "SASL"
     more: dict[str, str] = field(default_factory=dict)
     wrong_password: bool = False
@@ -46,8 +46,8 @@ CASES = {
     "a topic, writing": Case(
         WRITE, "refused-seen", r"\[AUTHORIZATION\] .*refused-seen.*Grant the user .*WRITE on the topic"
     ),
-    "a topic that may not be seen": Case(READ, "refused-hidden", r"\[AUTHORIZATION\] .*Grant the user DESCRIBE"),
-    "a topic that is not there": Case(READ, "refused-all-but-none", r"\[TOPIC_NOT_FOUND\] "),
+    "no permission to describe": Case(READ, "refused-hidden", r"\[AUTHORIZATION\] .*Grant the user DESCRIBE"),
+    "a missing topic": Case(READ, "refused-all-but-none", r"\[TOPIC_NOT_FOUND\] "),
     "a group": Case(READ, "refused-all", r"\[AUTHORIZATION\] .*READ on the group of 'prop.*group.id'", more=_GROUP),
     "a transactional id": Case(
         WRITE, "refused-all", r"\[AUTHORIZATION\] .*transactional ids that begin with .*'sink.transactional-id-prefix'",
@@ -63,7 +63,7 @@ SAMPLE = ("a wrong password, reading", "a topic, writing", "a transactional id")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _topics(secured: Secured) -> None:
+def _topics(secured: SecuredBroker) -> None:
     for topic in ("refused-all", "refused-seen", "refused-hidden"):
         secured.topics.create_named(topic)
     secured.topics.put("refused-seen", b'{"a": 1}')
@@ -71,39 +71,39 @@ def _topics(secured: Secured) -> None:
     secured.allow("user", ResourceType.TOPIC, "refused-seen", AclOperation.DESCRIBE)
 
 
-def said(query: Callable[[], object]) -> str:
-    """The words of a query's error."""
+def error_of(query: Callable[[], object]) -> str:
+    """Run a query and return its error message."""
     try:
-        found = query()
+        result = query()
     except Exception as e:  # noqa: BLE001
         return str(e)
-    return f"no error, but {found}"
+    return f"no error, but {result}"
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.long) for n in CASES])
-def test_refused(secured: Secured, sql: Any, name: str) -> None:
+def test_rejected_query(secured: SecuredBroker, sql: Any, name: str) -> None:
     case = CASES[name]
     properties = secured.properties(case.listener, "" if case.listener == "EXPIRED" else "SCRAM-SHA-512")
     if case.wrong_password:
-        properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG)
+        properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG_PASSWORD)
     sql(f"CREATE TEMPORARY TABLE refused (a INT) {secured.table(properties, case.topic, **case.more)}")
-    words = said(lambda: sql(case.statement.format("refused")).collect())
-    assert re.search(case.words, words), words
-    assert WRONG not in words
+    message = error_of(lambda: sql(case.statement.format("refused")).collect())
+    assert re.search(case.message, message), message
+    assert WRONG_PASSWORD not in message
 
 
 @pytest.mark.long
-def test_a_stream(secured: Secured, sql: Any, spark: Any, tmp_path: Path) -> None:
+def test_rejected_stream(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path) -> None:
     secured.topics.create_named("refused-stream")
-    secured.allow_to_query("user", "refused-stream")
+    secured.grant_query_permissions("user", "refused-stream")
     properties = secured.properties("SASL", "SCRAM-SHA-512")
-    wrong = {**properties, "sasl.jaas.config": secured.jaas("SCRAM-SHA-512", password=WRONG)}
+    wrong = {**properties, "sasl.jaas.config": secured.jaas("SCRAM-SHA-512", password=WRONG_PASSWORD)}
     sql(f"CREATE TEMPORARY TABLE entered (a INT) {secured.table(properties, 'refused-stream')}")
     sql(f"CREATE TEMPORARY TABLE shut (a INT) {secured.table(wrong, 'refused-stream')}")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
     sql("SET 'execution.runtime-mode' = 'streaming'")
     (row,) = sql("INSERT INTO entered SELECT a FROM shut").collect()
     query = spark.streams.get(row[0])
-    words = said(query.processAllAvailable)
-    assert re.search(rf"\[AUTHENTICATION\] .*{_LOGIN}", words), words
-    assert WRONG not in words
+    message = error_of(query.processAllAvailable)
+    assert re.search(rf"\[AUTHENTICATION\] .*{_LOGIN}", message), message
+    assert WRONG_PASSWORD not in message

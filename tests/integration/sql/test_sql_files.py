@@ -1,4 +1,4 @@
-"""Every SQL file, carried out on a real broker: the cases of tests/sql/rows, and all examples."""
+"""Run every SQL file on a real broker: the cases in tests/sql/rows, and all examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flink's statements on real tables: LIKE, AS, ALTER, EXPLAIN, statement sets, hints, names, refusals."""
+"""Flink's statements on real tables: LIKE, AS, ALTER, EXPLAIN, statement sets, hints, names, unsupported statements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def values(topics: Topics, topic: str, expected: int) -> list[dict[str, Any]]:
 
 
 def finish(spark: Any, result: Any) -> list[str]:
-    """Process what is there, stop, and give the names."""
+    """Process all available records, stop, and return the names."""
     names = []
     for (id,) in result.collect():
         query = spark.streams.get(id)
@@ -50,7 +50,7 @@ def columns(sql: Any, table: str) -> list[str]:
     return [row.name for row in sql(f"DESCRIBE {table}").collect()]
 
 
-def test_like_takes_over_columns_and_options(sql: Any, topics: Topics) -> None:
+def test_like_copies_columns_and_options(sql: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     sql(f"CREATE TABLE base (a INT, b AS a + 1) {topics.with_options(one)}")
     sql(f"CREATE TABLE copy (c STRING) WITH ('topic' = '{two}') LIKE base")
@@ -65,7 +65,7 @@ def test_like_takes_over_columns_and_options(sql: Any, topics: Topics) -> None:
         sql("CREATE TABLE no WITH ('topic' = 'x') LIKE nothing")
 
 
-def test_like_of_a_table_of_sparks_own(sql: Any, topics: Topics) -> None:
+def test_like_of_a_spark_table(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     sql("CREATE TABLE parquet_base (a INT, d DECIMAL(5, 2), s STRUCT<x: ARRAY<STRING>>) USING parquet")
     sql(f"CREATE TABLE copy {topics.with_options(topic)} LIKE parquet_base")
@@ -77,28 +77,31 @@ def test_like_of_a_table_of_sparks_own(sql: Any, topics: Topics) -> None:
 
 def test_create_table_as(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    sql(f"CREATE TABLE made {topics.with_options(topic)} AS SELECT 1 AS a, 'x' AS b; ")
+    sql(f"CREATE TABLE created {topics.with_options(topic)} AS SELECT 1 AS a, 'x' AS b; ")
     assert values(topics, topic, 1) == [{"a": 1, "b": "x"}]
     with pytest.raises(TableExistsError):
-        sql(f"CREATE TABLE made {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
-    sql(f"CREATE TABLE IF NOT EXISTS made {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
+        sql(f"CREATE TABLE created {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
+    sql(f"CREATE TABLE IF NOT EXISTS created {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
     assert len(topics.take(topic, 1)) == 1
-    sql(f'CREATE OR REPLACE TABLE made (b, a) {topics.with_options(topic)} AS SELECT 2 AS a, "it\'s" AS b')
-    assert columns(sql, "made") == ["b", "a"]
-    assert sql("SELECT b, a FROM made ORDER BY a").collect() == [("x", 1), ("it's", 2)]  # the topic stays
-    sql(f"REPLACE TABLE made (n AS a * 2, a BIGINT) {topics.with_options(topic)} AS SELECT 3 AS a")
-    assert sql("SELECT n, a FROM made ORDER BY a").collect() == [(2, 1), (4, 2), (6, 3)]
+    sql(f'CREATE OR REPLACE TABLE created (b, a) {topics.with_options(topic)} AS SELECT 2 AS a, "it\'s" AS b')
+    assert columns(sql, "created") == ["b", "a"]
+    assert sql("SELECT b, a FROM created ORDER BY a").collect() == [
+        ("x", 1),
+        ("it's", 2),
+    ]  # the records stay in the topic
+    sql(f"REPLACE TABLE created (n AS a * 2, a BIGINT) {topics.with_options(topic)} AS SELECT 3 AS a")
+    assert sql("SELECT n, a FROM created ORDER BY a").collect() == [(2, 1), (4, 2), (6, 3)]
 
 
 def test_a_query_that_fails_leaves_no_table(sql: Any, topics: Topics) -> None:
     options = topics.with_options(topics.create())
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        sql(f"CREATE TABLE made {options} AS SELECT 1 div id AS a FROM range(1)")
-    assert "made" not in [r.tableName for r in sql("SHOW TABLES").collect()]
-    sql(f"CREATE TABLE made (a BIGINT) {options}")
+        sql(f"CREATE TABLE created {options} AS SELECT 1 div id AS a FROM range(1)")
+    assert "created" not in [r.tableName for r in sql("SHOW TABLES").collect()]
+    sql(f"CREATE TABLE created (a BIGINT) {options}")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        sql(f"CREATE OR REPLACE TABLE made {options} AS SELECT 1 div id AS b FROM range(1)")
-    assert columns(sql, "made") == ["a"]
+        sql(f"CREATE OR REPLACE TABLE created {options} AS SELECT 1 div id AS b FROM range(1)")
+    assert columns(sql, "created") == ["a"]
 
 
 def test_alter(sql: Any, topics: Topics) -> None:
@@ -129,7 +132,7 @@ def test_alter(sql: Any, topics: Topics) -> None:
     assert values(topics, two, 2) == [{"a": 2, "s": "y"}, {"a": 3, "text": "z"}]
 
 
-def test_alter_of_sparks_own_tables_is_sparks(sql: Any) -> None:
+def test_alter_of_spark_tables_runs_in_spark(sql: Any) -> None:
     sql("CREATE TABLE p (a INT) USING parquet")
     sql("ALTER TABLE p ADD COLUMNS (b INT)")
     sql("ALTER TABLE IF EXISTS p SET TBLPROPERTIES ('x' = 'y')")
@@ -187,7 +190,7 @@ def test_statement_set_starts_all_or_none(spark: Any, streaming: Any, topics: To
     )
     assert started.columns == ["job id"]
     assert finish(spark, started) == ["both/default.x", "both/default.y", "both/default.y-2"]
-    written = sorted(value["a"] for value in values(topics, two, 2))  # two queries, in any order
+    written = sorted(value["a"] for value in values(topics, two, 2))  # by two queries, in any order
     assert (values(topics, one, 1), written) == ([{"a": 1}], [10, 100])
     assert (tmp_path / "both" / "default.y-2" / "offsets").is_dir()
     copy = "INSERT INTO x SELECT a FROM src"
@@ -223,7 +226,7 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
     sql(f"INSERT INTO t {other} SELECT 4")
     assert values(topics, two, 2) == [{"a": 3}, {"a": 4}]
     assert "t__" not in str([r.tableName for r in sql("SHOW TABLES").collect()])
-    for query, error, words in [
+    for query, error, message in [
         (f"SELECT * FROM t {other} JOIN t /*+ OPTIONS('topic' = 'x') */ u", ConflictingOptionsError, "two different"),
         ("SELECT * FROM t /*+ OPTIONS('connector' = 'x') */", InvalidOptionError, "cannot be changed by a hint"),
         ("SELECT * FROM t /*+ OPTIONS('x' = 'y') */", Exception, "'x'"),
@@ -233,7 +236,7 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
         ("SELECT * FROM t /*+ OPTIONS('topic' = 'it''s */') */", Exception, "it's"),
         ("SELECT * FROM t /*+ OPTIONS('topic' 'x') */", StatementError, "expected 'key' = 'value'"),
     ]:
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             sql(query).collect()
 
 
@@ -274,8 +277,8 @@ def test_show_columns_and_full_tables(sql: Any, topics: Topics) -> None:
     shown = sql("SHOW COLUMNS FROM t NOT LIKE '%b'")
     assert shown.columns == ["name", "type", "null", "key", "extras", "watermark"]
     assert [tuple(r) for r in shown.collect()] == [("a", "INT", True, None, None, None)]
-    kinds = {r.tableName: r["table type"] for r in sql("SHOW FULL TABLES").collect()}
-    assert (kinds["t"], kinds["v"]) == ("TABLE", "VIEW")
+    types = {r.tableName: r["table type"] for r in sql("SHOW FULL TABLES").collect()}
+    assert (types["t"], types["v"]) == ("TABLE", "VIEW")
     sql("DROP VIEW v")
 
 
@@ -294,14 +297,14 @@ def test_show_columns_and_full_tables(sql: Any, topics: Topics) -> None:
         "INSERT OVERWRITE t SELECT 1",
     ],
 )
-def test_what_a_topic_cannot_do(sql: Any, topics: Topics, statement: str) -> None:
+def test_unsupported_statements(sql: Any, topics: Topics, statement: str) -> None:
     sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options('absent')}")
-    with pytest.raises(UnsupportedSqlError, match=r"Kafka table 'default\.t'|no meaning for a Kafka topic"):
+    with pytest.raises(UnsupportedSqlError, match=r"Kafka table 'default\.t'|not supported for a Kafka topic"):
         sql(statement)
     assert columns(sql, "t") == ["a", "b"]
 
 
-def test_temporary_views_win(sql: Any, topics: Topics, spark: Any) -> None:
+def test_temporary_views_hide_tables(sql: Any, topics: Topics, spark: Any) -> None:
     sql(f"CREATE TABLE t (a INT) {topics.with_options('absent')}")
     spark.range(1).createOrReplaceTempView("t")
     try:
@@ -315,29 +318,31 @@ def test_temporary_views_win(sql: Any, topics: Topics, spark: Any) -> None:
     assert columns(sql, "t") == ["a"]
 
 
-def test_views_of_the_users_own_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_views_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     topics.put(source, b'{"a": 1}')
-    streaming("CREATE VIEW lasting(x, y) AS SELECT src.a, b\nFROM src -- all\n")
-    streaming("CREATE TEMPORARY VIEW passing AS SELECT y AS z FROM lasting WHERE x > 0")
+    streaming("CREATE VIEW permanent(x, y) AS SELECT src.a, b\nFROM src -- all\n")
+    streaming("CREATE TEMPORARY VIEW temporary_view AS SELECT y AS z FROM permanent WHERE x > 0")
     try:
-        assert finish(spark, streaming("INSERT INTO tgt SELECT passing.z FROM passing")) == ["insert-into_default.tgt"]
+        assert finish(spark, streaming("INSERT INTO tgt SELECT temporary_view.z FROM temporary_view")) == [
+            "insert-into_default.tgt"
+        ]
         assert values(topics, target, 1) == [{"a": 2}]
         streaming("SET 'execution.runtime-mode' = 'batch'")
         streaming("SELECT a FROM src").createOrReplaceTempView("opaque")
         streaming("SET 'execution.runtime-mode' = 'streaming'")
-        with pytest.raises(UnsupportedSqlError, match="made of a DataFrame"):
+        with pytest.raises(UnsupportedSqlError, match="a view of a DataFrame"):
             streaming("INSERT INTO tgt SELECT a FROM opaque")
     finally:
-        streaming("DROP VIEW IF EXISTS passing")
-        streaming("DROP VIEW IF EXISTS lasting")
+        streaming("DROP VIEW IF EXISTS temporary_view")
+        streaming("DROP VIEW IF EXISTS permanent")
         spark.catalog.dropTempView("opaque")
     topics.take(target, 1)
 
 
-def test_every_form_is_a_stream(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_every_form_of_reference_is_a_stream(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(
         f"""CREATE TABLE src (a INT, b AS a + 1, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',

@@ -1,4 +1,4 @@
-"""A catalog folder that others can write: refused, also when it becomes one later; and hostile names of tables."""
+"""Catalog folders that other users can write to, and table names with special characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_sql.errors import CatalogFolderError
 from kafka_sql.sql.jobs.checkpoints import folder_name
 
 
-def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_folder_is_created_for_its_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         folder = FileCatalogStore(tmp_path / "new")
@@ -26,20 +26,20 @@ def test_it_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
-def test_one_that_others_can_write(tmp_path: Path, mode: int) -> None:
+def test_a_folder_that_others_can_write(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
     with pytest.raises(CatalogFolderError, match=r"is writable by other users.*chmod 700"):
         FileCatalogStore(tmp_path)
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o500])
-def test_one_that_others_can_only_read(tmp_path: Path, mode: int) -> None:
+def test_a_folder_that_others_can_only_read(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
     assert FileCatalogStore(tmp_path).read() == {}
     tmp_path.chmod(0o700)
 
 
-def test_one_that_others_can_write_later(tmp_path: Path) -> None:
+def test_a_folder_that_becomes_writable_for_others(tmp_path: Path) -> None:
     folder = FileCatalogStore(tmp_path / "tables")
     folder.write(("default", "t"), "CREATE TABLE t")
     assert folder.read() == {("default", "t"): "CREATE TABLE t"}
@@ -48,14 +48,14 @@ def test_one_that_others_can_write_later(tmp_path: Path) -> None:
         folder.read()
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_one_of_another_user(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can change a folder's owner")
+def test_a_folder_of_another_user(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, -1)
     with pytest.raises(CatalogFolderError, match="is writable by other users"):
         FileCatalogStore(tmp_path)
 
 
-def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
+def test_the_target_of_a_symbolic_link_is_checked(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "open")
@@ -63,7 +63,7 @@ def test_one_behind_a_link_is_looked_at_itself(tmp_path: Path) -> None:
         FileCatalogStore(tmp_path / "link")
 
 
-def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_others_can_write_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tmp_path.chmod(0o755)
     folder = FileCatalogStore(tmp_path)
     for name in ("a", "b"):
@@ -73,20 +73,20 @@ def test_a_file_that_others_can_write_is_left_out(tmp_path: Path, caplog: pytest
         assert folder.read() == {("default", "a"): "CREATE TABLE a"}
     assert "default.b.sql is skipped" in caplog.text
     assert "it is writable by other users" in caplog.text
-    tmp_path.chmod(0o700)  # where nobody else gets to it, a file's own mode says nothing
+    tmp_path.chmod(0o700)  # in a folder that others cannot enter, the mode of a file does not matter
     assert folder.read().keys() == {("default", "a"), ("default", "b")}
 
 
-def test_a_folder_that_no_system_has() -> None:
+def test_an_invalid_path() -> None:
     with pytest.raises(CatalogFolderError, match="cannot be used"):
         FileCatalogStore("a\0b")
 
 
-HOSTILE = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~", "$(x)", "a\nb", "é😀", " ", "*", "a%b")
+SPECIAL = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~", "$(x)", "a\nb", "é😀", " ", "*", "a%b")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_tables_name_is_a_file_of_the_folder_and_nothing_else(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", SPECIAL)
+def test_any_table_name_is_one_file_in_the_folder(tmp_path: Path, name: str) -> None:
     folder = FileCatalogStore(tmp_path / "tables")
     for key in (("default", name), (name, "t")):
         folder.write(key, "CREATE TABLE x")
@@ -98,14 +98,14 @@ def test_a_tables_name_is_a_file_of_the_folder_and_nothing_else(tmp_path: Path, 
         assert folder.read() == {}
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, "a\0b"])
-def test_a_tables_name_is_one_part_of_a_checkpoints_path(name: str) -> None:
-    part = folder_name(name)
-    assert part == Path(part).name or part in ("~", " ")
-    assert part not in ("", ".", "..")
-    assert "\0" not in part
+@pytest.mark.parametrize("name", [*SPECIAL, "a\0b"])
+def test_any_table_name_is_one_component_of_a_checkpoint_path(name: str) -> None:
+    component = folder_name(name)
+    assert component == Path(component).name or component in ("~", " ")
+    assert component not in ("", ".", "..")
+    assert "\0" not in component
 
 
-def test_names_of_a_checkpoint_stay_what_they_were() -> None:
+def test_ordinary_checkpoint_names_stay_unchanged() -> None:
     for name in ("default.tgt", "a b", "é😀", "a.b.c", "x-1_2"):
         assert folder_name(name) == name

@@ -1,4 +1,4 @@
-"""The command line, as spark-sql takes it."""
+"""The command line, compatible with spark-sql."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kafka_sql.cli.spark_session import submit_arguments
 
 
 def test_sources_keep_their_order() -> None:
-    given = parse(["-e", "SELECT 1", "-f", "a.sql", "-f", "-", "-e", "SELECT 2", "-i", "x.sql", "-i", "y.sql"])
-    assert given.sources == [("text", "SELECT 1"), ("file", "a.sql"), ("file", "-"), ("text", "SELECT 2")]
-    assert given.init == ["x.sql", "y.sql"]
+    arguments = parse(["-e", "SELECT 1", "-f", "a.sql", "-f", "-", "-e", "SELECT 2", "-i", "x.sql", "-i", "y.sql"])
+    assert arguments.sources == [("text", "SELECT 1"), ("file", "a.sql"), ("file", "-"), ("text", "SELECT 2")]
+    assert arguments.init == ["x.sql", "y.sql"]
 
 
 def test_flags_of_spark_sql() -> None:
-    given = parse(["-S", "-v", "--database", "d", "-d", "a=1", "--define", "b=", "--hivevar", "c=x=y"])
-    assert (given.silent, given.verbose, given.database) == (True, True, "d")
-    assert given.variables == {"a": "1", "b": "", "c": "x=y"}
-    assert (given.sources, given.catalog, given.remote) == ([], None, None)
+    arguments = parse(["-S", "-v", "--database", "d", "-d", "a=1", "--define", "b=", "--hivevar", "c=x=y"])
+    assert (arguments.silent, arguments.verbose, arguments.database) == (True, True, "d")
+    assert arguments.variables == {"a": "1", "b": "", "c": "x=y"}
+    assert (arguments.sources, arguments.catalog, arguments.remote) == ([], None, None)
 
 
-def test_what_is_sparks_is_passed_on_and_wins() -> None:
+def test_options_of_spark_are_passed_on_and_win() -> None:
     line = "--master local[3] --jars=a.jar,b.jar --conf spark.log.level=INFO -c x=y --hiveconf hive.a=b"
-    given = parse(line.split())
-    words = submit_arguments(given)
+    arguments = parse(line.split())
+    words = submit_arguments(arguments)
     assert words[:6] == ["--name", "kafka-sql", "--master", "local[3]", "--jars", "a.jar,b.jar"]
     assert words[-1] == "pyspark-shell"
     pairs = [words[i + 1] for i, word in enumerate(words) if word == "--conf"]
@@ -47,25 +47,25 @@ def test_calls_do_not_share_lists() -> None:
         (["--conf", "hunter2"], "kafka-sql: --conf expects KEY=VALUE. See kafka-sql --help.\n"),
         (
             ["--remote", "sc://a", "--jars", "b"],
-            "kafka-sql: with --remote the server runs the statements, and --jars cannot be passed to it. "
+            "kafka-sql: --jars cannot be combined with --remote: the Spark Connect server is already running. "
             "See kafka-sql --help.\n",
         ),
     ],
 )
-def test_refused(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
+def test_invalid_arguments(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
         parse(argv)
-    assert stop.value.code == 2
+    assert exit.value.code == 2
     assert capsys.readouterr() == ("", message)
 
 
 def test_help_and_version_need_no_spark(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv, words in (
+    for argv, text in (
         (["--help"], "--hivevar KEY=VALUE"),
         (["-H"], "--driver-memory VALUE"),
         (["--version"], "Spark 4."),
     ):
-        with pytest.raises(SystemExit) as stop:
+        with pytest.raises(SystemExit) as exit:
             parse(argv)
-        assert stop.value.code == 0
-        assert words in capsys.readouterr().out
+        assert exit.value.code == 0
+        assert text in capsys.readouterr().out

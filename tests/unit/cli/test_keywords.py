@@ -1,4 +1,4 @@
-"""Variables, colours, history, errors and the bar."""
+"""Variables, highlighting, history, error messages and the progress bar."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -22,18 +22,18 @@ from kafka_sql.sql.spark_errors import error_message
 
 
 def test_variables() -> None:
-    known = {"a": "1", "b": "<${a}>", "spark.x.y": "z"}
+    values = {"a": "1", "b": "<${a}>", "spark.x.y": "z"}
     text = "${a} ${hivevar:b} ${hiveconf:spark.x.y} ${none} ${env:a} ${system:a} $a {a}"
-    assert expand(text, known.get) == "1 <1> z ${none} ${env:a} ${system:a} $a {a}"
+    assert expand(text, values.get) == "1 <1> z ${none} ${env:a} ${system:a} $a {a}"
 
 
 def test_a_variable_that_contains_itself() -> None:
-    with pytest.raises(StatementError, match=r"variable 'b' contains \$\{b\} itself"):
+    with pytest.raises(StatementError, match=r"Variable 'b' contains \$\{b\} in its own value"):
         expand("${b}", {"a": "${b}${b}", "b": "${a}"}.get)
 
 
-@given(some.text(alphabet="aS1 '\"`/*-\n\\E", max_size=60))
-def test_coloured_lines_are_the_text(text: str) -> None:
+@given(st.text(alphabet="aS1 '\"`/*-\n\\E", max_size=60))
+def test_highlighted_lines_are_the_text(text: str) -> None:
     assert "\n".join("".join(part[1] for part in line) for line in styled_lines(text)) == text
 
 
@@ -61,19 +61,19 @@ def test_history_is_private_and_without_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "SELECT 1;", "quit", " EXIT ", "!ls", "SELECT 1; SELECT ';';\n", "BEGIN SELECT 1; END;"]
 )
-def test_enter_carries_out(text: str) -> None:
+def test_enter_runs_a_complete_text(text: str) -> None:
     assert is_complete(text)
 
 
 @pytest.mark.parametrize("text", ["SELECT 1", "SELECT ';", "SELECT 1; SELECT", "BEGIN SELECT 1;", "/* a;"])
-def test_enter_goes_on(text: str) -> None:
+def test_enter_continues_an_incomplete_text(text: str) -> None:
     assert not is_complete(text)
 
 
-def test_one_line_tells_an_error() -> None:
+def test_errors_are_one_line() -> None:
     trace = "Traceback (most recent call last):\n  File x\n"
-    own = f"Aborted: {trace}kafka_sql.errors.FetchError: [FETCH] t[0]@5: gone\n\tat a.b(C)"
-    assert error_message(PySparkException(own)) == "[FETCH] t[0]@5: gone"
+    wrapped = f"Aborted: {trace}kafka_sql.errors.FetchError: [FETCH] t[0]@5: gone\n\tat a.b(C)"
+    assert error_message(PySparkException(wrapped)) == "[FETCH] t[0]@5: gone"
     assert error_message(TopicNotFoundError("no")) == "[TOPIC_NOT_FOUND] no"
     assert error_message(PySparkException("[A_B] c\n\nDriver stacktrace:\n\tat x.y(Z)")) == "[A_B] c"
     python = "[UDF] failed:\nTraceback (most recent call last):\n  File x\n    y\nValueError: z\n\n\tat a.b(C)"
@@ -87,7 +87,7 @@ def test_one_line_tells_an_error() -> None:
     assert error_message(RuntimeError("x")) == "RuntimeError: x"
 
 
-def test_bar() -> None:
+def test_progress_bar() -> None:
     now = time.monotonic()
     assert progress_bar(1, 2, now) is None
     assert progress_bar(1, 2, now - 3) == "[============            ] 1/2 tasks, 3 s"

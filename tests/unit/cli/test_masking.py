@@ -1,4 +1,4 @@
-"""No secret is echoed or written into the history."""
+"""No secret is printed or written to the history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from kafka_sql.cli.masking import mask_secrets
 
@@ -36,12 +36,12 @@ from kafka_sql.cli.masking import mask_secrets
         ("SET a.password = -- c\n x", "SET a.password = -- c\n ******"),
     ],
 )
-def test_masked(statement: str, shown: str) -> None:
+def test_secrets_are_masked(statement: str, shown: str) -> None:
     assert mask_secrets(statement) == shown
 
 
-@given(some.text(), some.sampled_from(["'k.password'", '"K_PASSWORD"', "`a-secret`", "token"]))
-def test_no_value_is_left_in_any_quoting(value: str, key: str) -> None:
+@given(st.text(), st.sampled_from(["'k.password'", '"K_PASSWORD"', "`a-secret`", "token"]))
+def test_no_secret_remains_in_any_quoting(value: str, key: str) -> None:
     secret = f"hunter2{value}hunter2"
     for literal in (
         "'" + secret.replace("'", "''") + "'",
@@ -51,7 +51,7 @@ def test_no_value_is_left_in_any_quoting(value: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["'", '"', " ", "--\n", "/* */ ", "token/*", "token--c ", "token='''", "'token'='x'"])
-def test_a_long_text_takes_no_long_time(unit: str) -> None:
+def test_long_texts_are_masked_in_linear_time(unit: str) -> None:
     start = time.process_time()
     mask_secrets("token" + unit * (200_000 // len(unit)))
     assert time.process_time() - start < 10  # seconds; a tenth of that in fact

@@ -1,4 +1,4 @@
-"""What the Tab key offers among options."""
+"""Tab completion of options."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from kafka_sql.options.connector import KAFKA_OPTIONS, STARTUP_MODE
 HEAD = "CREATE TABLE t (a INT) WITH ("
 
 
-def offered(before: str) -> list[str]:
-    at = option_context(before)
-    assert at is not None
-    return [text for text, _ in suggestions(at)]
+def suggested(before: str) -> list[str]:
+    context = option_context(before)
+    assert context is not None
+    return [text for text, _ in suggestions(context)]
 
 
 def test_keys_of_the_connector_and_of_all_formats() -> None:
-    keys = offered(HEAD + "'")
+    keys = suggested(HEAD + "'")
     assert set(keys) >= {o.key for o in KAFKA_OPTIONS} | {"json.ignore-parse-errors", "raw.charset"}
 
 
-def test_keys_that_are_given_are_not_offered_again_nor_those_of_other_formats() -> None:
-    keys = offered(HEAD + "'topic' = 't', 'format' = 'json', '")
+def test_neither_keys_typed_before_nor_those_of_other_formats_are_suggested() -> None:
+    keys = suggested(HEAD + "'topic' = 't', 'format' = 'json', '")
     assert not {"topic", "format", "raw.charset"} & set(keys)
     assert "json.ignore-parse-errors" in keys
 
 
 def test_the_prefix_of_the_formats_key_is_its_options_prefix() -> None:
-    assert "value.json.ignore-parse-errors" in offered(HEAD + "'value.format' = 'json', 'val")
+    assert "value.json.ignore-parse-errors" in suggested(HEAD + "'value.format' = 'json', 'val")
 
 
 def test_values() -> None:
-    assert offered(HEAD + "'scan.startup.mode' = '") == list(STARTUP_MODE.allowed)
-    assert offered(HEAD + "'format' = ") == list(FORMATS)
-    assert offered(HEAD + "'topic' = '") == []
-    assert offered("SET 'execution.runtime-mode' = '") == ["batch", "streaming"]
-    assert "pipeline.name" in offered("SET 'pip")
+    assert suggested(HEAD + "'scan.startup.mode' = '") == list(STARTUP_MODE.allowed)
+    assert suggested(HEAD + "'format' = ") == list(FORMATS)
+    assert suggested(HEAD + "'topic' = '") == []
+    assert suggested("SET 'execution.runtime-mode' = '") == ["batch", "streaming"]
+    assert "pipeline.name" in suggested("SET 'pip")
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_values() -> None:
         ("-- don't\n" + HEAD + "'x", None, "x"),
     ],
 )
-def test_places(before: str, key: str | None, typed: str | None) -> None:
-    at = option_context(before)
-    assert at is not None
-    assert (at.key, at.typed) == (key, typed)
+def test_option_at_the_cursor(before: str, key: str | None, typed: str | None) -> None:
+    context = option_context(before)
+    assert context is not None
+    assert (context.key, context.typed) == (key, typed)
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_places(before: str, key: str | None, typed: str | None) -> None:
         "CREATE",
     ],
 )
-def test_no_places(before: str) -> None:
+def test_no_option_at_the_cursor(before: str) -> None:
     assert option_context(before) is None

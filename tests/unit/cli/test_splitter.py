@@ -1,10 +1,10 @@
-"""Statements of a text: every semicolon that is not one, and an oracle for those that are."""
+"""Splitting text into statements: semicolons that do not end a statement, and joined statements as an oracle."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from kafka_sql.cli.splitter import split, statements
 
@@ -21,7 +21,7 @@ SCRIPT = """BEGIN
   LOOP LEAVE l; END LOOP;
 END"""
 
-WHOLE = [
+SINGLE_STATEMENTS = [
     "SELECT 1",
     "SELECT ';'",
     'SELECT ";"',
@@ -50,7 +50,7 @@ def texts(text: str) -> list[str]:
     return [piece.text for piece in statements(text)]
 
 
-@pytest.mark.parametrize("statement", WHOLE)
+@pytest.mark.parametrize("statement", SINGLE_STATEMENTS)
 def test_is_one_statement(statement: str) -> None:
     assert texts(statement) == [statement]
     assert texts(f"\n {statement} ; ") == [statement]
@@ -58,13 +58,13 @@ def test_is_one_statement(statement: str) -> None:
     assert (piece, rest) == ((statement, 2), len(statement) + 4)
 
 
-@given(some.lists(some.sampled_from(WHOLE), max_size=6), some.sampled_from(["", "\n", "; ;", " -- c;\n"]))
-def test_joined_statements_come_apart_again(wanted: list[str], between: str) -> None:
-    assert texts("".join(f"{statement};{between}" for statement in wanted)) == wanted
+@given(st.lists(st.sampled_from(SINGLE_STATEMENTS), max_size=6), st.sampled_from(["", "\n", "; ;", " -- c;\n"]))
+def test_joined_statements_are_split_again(expected: list[str], between: str) -> None:
+    assert texts("".join(f"{statement};{between}" for statement in expected)) == expected
 
 
-@given(some.text(alphabet="ab;'\"`-/*\\\n \tBEGIN", max_size=40))
-def test_pieces_are_the_text(text: str) -> None:
+@given(st.text(alphabet="ab;'\"`-/*\\\n \tBEGIN", max_size=40))
+def test_statements_are_parts_of_the_text(text: str) -> None:
     pieces = list(statements(text))
     for piece in pieces:
         assert text[piece.start : piece.start + len(piece.text)] == piece.text == piece.text.strip() != ""
@@ -83,13 +83,13 @@ def test_pieces_are_the_text(text: str) -> None:
         ("SELECT 1;", ""),
     ],
 )
-def test_what_waits_for_its_end(text: str, rest: str) -> None:
+def test_incomplete_statements(text: str, rest: str) -> None:
     assert text[split(text)[1] :] == rest
 
 
-def test_comments_alone_are_no_statement() -> None:
+def test_comments_alone_are_not_a_statement() -> None:
     assert texts("-- a;\n/* b; */ ; -- c") == []
 
 
-def test_a_comment_that_is_not_closed_reaches_spark_which_says_so() -> None:
+def test_an_unclosed_comment_is_passed_to_spark() -> None:
     assert texts("SELECT 1; /* and") == ["SELECT 1", "/* and"]

@@ -15,7 +15,7 @@ from kafka_sql.sql.grammar.dialect import parse_alteration
 from kafka_sql.sql.recognize.classify import classify, is_query
 from kafka_sql.sql.rewrite.hints import parse_hint
 from kafka_sql.sql.rewrite.table_references import find_table_references
-from tests.fuzz.statements import passed_on
+from tests.fuzz.statements import is_passed_through
 from tests.hypothesis_examples import examples
 
 WITH = "WITH ('connector' = 'kafka')"
@@ -96,7 +96,7 @@ def test_parsers_raise_only_kafka_sql_errors(sql: str) -> None:
 @examples(300)
 @given(TEXTS, st.sampled_from(["batch", "streaming"]))
 def test_spark_statements_are_passed_on_unchanged(sql: str, mode: str) -> None:
-    passed_on(sql, mode)
+    is_passed_through(sql, mode)
 
 
 def test_comments_and_names_cannot_inject_sql() -> None:

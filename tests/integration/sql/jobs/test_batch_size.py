@@ -1,4 +1,4 @@
-"""How many rows of an INSERT reach Python at a time, and that the session's own settings are as they were."""
+"""The number of rows per batch in Python, and that the session's settings are restored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def settings(spark: SparkSession) -> tuple[str | None, str | None]:
     return spark.conf.get(BYTES, None), spark.conf.get(ROWS, None)
 
 
-def test_an_insert_is_bounded_by_rows(sql: Callable[..., Any], spark: SparkSession, topics: Topics) -> None:
+def test_an_insert_limits_batches_by_rows(sql: Callable[..., Any], spark: SparkSession, topics: Topics) -> None:
     topic = topics.create(1)
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
     sizes = spark.range(0, 10_000, 1, 1).mapInArrow(
@@ -38,7 +38,7 @@ def test_an_insert_is_bounded_by_rows(sql: Callable[..., Any], spark: SparkSessi
     assert settings(spark) == (None, None)
 
 
-def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSession) -> None:
+def test_the_last_of_several_inserts_restores_the_settings(spark: SparkSession) -> None:
     first, second = limit_batches_by_rows(spark), limit_batches_by_rows(spark)
     with first:
         second.__enter__()
@@ -47,18 +47,18 @@ def test_the_settings_hold_until_the_last_of_several_has_ended(spark: SparkSessi
     assert settings(spark) == (None, None)
 
 
-@pytest.mark.parametrize(("rows", "within"), [("100", "100"), ("10000", "8192"), ("0", "8192")])
-def test_a_smaller_number_of_rows_stays(spark: SparkSession, rows: str, within: str) -> None:
+@pytest.mark.parametrize(("rows", "limit"), [("100", "100"), ("10000", "8192"), ("0", "8192")])
+def test_a_smaller_row_limit_of_the_user_stays(spark: SparkSession, rows: str, limit: str) -> None:
     spark.conf.set(ROWS, rows)
     try:
         with limit_batches_by_rows(spark):
-            assert settings(spark) == (str(2**31 - 1), within)
+            assert settings(spark) == (str(2**31 - 1), limit)
         assert settings(spark) == (None, rows)
     finally:
         spark.conf.unset(ROWS)
 
 
-def test_a_bound_of_bytes_that_the_user_has_set_stays(spark: SparkSession) -> None:
+def test_a_byte_limit_of_the_user_stays(spark: SparkSession) -> None:
     spark.conf.set(BYTES, "1m")
     try:
         with limit_batches_by_rows(spark):

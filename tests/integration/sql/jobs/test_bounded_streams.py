@@ -1,4 +1,4 @@
-"""Continuous queries over bounded tables end by themselves; patterns, discovery and loss under Spark."""
+"""Continuous queries over bounded tables end; topic patterns, discovery and data loss in Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def streaming(sql: Any, tmp_path: Path) -> Any:
 
 def job(spark: Any, result: Any) -> Any:
     (row,) = result.collect()
-    return next(j.query for j in reversed(session_jobs(spark)) if j.id == row[0])  # Spark forgets those that have ended
+    return next(
+        j.query for j in reversed(session_jobs(spark)) if j.id == row[0]
+    )  # Spark forgets queries that have ended
 
 
 def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
@@ -40,7 +42,7 @@ def put(topics: Topics, topic: str, *values: int, **more: Any) -> None:
     topics.put(topic, *(b'{"a": %d}' % value for value in values), **more)
 
 
-def test_a_bounded_query_ends_by_itself(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_a_bounded_query_ends(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(2), topics.create()
     put(topics, source, 1, 2, 3)
     put(topics, source, 4, 5, partition=1)
@@ -48,19 +50,19 @@ def test_a_bounded_query_ends_by_itself(spark: Any, streaming: Any, topics: Topi
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     streaming("SET 'execution.checkpointing.interval' = '1 h'")
     into = "INSERT INTO tgt SELECT a FROM src /*+ OPTIONS('scan.bounded.mode' = '{}', {}) */"
-    some = "'scan.bounded.specific-offsets' = 'partition:0,offset:2;partition:1,offset:1'"
-    query = job(spark, streaming(into.format("specific-offsets", some)))
+    first = "'scan.bounded.specific-offsets' = 'partition:0,offset:2;partition:1,offset:1'"
+    query = job(spark, streaming(into.format("specific-offsets", first)))
     assert query.awaitTermination(280)
     assert query.exception() is None
     assert numbers(topics, target, 3) == [1, 2, 4]
-    # the same query with a later end goes on from there
+    # the same query with a later end resumes from there
     more = "'scan.bounded.specific-offsets' = 'partition:0,offset:3;partition:1,offset:2'"
     streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")
     assert job(spark, streaming(into.format("specific-offsets", more))).awaitTermination(280)
     assert numbers(topics, target, 5) == [1, 2, 3, 4, 5]
 
 
-def test_a_query_that_waits_for_its_end(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_a_query_waits_for_an_end_offset_that_does_not_exist_yet(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     put(topics, source, 1)
     bounded = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:3"}
@@ -77,7 +79,7 @@ def test_a_query_that_waits_for_its_end(spark: Any, streaming: Any, topics: Topi
     assert [row.status for row in streaming("SHOW JOBS").collect() if row["job id"] == query.id] == ["FINISHED"]
 
 
-def test_what_is_partly_unbounded_does_not_end(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_a_partly_unbounded_query_does_not_end(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     put(topics, source, 1)
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
@@ -92,7 +94,7 @@ def test_what_is_partly_unbounded_does_not_end(spark: Any, streaming: Any, topic
     assert numbers(topics, target, 3) == [1, 2, 10]
 
 
-def test_read_stream_of_a_bounded_table_ends_by_itself(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_read_stream_of_a_bounded_table_ends(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic, name = topics.create(), f"ends_{uuid.uuid4().hex}"
     put(topics, topic, 1, 2)
     bounded = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:3"}
@@ -103,21 +105,21 @@ def test_read_stream_of_a_bounded_table_ends_by_itself(spark: Any, sql: Any, top
     )
     query = writer.option("checkpointLocation", str(tmp_path)).start()
     query.processAllAvailable()
-    assert query.isActive  # its end is not there yet
+    assert query.isActive  # its end offset does not exist yet
     put(topics, topic, 3, 4, timestamp=(time.time_ns() // 1_000_000) + 3_600_000)
     assert query.awaitTermination(280)
     assert query.exception() is None
-    # the third record's row comes when the watermark has moved, in a batch that reads nothing
+    # a no-data batch writes the third record's row after the watermark has advanced
     assert sum(row["count"] for row in spark.table(name).collect()) == 3
 
 
-def test_within_reach(topics: Topics) -> None:
+def test_end_exists(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
-    for offset, there in ((2, True), (3, False)):
+    for offset, expected in ((2, True), (3, False)):
         bounded = {"scan_bounded_mode": "specific-offsets"}
         definition = declared(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
-        assert end_exists(definition) is there
+        assert end_exists(definition) is expected
 
 
 @pytest.mark.parametrize(
@@ -126,14 +128,14 @@ def test_within_reach(topics: Topics) -> None:
         (None, False),
         ("null", False),
         ({"version": 2, "offsets": {"t": {"0": 3}}, "stops": {"t": {"0": 3}}}, True),
-        ("17", False),  # of a source that is not Kafka's
+        ("17", False),  # of another source
         ("no JSON", False),
         ('{"version": 2, "offsets": {"t": {"0": 3}}}', False),  # no end
         ('{"version": 2, "offsets": {"t": {"0": 3, "1": 5}}, "stops": {"t": {"0": 3, "1": 6}}}', False),
         ('{"version": 2, "offsets": {"t": {"0": 3, "1": 6}}, "stops": {"t": {"0": 3, "1": 6}}}', True),
     ],
 )
-def test_reached(end: Any, expected: bool) -> None:
+def test_is_end_reached(end: Any, expected: bool) -> None:
     assert is_end_reached(end) is expected
 
 
@@ -149,8 +151,8 @@ def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any
     sql(f"CREATE TABLE src (a INT, topic STRING METADATA VIRTUAL) {options}")
 
     def rows(**hint: str) -> list[int]:
-        said = ", ".join(f"'{k.replace('__', '-').replace('_', '.')}' = '{v}'" for k, v in hint.items())
-        return [row.a for row in sql(f"SELECT a FROM src /*+ OPTIONS({said}) */ ORDER BY a").collect()]
+        options = ", ".join(f"'{k.replace('__', '-').replace('_', '.')}' = '{v}'" for k, v in hint.items())
+        return [row.a for row in sql(f"SELECT a FROM src /*+ OPTIONS({options}) */ ORDER BY a").collect()]
 
     assert rows(scan_bounded_mode="latest-offset") == [1, 2, 3, 4, 5, 6]
     assert rows(scan_bounded_mode="timestamp", scan_bounded_timestamp__millis="2000") == [1, 2, 3, 4, 5]
@@ -160,7 +162,7 @@ def test_a_batch_reads_its_range_of_all_topics_of_a_pattern(spark: Any, sql: Any
     assert rows(scan_bounded_mode="specific-offsets", scan_bounded_specific__offsets=offsets) == [1, 4, 5]
 
 
-def test_topics_that_come_and_records_that_go_in_a_running_query(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_new_topics_and_deleted_records_in_a_running_query(spark: Any, streaming: Any, topics: Topics) -> None:
     name, target = f"r{uuid.uuid4().hex}", topics.create()
     topics.create_named(f"{name}.a")
     pattern = {"topic-pattern": rf"{name}\..*", "scan.topic-partition-discovery.interval": "1 ms"}
@@ -179,7 +181,7 @@ def test_topics_that_come_and_records_that_go_in_a_running_query(spark: Any, str
         query.processAllAvailable()
     query.stop()
     put(topics, f"{name}.a", 4, 5, 6)
-    delete_records(topics, f"{name}.a", 3)  # 4 and 5 are gone
+    delete_records(topics, f"{name}.a", 3)  # deletes 4 and 5
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     with pytest.raises(StreamingQueryException, match=rf"{name}.a\[0\]@1: the earliest available.*2 offsets are lost"):
         query.processAllAvailable()
@@ -194,5 +196,5 @@ def numbers_now(topics: Topics, topic: str) -> list[int]:
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
-    place = TopicPartition(topic, 0)
-    return list(range(topics.admin.list_offsets({place: OffsetSpec.latest()})[place].result(30).offset))
+    partition = TopicPartition(topic, 0)
+    return list(range(topics.admin.list_offsets({partition: OffsetSpec.latest()})[partition].result(30).offset))

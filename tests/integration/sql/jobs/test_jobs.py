@@ -1,4 +1,4 @@
-"""Continuous queries by SHOW JOBS and STOP JOB, and a process that lives for them."""
+"""SHOW JOBS, STOP JOB, and a process that waits for its jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def start(spark: Any, sql: Any, topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Starts a job that copies a new topic; gives its id and the topic. The session has no jobs before."""
+    """Return a function that starts a job that copies a new topic, and returns its id and the topic."""
     monkeypatch.setitem(spark.__dict__, jobs._ATTRIBUTE, [])
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
@@ -53,8 +53,8 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
     assert sql(f"STOP JOB '{stopped}'").collect() == []
     topics.put(source, b"no JSON")
     with pytest.raises(Exception, match=r"no JSON|DECODE"):
-        failed.awaitTermination(300)  # processAllAvailable tells of the failure a moment before the query has ended
-    spark.streams.get(finished).stop()  # by whoever: nobody said STOP JOB
+        failed.awaitTermination(300)  # processAllAvailable raises the failure shortly before the query ends
+    spark.streams.get(finished).stop()  # without STOP JOB
     assert shown(sql) == {"failing": "FAILED", "stopped": "CANCELED", "finished": "FINISHED"}
     errors = {row["job name"]: row["last error"] for row in sql("SHOW JOBS").collect()}
     assert errors["failing"].startswith(f"[DECODE] {source}[0]@0: ")
@@ -72,14 +72,14 @@ def test_a_query_of_the_dataframe_api_is_a_job_too(spark: Any, sql: Any, start: 
 
 
 @pytest.mark.parametrize("clause", ["WITH SAVEPOINT", "WITH DRAIN"])
-def test_what_a_job_has_not(start: Any, sql: Any, clause: str) -> None:
-    id, _ = start("going_on")
+def test_unsupported_clauses_of_stop_job(start: Any, sql: Any, clause: str) -> None:
+    id, _ = start("running")
     with pytest.raises(UnsupportedSqlError, match=f"STOP JOB ... {clause}: .* STOP JOB '{id}'"):
         sql(f"STOP JOB '{id}' {clause}")
-    assert shown(sql) == {"going_on": "RUNNING"}
+    assert shown(sql) == {"running": "RUNNING"}
 
 
-def test_a_process_ends_with_the_first_job_that_fails(
+def test_the_process_ends_when_a_job_fails(
     spark: Any, sql: Any, start: Any, topics: Topics, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing, source = start("failing")

@@ -1,4 +1,4 @@
-"""INSERT as a continuous query: from topic to topic, over restarts, with event time."""
+"""INSERT as a continuous query: from topic to topic, across restarts, with event time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 START = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
 
 
-def at(seconds: int) -> int:
+def millis(seconds: int) -> int:
     return int((START + timedelta(seconds=seconds)).timestamp() * 1000)
 
 
@@ -38,7 +38,7 @@ def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
     return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected))
 
 
-def test_copies_what_is_there_and_what_comes(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_copies_existing_and_new_records(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(2), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
@@ -53,7 +53,7 @@ def test_copies_what_is_there_and_what_comes(spark: Any, streaming: Any, topics:
     assert numbers(topics, target, 2) == [10, 20]
 
 
-def test_continues_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
+def test_resumes_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
@@ -66,7 +66,7 @@ def test_continues_where_it_stopped(spark: Any, streaming: Any, topics: Topics, 
     assert (tmp_path / "insert-into_default.tgt" / "offsets").is_dir()
 
 
-def test_a_partition_that_is_new_is_read_from_its_start(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_a_new_partition_is_read_from_its_start(spark: Any, streaming: Any, topics: Topics) -> None:
     from confluent_kafka.admin import NewPartitions
 
     source, target = topics.create(), topics.create()
@@ -101,7 +101,7 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
         (11, "DE", "7.00"),
         (15, "FR", "1.00"),
     ]:
-        topics.put(source, json.dumps({"country": country, "price": price}).encode(), timestamp=at(second))
+        topics.put(source, json.dumps({"country": country, "price": price}).encode(), timestamp=millis(second))
     query = job(
         spark,
         streaming(
@@ -109,7 +109,7 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
             GROUP BY window(ts, '10 seconds'), country"""
         ),
     )
-    query.processAllAvailable()  # the watermark is at second 10: the first window is closed, the second is not
+    query.processAllAvailable()  # the watermark is at second 10, which closes only the first window
     query.stop()
     found = [json.loads(m.value() or b"") for m in topics.take(target, 2)]
     assert sorted(found, key=lambda f: f["country"]) == [
@@ -139,7 +139,7 @@ def test_select_is_a_stream_in_streaming_mode(spark: Any, streaming: Any, topics
     assert not streaming("SELECT * FROM src").isStreaming
 
 
-def test_read_stream_table_knows_computed_columns(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_read_stream_table_has_computed_columns(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source = topics.create()
     sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
     topics.put(source, b'{"a": 1}')
@@ -150,14 +150,14 @@ def test_read_stream_table_knows_computed_columns(spark: Any, sql: Any, topics: 
     assert spark.table("seen").collect() == [(1, 2)]
 
 
-def test_insert_values_runs_to_its_end_in_streaming_mode(streaming: Any, topics: Topics) -> None:
+def test_insert_values_is_a_batch_in_streaming_mode(streaming: Any, topics: Topics) -> None:
     target = topics.create()
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     assert streaming("INSERT INTO tgt VALUES (1)").collect() == []
     assert numbers(topics, target, 1) == [1]
 
 
-def test_no_checkpoint_folder_is_an_error_that_says_how(sql: Any, topics: Topics) -> None:
+def test_a_missing_checkpoint_folder_is_an_error_with_an_example(sql: Any, topics: Topics) -> None:
     source = topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     sql("SET 'execution.runtime-mode' = 'streaming'")
@@ -186,23 +186,23 @@ def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, t
     topics.take(target, 0)
 
 
-def test_a_data_frame_with_other_columns_is_refused(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
+def test_a_dataframe_with_other_columns_is_rejected(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     topics.put(source, b'{"a": 1, "b": "x"}')
-    for columns, words in [
-        (["b AS a"], "column 'a' is int, and string is written"),
-        (["a", "b AS aa"], "no column 'aa'"),
+    for columns, message in [
+        (["b AS a"], "column 'a' is int, but the query writes string"),
+        (["a", "b AS aa"], "column 'aa' not found"),
     ]:
         frame = spark.readStream.table("src").selectExpr(*columns)
         writer = frame.writeStream.option("checkpointLocation", str(tmp_path / columns[-1]))
-        with pytest.raises(Exception, match=words):
+        with pytest.raises(Exception, match=message):
             writer.toTable("tgt").processAllAvailable()
     topics.take(target, 0)
 
 
-def test_a_recreated_topic_is_an_error_and_not_a_jump_back(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_a_recreated_topic_is_an_error(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
@@ -214,14 +214,14 @@ def test_a_recreated_topic_is_an_error_and_not_a_jump_back(spark: Any, streaming
     topics.create_named(source)
     topics.put(source, b'{"a": 3}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
-    # PySpark 4.1 plans the last batch once more, where the topic's id tells
-    told = r"(the partition ends at 1|the topic has another id)\. The topic was deleted or recreated"
-    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*{told}"):
+    # PySpark 4.1 plans the last batch again, and then the topic's id differs
+    reason = r"(the partition ends at 1|the topic has another id)\. The topic was deleted or recreated"
+    with pytest.raises(Exception, match=rf"{source}\[0\]@2: .*{reason}"):
         query.processAllAvailable()
     assert numbers(topics, target, 2) == [1, 2]
 
 
-def test_another_querys_checkpoint_is_refused(spark: Any, streaming: Any, topics: Topics) -> None:
+def test_the_checkpoint_of_another_query_is_rejected(spark: Any, streaming: Any, topics: Topics) -> None:
     one, two, target = topics.create(), topics.create(), topics.create()
     for name, topic in [("one", one), ("two", two), ("tgt", target)]:
         streaming(f"CREATE TABLE {name} (a INT) {topics.with_options(topic)}")
@@ -232,7 +232,7 @@ def test_another_querys_checkpoint_is_refused(spark: Any, streaming: Any, topics
     query.stop()
     with pytest.raises(StatementError, match=r"belongs to another query.*SET 'pipeline.name'"):
         streaming("INSERT INTO tgt SELECT a + 1 FROM one")
-    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # a name says that it is the same query, changed
+    streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")  # an explicit name: a new version of the same query
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM two"))
     with pytest.raises(Exception, match=rf"has offsets of '{one}'.*SET another 'pipeline.name'"):
         query.processAllAvailable()

@@ -1,4 +1,4 @@
-"""SHOW JOBS and STOP JOB, told from Spark's own statements."""
+"""Recognition of SHOW JOBS and STOP JOB."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from kafka_sql.sql.recognize.classify import ShowJobs, Statement, StopJob, class
         ("STOP 'a'", None),
     ],
 )
-def test_kind(statement: str, expected: Statement | None) -> None:
+def test_classify(statement: str, expected: Statement | None) -> None:
     assert classify(statement) == expected
