@@ -1,4 +1,4 @@
-"""Formats: payload bytes to Arrow columns and back, a whole buffer at a time. One line in the registry for each.
+"""Formats: decode payloads to Arrow columns and encode them, a whole buffer at a time. The registry lists all formats.
 
-Nothing here knows of Spark or of a Kafka client.
+Nothing here depends on Spark or on a Kafka client.
 """

@@ -1,7 +1,7 @@
-"""A type as it is declared, for what Arrow's types do not tell: precisions, and NOT NULL inside ARRAY and MAP.
+"""Parse the declared type of a column, for what Arrow's types lack: precisions, and NOT NULL inside ARRAY and MAP.
 
-The schema of a batch that is written tells what its query can be, and not what the table declares. This is a little of
-Flink's type grammar.
+The schema of a batch to write has the nullability of its query, not the table's. This parses a subset of Flink's type
+grammar.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 
 import pyarrow as pa
 
-DECLARED_TYPE: Final = b"declared"  # of an Arrow field's metadata: the type as the statement spells it
+DECLARED_TYPE: Final = b"declared"  # key of an Arrow field's metadata: the type as written in the statement
 _TOKEN: Final = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|\w+|[<>(),:]|.)", re.DOTALL)
 _COLLECTIONS: Final = ("ARRAY", "MULTISET")
 
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """A type: its first word (empty where nothing is known), its first number in brackets, and the types in it."""
+    """A type: its name (empty if unknown), its first parameter, and the types inside it."""
 
     name: str = ""
     precision: int | None = None
@@ -27,16 +27,16 @@ class DeclaredType:
     nullable: bool = True
 
     def allows_null(self, field: pa.Field) -> bool:
-        """Whether the declaration allows null; where it is unknown, whether the Arrow field does."""
+        """Return whether the declaration allows null; if it is unknown, whether the Arrow field does."""
         return self.nullable if self.name else bool(field.nullable)
 
     def child(self, index: int) -> DeclaredType:
-        """The type of a field or element; one that says nothing where there is none."""
+        """Return the type of a field or element; an unknown type if it is missing."""
         return self.children[index] if index < len(self.children) else DeclaredType()
 
 
 def declared_type(field: pa.Field) -> DeclaredType:
-    """What is known of a column's type; nothing where the column was not declared in Flink's words."""
+    """Return the declared type of a column; an unknown type if it was not declared in Flink SQL."""
     text = (field.metadata or {}).get(DECLARED_TYPE, b"").decode()
     try:
         return _Parser(text).type()
@@ -54,16 +54,16 @@ class _Parser:
 
     def _next(self) -> str:
         self._at += 1
-        found: str = self._tokens[self._at - 1]
-        return found
+        token: str = self._tokens[self._at - 1]
+        return token
 
     def type(self) -> DeclaredType:
-        word, precision, children = self._next().upper(), None, []
+        name, precision, children = self._next().upper(), None, []
         opening = self._peek()
-        if opening == "<" or (opening == "(" and word == "ROW"):
+        if opening == "<" or (opening == "(" and name == "ROW"):
             self._next()
             while self._peek() not in (">", ")"):
-                if word == "ROW":
+                if name == "ROW":
                     self._next()  # the field's name
                 children.append(self.type())
                 if self._peek().startswith("'"):
@@ -71,19 +71,19 @@ class _Parser:
                 if self._peek() == ",":
                     self._next()
             self._next()
-        found = DeclaredType(word, None, tuple(children))
+        parsed = DeclaredType(name, None, tuple(children))
         while self._peek() not in ("", ",", ">", ")") and not self._peek().startswith("'"):
             token = self._next()
             if token == "(":
                 precision = int(self._next())
                 while self._next() != ")":
                     pass
-                found = replace(found, precision=precision)
+                parsed = replace(parsed, precision=precision)
             elif token.upper() == "NOT" and self._peek().upper() == "NULL":
                 self._next()
-                found = replace(found, nullable=False)
+                parsed = replace(parsed, nullable=False)
             elif token.upper() in _COLLECTIONS:
-                found = DeclaredType(token.upper(), None, (found,))
+                parsed = DeclaredType(token.upper(), None, (parsed,))
             elif not token.isalnum():
-                raise ValueError(f"not a type of Flink's: {token}")
-        return found
+                raise ValueError(f"not a Flink SQL type: {token}")
+        return parsed

@@ -1,4 +1,4 @@
-"""The contract of a format."""
+"""The interfaces that a format implements: Format, Decoder and Encoder."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from kafka_sql.options import Option, Options
 
 ErrorSink: TypeAlias = "list[DecodeError] | None"
 
-ROW_KIND_COLUMN: Final = "\0row-kind"  # where an encoder of changes finds each row's kind; no user's has this name
+ROW_KIND_COLUMN: Final = "\0row-kind"  # row kinds, for changelog encoders; no declared column can have this name
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a buffer of payloads became.
+    """The rows of a buffer of payloads, as columns.
+
+    Example: payload 0 has two rows, payload 1 is undecodable or has none, payload 2 has one: ``payload_indices`` is
+    ``[0, 0, 2]``, and each column has three values.
 
     Attributes:
-        columns: one Arrow array a field of the schema, all of one length.
-        rows: index of the payload that each row came from (int64, ascending; one payload may be several rows), so that
-            the reader can repeat its metadata; None where each payload became exactly one row, in order.
-        metadata: one array a key of the format's metadata that was asked for, in that order, as long as the columns.
+        columns: one Arrow array per field of the schema, all of the same length.
+        payload_indices: the payload that each row comes from (int64, ascending), by which the reader repeats the
+            record's metadata. None if each payload is exactly one row, in order.
+        metadata: one array per requested key of the format's metadata, in that order, as long as the columns.
     """
 
     columns: list[pa.Array]
@@ -33,23 +36,23 @@ class Decoded:
     metadata: list[pa.Array] = field(default_factory=list)
 
     def without_payloads(self, payloads: Collection[int]) -> Decoded:
-        """The same without the rows of some payloads."""
+        """Return the same rows except those of some payloads."""
         if not payloads:
             return self
         count = len(self.columns[0]) if self.columns else 0
         rows = pa.array(range(count), pa.int64()) if self.payload_indices is None else self.payload_indices
-        kept = pc.invert(pc.is_in(rows, value_set=pa.array(list(payloads), pa.int64())))
-        if pc.all(kept).as_py():
+        keep = pc.invert(pc.is_in(rows, value_set=pa.array(list(payloads), pa.int64())))
+        if pc.all(keep).as_py():
             return self
-        columns, metadata = ([a.filter(kept) for a in arrays] for arrays in (self.columns, self.metadata))
-        return Decoded(columns, rows.filter(kept), metadata)
+        columns, metadata = ([a.filter(keep) for a in arrays] for arrays in (self.columns, self.metadata))
+        return Decoded(columns, rows.filter(keep), metadata)
 
 
 def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
-    """Tell of a payload in error.
+    """Add the error to the sink.
 
     Raises:
-        DecodeError: there is nobody to be told.
+        DecodeError: there is no sink.
     """
     if errors is None:
         raise error
@@ -57,40 +60,40 @@ def report_or_raise(errors: ErrorSink, error: DecodeError) -> None:
 
 
 class Decoder(Protocol):
-    """Payloads to columns."""
+    """Decodes payloads to columns."""
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer; null is a record without a payload.
+        """Decode a buffer of payloads; null is a record without a payload.
 
         Args:
-            bad: takes the error of each payload that is not what the schema declares, once and in any order; such a
-                payload is no row. Without it the first of them raises.
+            errors: collects one error per undecodable payload, in any order; such a payload is no row. Without it, the
+                first error is raised.
 
         Raises:
-            DecodeError: a payload is not what the schema declares, and the format's options do not say to skip it.
+            DecodeError: a payload does not match the schema, there is no sink, and the format's options do not skip it.
         """
         ...
 
 
 class Encoder(Protocol):
-    """Columns to payloads."""
+    """Encodes columns as payloads."""
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """One payload a row; null is a record without a payload.
+        """Return one payload per row; null is a record without a payload.
 
         Raises:
-            EncodeError: a value has no form in the format.
+            EncodeError: the format cannot represent a value.
         """
         ...
 
 
 @dataclass(frozen=True)
 class InferredSchema:
-    """What a format knows of a table that declares no columns.
+    """The columns that a format infers for a table that declares none.
 
     Attributes:
-        columns: names, and types in Flink's words.
-        options: of the table, which keep what the columns were made from.
+        columns: names and Flink SQL types.
+        options: options to store with the table, which record what the columns were inferred from.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -99,18 +102,18 @@ class InferredSchema:
 
 @dataclass(frozen=True)
 class Format:
-    """A format by its identifier.
+    """A format and what it supports.
 
-    ``decoder`` and ``encoder`` are given the Arrow schema of the payload's columns and the checked options, and raise
-    SchemaError, naming the column, for a type that the format cannot carry. They import what they make when they are
-    called: a worker that only plans starts without compiled loops.
+    ``decoder`` and ``encoder`` take the Arrow schema of the payload's columns and the validated options, and raise
+    SchemaError, with the column, for a type that the format does not support. They import their classes when they are
+    called, so that a worker that only plans does not load compiled loops.
 
     Attributes:
-        insert_only: whether every payload is a new row; False for a format of changes (Flink's changelog mode).
-        metadata: what a payload tells besides its columns: Flink's key (without ``value.``) and the Arrow type.
-        metadata_decoder: makes a decoder that also gives those keys of ``metadata`` that are asked for; used in place
-            of ``decoder`` only where a table declares some.
-        infer: tells the columns of a table that declares none; None where the format cannot.
+        insert_only: whether every payload is an inserted row; False for a changelog format.
+        metadata: the metadata keys that the format provides, as Flink names them (without ``value.``), and their types.
+        metadata_decoder: creates a decoder that also returns the given keys of ``metadata``; used instead of
+            ``decoder`` if a table declares any.
+        infer_schema: infers the columns of a table that declares none; None if the format cannot.
     """
 
     identifier: str

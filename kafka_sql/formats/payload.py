@@ -1,4 +1,4 @@
-"""A record's key or its value as a table declares it: a format, its options, and the columns that it has."""
+"""The key or value of a table's records: its format, the format's options, and its columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from kafka_sql.options.option import extract_format_options
 
 @dataclass(frozen=True)
 class Payload:
-    """One of a record's two payloads.
+    """The key or value of a table's records.
+
+    Example: with ``'key.format' = 'json', 'key.fields' = 'k_id', 'key.fields-prefix' = 'k_'``, the key's prefix is
+    ``key.``, ``columns`` is ``("k_id",)`` and ``fields`` is ``("id",)``.
 
     Attributes:
-        format: how its bytes are read and written.
-        prefix: what stands before the format's options in WITH: nothing, ``key.`` or ``value.``.
-        given: the format's options as text, under the format's own keys.
+        format: encodes and decodes it.
+        prefix: of the format's options in WITH: empty, ``key.`` or ``value.``.
+        raw_options: the format's options as strings, under the format's own keys.
         columns: names of the table's columns that it has, in its own order.
         fields: their names inside the payload, without 'key.fields-prefix'.
-        declared: their types as the statement spells them, for what Arrow's types do not tell.
+        declared_types: their types as written in the statement, by column, for what Arrow's types lack.
     """
 
     format: Format
@@ -38,17 +41,21 @@ class Payload:
 
     @property
     def option_keys(self) -> list[str]:
-        """Every option that the format has here, as it is typed in WITH."""
-        named = [key for option in self.format.options for key in option.keys]
-        return [
-            self.prefix + key
-            for key in (*named, *(k for k in self.raw_options if _map_option_of(k, self.format) is not None))
-        ]
+        """The keys of all options that the format takes in this table, as they are written in WITH."""
+        keys = [key for option in self.format.options for key in option.keys]
+        map_entries = [key for key in self.raw_options if _map_option_of(key, self.format) is not None]
+        return [self.prefix + key for key in (*keys, *map_entries)]
 
     def with_columns(
         self, columns: Sequence[str], topics: Sequence[str], prefix: str = "", declared: Mapping[str, str] | None = None
     ) -> Payload:
-        """The payload with its columns, for a table on these topics."""
+        """Return the payload with its columns.
+
+        Args:
+            topics: of the table.
+            prefix: 'key.fields-prefix'.
+            declared: the types as written in the statement, by column.
+        """
         fields = tuple(name.removeprefix(prefix) for name in columns)
         types = {name: (declared or {}).get(name, "") for name in columns}
         return replace(
@@ -56,25 +63,26 @@ class Payload:
         )
 
     def _with_subject(self, topics: Sequence[str]) -> Options:
-        """A schema registry's subject is ``<topic>-key`` or ``<topic>-value`` where the table has one topic and says
-        no other (KafkaConnectorOptionsUtil.autoCompleteSchemaRegistrySubject).
+        """Return the options with a default subject for the schema registry: ``<topic>-key`` or ``<topic>-value``.
+
+        A table of several topics has no default (KafkaConnectorOptionsUtil.autoCompleteSchemaRegistrySubject).
         """
         subject = next((o for o in self.format.options if o.key == f"{self.format.identifier}.subject"), None)
         if subject is None or self.options.is_set(subject) or len(topics) != 1:
             return self.options
         name = f"{topics[0]}-{'key' if self.prefix == 'key.' else 'value'}"
-        own = _fold_maps({**self.raw_options, subject.key: name}, self.format)
-        return Options(self.format.options, own, self.prefix)
+        values = _fold_maps({**self.raw_options, subject.key: name}, self.format)
+        return Options(self.format.options, values, self.prefix)
 
     def create_decoder(self, stored: pa.Schema, metadata: tuple[str, ...] = ()) -> Decoder:
-        """A decoder of the payload's columns.
+        """Return a decoder of the payload's columns.
 
         Args:
-            stored: the table's columns.
-            metadata: the format's metadata that the table declares, without ``value.``.
+            stored: the schema of the table's columns.
+            metadata: keys of the format's metadata that the table declares, without ``value.``.
 
         Raises:
-            SchemaError: the format cannot carry a column.
+            SchemaError: the format does not support a column's type.
         """
         schema = self._schema(stored)
         if metadata and self.format.metadata_decoder is not None:
@@ -82,15 +90,15 @@ class Payload:
         return self.format.decoder(schema, self.options)
 
     def create_encoder(self, stored: pa.Schema) -> Encoder:
-        """An encoder of the payload's columns.
+        """Return an encoder of the payload's columns.
 
         Raises:
-            SchemaError: the format cannot carry a column.
+            SchemaError: the format does not support a column's type.
         """
         return self.format.encoder(self._schema(stored), self.options)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The payload's columns of a batch, under its names."""
+        """Return the payload's columns of a batch, named as its fields."""
         return batch.select(list(self.columns)).rename_columns(list(self.fields))
 
     def _schema(self, stored: pa.Schema) -> pa.Schema:
@@ -104,30 +112,33 @@ class Payload:
 
 
 def parse_payload(option: str, prefix: str, given: Mapping[str, str]) -> Payload:
-    """The payload whose format is named by ``option``; its columns are not known yet.
+    """Return a payload without its columns.
+
+    Args:
+        option: key of the option that names the format.
+        prefix: of the format's options.
+        given: all options of the table.
 
     Raises:
-        OptionError: there is no such format, or one of its options is missing or ill-typed.
+        OptionError: the format does not exist, or one of its options is missing or has an invalid value.
     """
-    found = find_format(given[option], option)
-    own = _fold_maps(extract_format_options(given, prefix, found.identifier), found)
-    return Payload(
-        found, prefix, extract_format_options(given, prefix, found.identifier), Options(found.options, own, prefix)
-    )
+    format_ = find_format(given[option], option)
+    raw_options = extract_format_options(given, prefix, format_.identifier)
+    return Payload(format_, prefix, raw_options, Options(format_.options, _fold_maps(raw_options, format_), prefix))
 
 
-def _map_option_of(key: str, owner: Format) -> str | None:
-    """The option of type Map that ``key`` is an entry of: ``x.properties`` of ``x.properties.a.b``."""
-    maps = (option.key for option in owner.options if option.type == "Map")
+def _map_option_of(key: str, format_: Format) -> str | None:
+    """Return the option of type Map that ``key`` is an entry of: ``x.properties`` for ``x.properties.a.b``."""
+    maps = (option.key for option in format_.options if option.type == "Map")
     return next((name for name in maps if key.startswith(f"{name}.")), None)
 
 
-def _fold_maps(own: Mapping[str, str], owner: Format) -> dict[str, str]:
-    """The options with entries of maps, which may stand one by one, under the maps' keys, as JSON after a NUL."""
-    folded = {key: text for key, text in own.items() if _map_option_of(key, owner) is None}
+def _fold_maps(raw_options: Mapping[str, str], format_: Format) -> dict[str, str]:
+    """Return the options, with the entries of each map that are options of their own as one value: NUL and JSON."""
+    folded = {key: text for key, text in raw_options.items() if _map_option_of(key, format_) is None}
     entries: dict[str, dict[str, str]] = {}
-    for key, text in own.items():
-        name = _map_option_of(key, owner)
+    for key, text in raw_options.items():
+        name = _map_option_of(key, format_)
         if name is not None:
             entries.setdefault(name, {})[key.removeprefix(f"{name}.")] = text
     return {**folded, **{name: "\0" + json.dumps(texts) for name, texts in entries.items()}}

@@ -1,4 +1,4 @@
-"""Every format by its identifier."""
+"""Look up formats by identifier."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kafka_sql.formats.format import Format
 
 
 class _LazyFormats(UserDict[str, Any]):
-    """Loads a format when it is asked for: a worker that reads JSON starts without Avro and the registry's client."""
+    """Imports a format at its first use: a worker that reads JSON does not load Avro or the schema registry client."""
 
     def __getitem__(self, identifier: str) -> Format:
-        found = super().__getitem__(identifier)
-        if isinstance(found, str):
-            module, name = found.split(":")
-            self[identifier] = found = getattr(import_module(f"kafka_sql.formats.{module}"), name)
-        return cast(Format, found)
+        entry = super().__getitem__(identifier)
+        if isinstance(entry, str):
+            module, name = entry.split(":")
+            self[identifier] = entry = getattr(import_module(f"kafka_sql.formats.{module}"), name)
+        return cast(Format, entry)
 
 
 FORMATS: Final = _LazyFormats(
@@ -41,10 +41,13 @@ FORMATS: Final = _LazyFormats(
 
 
 def find_format(identifier: str, option: str) -> Format:
-    """The format of an identifier, which was given as ``option``.
+    """Return the format with an identifier.
+
+    Args:
+        option: key of the option that names the format, for the error.
 
     Raises:
-        InvalidOptionError: names the formats that there are, and the nearest.
+        InvalidOptionError: with the available identifiers and the most similar one.
     """
     if identifier not in FORMATS:
         available = ", ".join(f"'{name}'" for name in sorted(FORMATS))

@@ -1,4 +1,4 @@
-"""The memory of an array of payloads, as compiled loops want it."""
+"""Access the memory of Arrow arrays of payloads, and merge rows that were decoded separately."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ import pyarrow as pa
 
 
 def bytes_and_offsets(payloads: pa.BinaryArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
-    """All bytes of the array's buffer, and where its payloads begin and end in them."""
+    """Return all bytes of the array's buffer, and the offsets of its payloads in them."""
     _, offsets, data = payloads.buffers()
-    positions = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
-    found = (
+    all_offsets = np.frombuffer(offsets, np.int32) if offsets is not None and offsets.size else np.zeros(1, np.int32)
+    arrays = (
         np.frombuffer(data if data is not None else b"", np.uint8),
-        positions[payloads.offset : payloads.offset + len(payloads) + 1],
+        all_offsets[payloads.offset : payloads.offset + len(payloads) + 1],
     )
-    for array in found:
-        array.flags.writeable = False  # loops are compiled for one kind of array, and most of Arrow's are read-only
-    return found
+    for array in arrays:
+        array.flags.writeable = False  # as most of Arrow's are: numba would compile a loop again for writable arrays
+    return arrays
 
 
 def merge_rows(
-    some: tuple[npt.NDArray[np.int64], list[pa.Array]], others: tuple[npt.NDArray[np.int64], list[pa.Array]]
+    first: tuple[npt.NDArray[np.int64], list[pa.Array]], second: tuple[npt.NDArray[np.int64], list[pa.Array]]
 ) -> tuple[npt.NDArray[np.int64], list[pa.Array]]:
-    """Rows that were read in two ways, in the order of the payloads that they came from."""
-    if not len(others[0]):
-        return some
-    places = np.concatenate([some[0], others[0]])
-    order = np.argsort(places, kind="stable")
-    taken = pa.array(order)
-    columns = [pa.concat_arrays(pair).take(taken) for pair in zip(some[1], others[1], strict=True)]
-    return places[order], columns
+    """Merge rows of two decoders in the order of their payloads.
+
+    Args:
+        first, second: the payload of each row, and the columns.
+    """
+    if not len(second[0]):
+        return first
+    payloads = np.concatenate([first[0], second[0]])
+    order = np.argsort(payloads, kind="stable")
+    indices = pa.array(order)
+    columns = [pa.concat_arrays(pair).take(indices) for pair in zip(first[1], second[1], strict=True)]
+    return payloads[order], columns

@@ -1,6 +1,6 @@
-"""Compiled loops that read texts of values by address: numbers, dates, times and base64 in their plainest forms.
+"""Numba helpers that parse the text of scalars by address: numbers, dates, times and base64 in their common forms.
 
-Each says where it ends, or that it does not know the form, which is then left to an exact and slower way.
+Each returns where the value ends, or that the text has another form, which is left to the fallback.
 """
 
 from __future__ import annotations
@@ -12,41 +12,45 @@ from numba import types
 
 from kafka_sql.runtime.numba_support import helper, high_product, inline_helper, load, store
 
-INVALID: Final = -(1 << 62)  # no date and no time is this
+INVALID: Final = -(1 << 62)  # in place of a date or time
 
 # Flags of a number
 NEGATIVE: Final = 1
 FRACTIONAL: Final = 2  # has a fraction or an exponent
-TOO_LONG: Final = 4  # has too many digits to be told
+TOO_LONG: Final = 4  # has more digits than 64 bits certainly hold
 
-_DIGITS: Final = 19  # that a word always has room for
+_MAX_DIGITS: Final = 19  # that 64 bits always hold
 _POWERS: Final = np.array([10**e for e in range(20)], np.uint64)
-_TENS: Final = np.array([10.0**e for e in range(23)])  # each is exact
-_SINGLE_TENS: Final = np.array([10.0**e for e in range(11)], np.float32)
-_DAY: Final = 86_400
+_POWERS_FLOAT64: Final = np.array([10.0**e for e in range(23)])  # each is exact
+_POWERS_FLOAT32: Final = np.array([10.0**e for e in range(11)], np.float32)
+_SECONDS_PER_DAY: Final = 86_400
 _PAD: Final = 64
-_OTHER: Final = 128
-_BASE64: Final = np.full(256, _OTHER, np.uint8)
+_NOT_BASE64: Final = 128
+_BASE64: Final = np.full(256, _NOT_BASE64, np.uint8)
 _BASE64[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", np.uint8)] = np.arange(65)
 
 
 @inline_helper
 def scan_number(at: int, end: int) -> tuple[int, int, int, int]:
-    """A number of JSON's grammar: where it ends (-1 where there is none), its digits, their exponent, and its flags."""
+    """Scan a number of JSON's grammar.
+
+    Returns:
+        where it ends (-1 if there is none), its digits as an integer, the exponent of ten, and flags.
+    """
     flags, exponent, mantissa, digits = 0, 0, np.uint64(0), 0
     if at < end and load(at, types.uint8) == 45:
         flags = NEGATIVE
         at += 1
-    begin = at
+    start = at
     while at < end:
         digit = types.int64(load(at, types.uint8)) - 48
         if digit < 0 or digit > 9:
             break
         mantissa = mantissa * np.uint64(10) + np.uint64(digit)
         at += 1
-    if at == begin or (load(begin, types.uint8) == 48 and at > begin + 1):
+    if at == start or (load(start, types.uint8) == 48 and at > start + 1):
         return -1, mantissa, 0, 0
-    digits = at - begin
+    digits = at - start
     if at < end:
         byte = load(at, types.uint8)
         if byte == 46:
@@ -64,31 +68,31 @@ def scan_number(at: int, end: int) -> tuple[int, int, int, int]:
             exponent = point - at
             digits += at - point
             byte = load(at, types.uint8) if at < end else types.uint8(0)
-        if byte | 32 == 101:
+        if byte | 32 == 101:  # e or E
             flags |= FRACTIONAL
             at += 1
-            sign, tens = 1, 0
+            sign, power = 1, 0
             if at < end and load(at, types.uint8) in (43, 45):
                 sign = 44 - types.int64(load(at, types.uint8))
                 at += 1
-            power = at
+            first = at
             while at < end:
                 digit = types.int64(load(at, types.uint8)) - 48
                 if digit < 0 or digit > 9:
                     break
-                tens = min(tens * 10 + digit, 1_000_000_000)
+                power = min(power * 10 + digit, 1_000_000_000)
                 at += 1
-            if at == power:
+            if at == first:
                 return -1, mantissa, 0, 0
-            exponent += sign * tens
-    if digits > _DIGITS:
+            exponent += sign * power
+    if digits > _MAX_DIGITS:
         flags |= TOO_LONG
     return at, mantissa, exponent, flags
 
 
 @inline_helper
 def to_int64(mantissa: int, flags: int) -> tuple[bool, int]:
-    """Whether digits are a number of 64 bits, and which."""
+    """Return whether the number is a 64-bit integer, and its value."""
     if flags & (FRACTIONAL | TOO_LONG):
         return False, 0
     if flags & NEGATIVE:
@@ -98,24 +102,24 @@ def to_int64(mantissa: int, flags: int) -> tuple[bool, int]:
 
 @inline_helper
 def to_float64(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
-    """Whether digits are certainly the nearest DOUBLE, and which (Clinger: both numbers are exact, one rounding)."""
+    """Return whether the nearest DOUBLE is certain, and its value (Clinger: both operands are exact)."""
     if flags & TOO_LONG or mantissa > np.uint64(1 << 53) or exponent < -22 or exponent > 22:
         return False, 0.0
     value = types.float64(mantissa)
-    value = value * _TENS[exponent] if exponent >= 0 else value / _TENS[-exponent]
+    value = value * _POWERS_FLOAT64[exponent] if exponent >= 0 else value / _POWERS_FLOAT64[-exponent]
     return True, -value if flags & NEGATIVE else value
 
 
 @inline_helper
 def to_float32(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
-    """The same of FLOAT."""
+    """Return whether the nearest FLOAT is certain, and its value."""
     if flags & TOO_LONG or mantissa > np.uint64(1 << 24) or exponent < -10 or exponent > 10:
         return False, types.float32(0)
     value = types.float32(mantissa)
     if exponent >= 0:
-        value = types.float32(value * _SINGLE_TENS[exponent])
+        value = types.float32(value * _POWERS_FLOAT32[exponent])
     else:
-        value = types.float32(value / _SINGLE_TENS[-exponent])
+        value = types.float32(value / _POWERS_FLOAT32[-exponent])
     return True, -value if flags & NEGATIVE else value
 
 
@@ -123,16 +127,16 @@ def to_float32(mantissa: int, exponent: int, flags: int) -> tuple[bool, float]:
 def store_decimal(
     target: int, mantissa: int, exponent: int, flags: int, scale: int, limit_low: int, limit_high: int
 ) -> bool:
-    """Write digits as a DECIMAL of 128 bits, half rounded up; whether they are one.
+    """Write a DECIMAL of 128 bits, rounded half up; return False if it has too many digits.
 
     Args:
-        limit_low, limit_high: words of the first number that has too many digits.
+        limit_low, limit_high: the two words of the first number with too many digits.
     """
     shift = exponent + scale
-    if flags & TOO_LONG or (shift > _DIGITS and mantissa > np.uint64(0)):
+    if flags & TOO_LONG or (shift > _MAX_DIGITS and mantissa > np.uint64(0)):
         return False
     high, low = np.uint64(0), mantissa
-    if shift < -_DIGITS:
+    if shift < -_MAX_DIGITS:
         low = np.uint64(0)
     elif shift < 0:
         unit = _POWERS[-shift]
@@ -152,21 +156,22 @@ def store_decimal(
 
 
 @helper
-def _digits(at: int, count: int) -> int:
-    value, bad = types.int64(0), types.int64(0)
+def _parse_digits(at: int, count: int) -> int:
+    """Return the number that so many digits denote; -1 if one is no digit."""
+    value, invalid = types.int64(0), types.int64(0)  # negative if a byte is no digit
     for i in range(count):
         digit = types.int64(load(at + i, types.uint8)) - 48
-        bad |= digit | (9 - digit)
+        invalid |= digit | (9 - digit)
         value = value * 10 + digit
-    return value if bad >= 0 else -1
+    return value if invalid >= 0 else -1
 
 
 @helper
 def parse_date(at: int, end: int) -> int:
-    """Days since 1970 of ``2020-12-30``, ten bytes; BAD where they are none."""
+    """Return the days since 1970 of ``2020-12-30``, which is ten bytes; or INVALID."""
     if end - at < 10 or load(at + 4, types.uint8) != 45 or load(at + 7, types.uint8) != 45:
         return INVALID
-    y, m, d = _digits(at, 4), _digits(at + 5, 2), _digits(at + 8, 2)
+    y, m, d = _parse_digits(at, 4), _parse_digits(at + 5, 2), _parse_digits(at + 8, 2)
     if y < 0 or m < 1 or m > 12 or d < 1:
         return INVALID
     leap = y % 4 == 0 and (y % 100 != 0 or y % 400 == 0)
@@ -177,17 +182,17 @@ def parse_date(at: int, end: int) -> int:
         length = 30
     if d > length:
         return INVALID
-    shifted = y - 1 + 400  # a number from 0, so that divisions need no rounding down
+    shifted = y - 1 + 400  # not negative, so that division rounds down
     months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
     return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + months + d - 719_163 - 146_097
 
 
 @helper
 def parse_time(at: int, end: int) -> tuple[int, int]:
-    """Nanoseconds of a day of ``12:13:14`` or ``12:13:14.5``, and where it ends; BAD where there are none."""
+    """Return the nanoseconds since midnight of ``12:13:14`` or ``12:13:14.5``, or INVALID; and where it ends."""
     if end - at < 8 or load(at + 2, types.uint8) != 58 or load(at + 5, types.uint8) != 58:
         return INVALID, at
-    h, m, s = _digits(at, 2), _digits(at + 3, 2), _digits(at + 6, 2)
+    h, m, s = _parse_digits(at, 2), _parse_digits(at + 3, 2), _parse_digits(at + 6, 2)
     if h < 0 or h > 23 or m < 0 or m > 59 or s < 0 or s > 59:
         return INVALID, at
     at += 8
@@ -207,31 +212,32 @@ def parse_time(at: int, end: int) -> tuple[int, int]:
 
 
 @helper
-def parse_timestamp(at: int, end: int, middle: int, zone: bool) -> tuple[int, int]:
-    """Microseconds since 1970 of ``2020-12-30 12:13:14.5``, and where it ends; BAD where there are none.
+def parse_timestamp(at: int, end: int, separator: int, utc: bool) -> tuple[int, int]:
+    """Return the microseconds since 1970 of ``2020-12-30 12:13:14.5``, or INVALID; and where it ends.
 
     Args:
-        middle: the byte between date and time.
-        zone: whether a ``Z`` ends it.
+        separator: the byte between date and time.
+        utc: whether a ``Z`` must follow.
     """
     days = parse_date(at, end)
-    if days == INVALID or end - at < 19 or load(at + 10, types.uint8) != middle:
+    if days == INVALID or end - at < 19 or load(at + 10, types.uint8) != separator:
         return INVALID, at
     nanos, at = parse_time(at + 11, end)
     if nanos == INVALID:
         return INVALID, at
-    if zone:
+    if utc:
         if at >= end or load(at, types.uint8) != 90:
             return INVALID, at
         at += 1
-    return days * (_DAY * 1_000_000) + nanos // 1000, at
+    return days * (_SECONDS_PER_DAY * 1_000_000) + nanos // 1000, at
 
 
 @helper
 def decode_base64(at: int, end: int, target: int) -> tuple[int, int]:
-    """Write the bytes of base64 in groups of four, as long as there are such; where the text and the bytes end.
+    """Decode groups of four base64 characters, up to the first with padding or another character.
 
-    A group with padding is the last.
+    Returns:
+        where the text and the bytes end.
     """
     while end - at >= 4:
         a, b, c, d = (
@@ -240,7 +246,7 @@ def decode_base64(at: int, end: int, target: int) -> tuple[int, int]:
             types.int64(_BASE64[load(at + 2, types.uint8)]),
             types.int64(_BASE64[load(at + 3, types.uint8)]),
         )
-        if a >= _PAD or b >= _PAD or c == _OTHER or d == _OTHER or (c == _PAD and d != _PAD):
+        if a >= _PAD or b >= _PAD or c == _NOT_BASE64 or d == _NOT_BASE64 or (c == _PAD and d != _PAD):
             break
         store(target, types.uint8((a << 2) | (b >> 4)))
         target += 1

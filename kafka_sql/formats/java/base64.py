@@ -1,4 +1,4 @@
-"""Base64 (RFC 4648, section 4) of whole columns."""
+"""Encode columns as base64 (RFC 4648, section 4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAD: Final = ord("=")
 
 
 def offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Offsets from 0 and bytes of a string or binary array with 32-bit offsets; a null has no bytes."""
+    """Return offsets from 0 and the bytes of a string or binary array with 32-bit offsets; a null has no bytes."""
     if array.null_count:
         array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
     offsets = _offsets(array)
@@ -21,7 +21,7 @@ def offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArr
 
 
 def content_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
-    """All bytes of such an array; a null may have some."""
+    """Return all bytes of such an array; a null may have some."""
     offsets, data = _offsets(array), array.buffers()[2]
     return np.frombuffer(data if data is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
 
@@ -31,12 +31,12 @@ def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
 
 
 def encode(array: pa.Array) -> pa.Array:
-    """A binary array to a string array."""
+    """Encode the values of a binary array."""
     offsets, data = offsets_and_bytes(array)
     lengths = np.diff(offsets)
     groups = -(-lengths // 3)
     group_offsets = np.concatenate(([0], np.cumsum(groups)))
-    # Each value starts at a group of its own; the bytes that its last group lacks are zero.
+    # Each value starts a new group of three bytes. Its last group is filled with zeros.
     shift = np.repeat(group_offsets[:-1] * 3 - offsets[:-1], lengths)
     padded = np.zeros(group_offsets[-1] * 3, np.uint8)
     padded[np.arange(len(data)) + shift] = data
@@ -50,10 +50,12 @@ def encode(array: pa.Array) -> pa.Array:
     last = group_offsets[1:] - 1
     out[last[lengths % 3 > 0], 3] = _PAD
     out[last[lengths % 3 == 1], 2] = _PAD
-    return _array(pa.string(), array, (group_offsets * 4).astype(np.int32), out.reshape(-1))
+    return _build_array(pa.string(), array, (group_offsets * 4).astype(np.int32), out.reshape(-1))
 
 
-def _array(t: pa.DataType, nulls_of: pa.Array, offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> pa.Array:
+def _build_array(
+    t: pa.DataType, nulls_of: pa.Array, offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]
+) -> pa.Array:
     validity = None
     if nulls_of.null_count:
         validity = pa.array(nulls_of.is_valid().to_numpy(zero_copy_only=False)).buffers()[1]

@@ -1,4 +1,4 @@
-"""Character sets by their Java names, with Java's treatment of what does not fit them."""
+"""Encode and decode in a character set as Java does, which is named as in Java."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 _UTF_8: Final = codecs.lookup("utf-8").name
-# A surrogate in UTF-8 is one malformed character in Java, and two or three in Python.
+# Java replaces a surrogate in UTF-8 by one U+FFFD, Python by two or three.
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT: Final = "\ufffd".encode()
-# Codecs of Python's that are no character sets.
+# Python codecs that are not character sets.
 _NOT_CHARSETS: Final = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"})
-# Without a byte order mark, Java takes the bytes to be big-endian. It writes a mark for UTF-16 alone.
-_MARKED: Final = {
+# Java reads bytes without a byte order mark as big-endian. It writes a mark for UTF-16 only.
+_BYTE_ORDER_MARKS: Final = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
 }
@@ -25,21 +25,21 @@ class Charset:
     """A character set.
 
     Attributes:
-        name: Python's name of it.
+        name: of the Python codec.
     """
 
     name: str
 
     @classmethod
     def named(cls, java_name: str) -> Charset:
-        """The character set of a Java name.
+        """Return the character set with a Java name.
 
         Raises:
-            ValueError: there is none of that name.
+            ValueError: there is none.
         """
         try:
             name = codecs.lookup(java_name).name
-            "a".encode(name)  # refuses codecs that are not between text and bytes
+            "a".encode(name)  # rejects codecs that do not convert text to bytes
         except (LookupError, UnicodeError) as e:
             raise ValueError("expected the name of a character set such as 'UTF-8' or 'ISO-8859-1'") from e
         if name in _NOT_CHARSETS:
@@ -48,23 +48,23 @@ class Charset:
 
     @property
     def is_utf8(self) -> bool:
-        """Whether texts need no conversion."""
+        """Whether this is UTF-8, in which Arrow stores strings."""
         return self.name == _UTF_8
 
     def decode(self, payload: bytes) -> str:
-        """A payload as text, with U+FFFD for what is malformed."""
+        """Decode a payload, with U+FFFD for malformed bytes."""
         if self.is_utf8:
             payload = _SURROGATE.sub(_REPLACEMENT, payload)
-        for mark, name in _MARKED.get(self.name, ()):
+        for mark, name in _BYTE_ORDER_MARKS.get(self.name, ()):
             if payload.startswith(mark):
                 return payload[len(mark) :].decode(name, "replace")
-        return payload.decode(self._unmarked, "replace")
+        return payload.decode(self._codec_without_mark, "replace")
 
     def encode(self, text: str) -> bytes:
-        """A text as payload, with ``?`` for what the character set does not have."""
+        """Encode a string, with ``?`` for characters that the character set lacks."""
         mark = codecs.BOM_UTF16_BE if self.name == "utf-16" and text else b""
-        return mark + text.encode(self._unmarked, "replace")
+        return mark + text.encode(self._codec_without_mark, "replace")
 
     @property
-    def _unmarked(self) -> str:
-        return f"{self.name}-be" if self.name in _MARKED else self.name
+    def _codec_without_mark(self) -> str:
+        return f"{self.name}-be" if self.name in _BYTE_ORDER_MARKS else self.name

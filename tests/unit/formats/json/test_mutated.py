@@ -9,7 +9,7 @@ import pyarrow as pa
 from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
-from tests.fuzz.decoders import assault
+from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.unit.formats.json.exact_decoder import ExactDecoder
 
 SCHEMA = pa.schema(
@@ -34,7 +34,9 @@ def fuzz(records: int, seed: int) -> int:
         for k in range(50)
     ]
     options = Options(JSON.options, {"json.ignore-parse-errors": "true"})
-    return assault(JSON.decoder(SCHEMA, options), good, range(50), records, seed, ExactDecoder(SCHEMA, options))
+    return fuzz_lenient_decoder(
+        JSON.decoder(SCHEMA, options), good, range(50), records, seed, ExactDecoder(SCHEMA, options)
+    )
 
 
 def fuzz_changes(records: int, seed: int) -> int:
@@ -47,7 +49,7 @@ def fuzz_changes(records: int, seed: int) -> int:
         for k in range(50)
     ]
     options = Options(DEBEZIUM_JSON.options, {"debezium-json.ignore-parse-errors": "true"})
-    return assault(DEBEZIUM_JSON.decoder(schema, options), good, range(50), records, seed)
+    return fuzz_lenient_decoder(DEBEZIUM_JSON.decoder(schema, options), good, range(50), records, seed)
 
 
 def test_mutated_payloads() -> None:
