@@ -99,8 +99,8 @@ class Coordinator:
         return self._connections.connect_to(self.address or self._find())
 
     def _find(self) -> Address:
-        answer = self._connections.any_connection().ask(transactions.find_coordinators([self._id]))
-        found = transactions.read_find_coordinators(answer)
+        response = self._connections.any_connection().ask(transactions.find_coordinators([self._id]))
+        found = transactions.read_find_coordinators(response)
         check_complete(found, [self._id])
         code, address = found[self._id]
         raise_if_retriable(code, ApiKey.FIND_COORDINATOR)

@@ -85,8 +85,8 @@ def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:
     connection = connections.any_connection()
     if connection.versions.get(ApiKey.PRODUCE, 0) < produce.VERSION:
         raise BrokerError("The brokers are older than Apache Kafka 2.1, the oldest supported version for writing.")
-    answer = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
-    code, producer_id, epoch = transactions.read_init_producer_id(answer)
+    response = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
+    code, producer_id, epoch = transactions.read_init_producer_id(response)
     raise_if_retriable(code, ApiKey.INIT_PRODUCER_ID)
     if code != ErrorCode.NONE:
         raise delivery_error(code, "The brokers assigned no producer id", "")

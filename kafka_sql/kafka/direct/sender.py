@@ -183,8 +183,8 @@ class Sender:
 
     def _request_leaders(self) -> list[Address | None]:
         # a firewall may have dropped the cached connection: with this timeout there is time for another one
-        answer = self._state.connections.any_connection().ask(metadata([self._topic]), self._connect_timeout)
-        code, leaders = read_metadata(answer).topic(self._topic)
+        response = self._state.connections.any_connection().ask(metadata([self._topic]), self._connect_timeout)
+        code, leaders = read_metadata(response).topic(self._topic)
         raise_if_retriable(code, ApiKey.METADATA)
         if code != ErrorCode.NONE:
             raise self._error(code, f"topic '{self._topic}'", "")

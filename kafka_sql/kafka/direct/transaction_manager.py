@@ -64,8 +64,8 @@ class TransactionManager:
             return
         producer_id, epoch, _ = self.producer_id_and_epoch()
 
-        def read(answer: Reader) -> Codes:
-            codes = transactions.read_add_partitions_to_txn(answer)
+        def read(response: Reader) -> Codes:
+            codes = transactions.read_add_partitions_to_txn(response)
             check_complete(codes, new)
             return max(
                 ((codes[partition], partition) for partition in new), key=lambda pair: (_severity(pair[0]), *pair)
@@ -93,7 +93,7 @@ class TransactionManager:
         """
         producer_id, epoch, _ = self.producer_id_and_epoch()
         request = transactions.end_txn(self._id, producer_id, epoch, committed=True)
-        (code,) = self._coordinator.ask(request, lambda answer: (transactions.read_error_code(answer),))
+        (code,) = self._coordinator.ask(request, lambda response: (transactions.read_error_code(response),))
         if code != ErrorCode.NONE:
             raise delivery_error(code, f"{self._label}transaction '{self._id}'", "")
         self._added.clear()

@@ -142,14 +142,14 @@ class Connection:
                     f"the size of the response is {size} bytes. Check that the server is a Kafka broker, and "
                     f"'properties.{_MAX_RESPONSE}'"
                 )
-            answer = Reader(self._read(size, deadline))
+            response = Reader(self._read(size, deadline))
         finally:
             self._socket.settimeout(socket_timeout)
-        if answer.number("i") != correlation_id:
+        if response.number("i") != correlation_id:
             raise MalformedResponse("the responses are out of order")
         if request.flexible:
-            answer.tags()
-        return answer
+            response.tags()
+        return response
 
     def _read(self, size: int, deadline: float | None) -> bytearray:
         content, at = bytearray(size), 0  # the kernel allocates pages only as they are written
@@ -176,9 +176,9 @@ class Connection:
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
         name = mechanism(config)
-        answer = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, codec.string(name)))
-        if answer.number("h") != ErrorCode.NONE:
-            supported = ", ".join(str(m) for m in answer.array(answer.string))
+        response = self.ask(Request(ApiKey.SASL_HANDSHAKE, 1, codec.string(name)))
+        if response.number("h") != ErrorCode.NONE:
+            supported = ", ".join(str(m) for m in response.array(response.string))
             raise BrokerError(
                 f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}."
             )
@@ -186,8 +186,8 @@ class Connection:
         try:
             message = next(exchange)
             while True:
-                answer = self.ask(Request(ApiKey.SASL_AUTHENTICATE, 0, codec.data(message)))
-                code, text, challenge = answer.number("h"), answer.string(), answer.data()
+                response = self.ask(Request(ApiKey.SASL_AUTHENTICATE, 0, codec.data(message)))
+                code, text, challenge = response.number("h"), response.string(), response.data()
                 if code != ErrorCode.NONE:
                     raise BrokerError(
                         f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
@@ -200,11 +200,11 @@ class Connection:
             raise BrokerError(f"{address[0]}:{address[1]}: SASL: malformed response of the broker.") from None
 
     def _request_versions(self) -> dict[int, int]:
-        answer = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))
-        code = answer.number("h")
+        response = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))
+        code = response.number("h")
         if code != ErrorCode.NONE:
             raise BrokerError(f"The broker did not return its API versions: {error_text(code)}.")
-        return {key: latest for key, _, latest in answer.array(lambda: [answer.number("h") for _ in range(3)])}
+        return {key: latest for key, _, latest in response.array(lambda: [response.number("h") for _ in range(3)])}
 
 
 def _connect(address: Address, seconds: float) -> socket.socket:

@@ -43,24 +43,24 @@ def fetch(topic: str, partition: int, offset: int, max_bytes: int, *, wait_ms: i
     return Request(ApiKey.FETCH, 4, head + codec.string(topic) + codec.pack("iiqi", 1, partition, offset, max_bytes))
 
 
-def read_fetch(answer: Reader, partition: int) -> FetchResult:
+def read_fetch(response: Reader, partition: int) -> FetchResult:
     """Read the response to ``fetch``."""
-    answer.number("i")  # throttle time
+    response.number("i")  # throttle time
 
     def result() -> FetchResult:
-        number, code = answer.number("i"), answer.number("h")
-        answer.number("q")  # high watermark
-        stable = answer.number("q")
-        aborted = answer.array(lambda: (answer.number("q"), answer.number("q")))
+        number, code = response.number("i"), response.number("h")
+        response.number("q")  # high watermark
+        stable = response.number("q")
+        aborted = response.array(lambda: (response.number("q"), response.number("q")))
         if number != partition:
             raise MalformedResponse("the response is about another partition")
-        return FetchResult(code, stable, aborted, answer.view())
+        return FetchResult(code, stable, aborted, response.view())
 
     def topic() -> list[FetchResult]:
-        answer.string()
-        return answer.array(result)
+        response.string()
+        return response.array(result)
 
-    results = [result for topic in answer.array(topic) for result in topic]
+    results = [result for topic in response.array(topic) for result in topic]
     if len(results) != 1:
         raise MalformedResponse(f"the response is about {len(results)} partitions instead of 1")
     return results[0]

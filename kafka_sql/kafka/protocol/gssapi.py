@@ -23,7 +23,8 @@ def check_gssapi() -> None:
         raise UnsupportedOptionError(
             "Option 'properties.sasl.mechanism' = 'GSSAPI' (the default) with 'sink.delivery-guarantee' = "
             "'exactly-once' needs the Python package gssapi on the driver, for the client that ends transactions: "
-            "apt install libkrb5-dev (or your system's Kerberos headers), then pip install gssapi."
+            "apt install libkrb5-dev (or your system's Kerberos headers), then pip install gssapi.",
+            option="properties.sasl.mechanism",
         )
 
 

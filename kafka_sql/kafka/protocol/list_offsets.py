@@ -25,22 +25,22 @@ def list_latest_offset(topic: str, partition: int, *, committed: bool) -> Reques
     return Request(ApiKey.LIST_OFFSETS, 2, body + codec.pack("iiq", 1, partition, _LATEST))
 
 
-def read_list_offsets(answer: Reader, partition: int) -> tuple[int, int]:
+def read_list_offsets(response: Reader, partition: int) -> tuple[int, int]:
     """Read the response to ``list_latest_offset``: the error code and the offset."""
-    answer.number("i")  # throttle time
+    response.number("i")  # throttle time
 
     def result() -> tuple[int, int]:
-        number, code = answer.number("i"), answer.number("h")
-        answer.number("q")  # timestamp
+        number, code = response.number("i"), response.number("h")
+        response.number("q")  # timestamp
         if number != partition:
             raise MalformedResponse("the response is about another partition")
-        return code, answer.number("q")
+        return code, response.number("q")
 
     def topic() -> list[tuple[int, int]]:
-        answer.string()
-        return answer.array(result)
+        response.string()
+        return response.array(result)
 
-    results = [result for topic in answer.array(topic) for result in topic]
+    results = [result for topic in response.array(topic) for result in topic]
     if len(results) != 1:
         raise MalformedResponse(f"the response is about {len(results)} partitions instead of 1")
     return results[0]

@@ -59,33 +59,33 @@ def metadata(topics: Sequence[str]) -> Request:
     return Request(ApiKey.METADATA, 4, codec.pack("i", len(topics)) + names + codec.pack("?", _AUTO_TOPIC_CREATION))
 
 
-def read_metadata(answer: Reader) -> Metadata:
+def read_metadata(response: Reader) -> Metadata:
     """Read the response to ``metadata``."""
     nodes: dict[int, Address] = {}
 
     def broker() -> None:
-        node = answer.number("i")
-        nodes[node] = (str(answer.string()), answer.number("i"))
-        answer.string()  # rack
+        node = response.number("i")
+        nodes[node] = (str(response.string()), response.number("i"))
+        response.string()  # rack
 
     def partition() -> tuple[int, int]:
-        answer.number("h")  # error code: the leader is -1 then
-        number, leader = answer.number("i"), answer.number("i")
+        response.number("h")  # error code: the leader is -1 then
+        number, leader = response.number("i"), response.number("i")
         for _ in range(2):  # replicas, in-sync replicas
-            answer.array(lambda: answer.number("i"))
+            response.array(lambda: response.number("i"))
         return number, leader
 
     def topic() -> tuple[str, TopicMetadata]:
-        code, name = answer.number("h"), str(answer.string())
-        answer.number("?")  # internal
-        leaders = dict(answer.array(partition))
+        code, name = response.number("h"), str(response.string())
+        response.number("?")  # internal
+        leaders = dict(response.array(partition))
         if sorted(leaders) != list(range(len(leaders))):
             raise MalformedResponse(f"the response leaves out partitions of topic {name!r}")
         return name, TopicMetadata(code, [nodes.get(leaders[number]) for number in range(len(leaders))])
 
-    answer.number("i")  # throttle time
-    answer.array(broker)
-    answer.string()  # cluster id
-    answer.number("i")  # controller
-    topics = dict(answer.array(topic))
+    response.number("i")  # throttle time
+    response.array(broker)
+    response.string()  # cluster id
+    response.number("i")  # controller
+    topics = dict(response.array(topic))
     return Metadata(list(nodes.values()), topics)

@@ -39,7 +39,8 @@ def check_oauth(config: Mapping[str, str]) -> None:
     if method != "oidc" and not unsecured:
         raise InvalidOptionError(
             "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc' with the options "
-            "'properties.sasl.oauthbearer.token.endpoint.url', '...client.id' and '...client.secret'."
+            "'properties.sasl.oauthbearer.token.endpoint.url', '...client.id' and '...client.secret'.",
+            option="properties.sasl.oauthbearer.token.endpoint.url",
         )
 
 
@@ -83,9 +84,9 @@ def _from_endpoint(config: Mapping[str, str]) -> str:
     authorities = config.get("https.ca.location"), config.get("https.ca.pem")
     context = ssl.create_default_context(cafile=authorities[0] or None, cadata=authorities[1] or None)
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=context) as answer:
-            response: dict[str, Any] = json.loads(answer.read(_MAX_RESPONSE))
-        return str(response["access_token"])
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=context) as response:
+            content: dict[str, Any] = json.loads(response.read(_MAX_RESPONSE))
+        return str(content["access_token"])
     except urllib.error.HTTPError as e:
         cause = f"HTTP status {e.code}"
     except urllib.error.URLError as e:

@@ -46,17 +46,17 @@ def produce(
     return Request(ApiKey.PRODUCE, VERSION, start + codec.pack("i", len(sizes))), heads
 
 
-def read_produce(answer: Reader) -> dict[int, ProduceResult]:
+def read_produce(response: Reader) -> dict[int, ProduceResult]:
     """Read the response to ``produce``: the result of each partition."""
 
     def result() -> tuple[int, ProduceResult]:
-        partition, written = answer.number("i"), ProduceResult(answer.number("h"), answer.number("q"))
+        partition, written = response.number("i"), ProduceResult(response.number("h"), response.number("q"))
         for _ in range(2):  # log append time, log start offset
-            answer.number("q")
+            response.number("q")
         return partition, written
 
     def topic() -> list[tuple[int, ProduceResult]]:
-        answer.string()
-        return answer.array(result)
+        response.string()
+        return response.array(result)
 
-    return {partition: written for results in answer.array(topic) for partition, written in results}
+    return {partition: written for results in response.array(topic) for partition, written in results}

@@ -41,7 +41,8 @@ def check_sasl(config: Mapping[str, str]) -> None:
             f"SASL mechanism '{name}' (option 'properties.sasl.mechanism') is not supported with "
             "'sink.delivery-guarantee' = 'exactly-once': the client that ends transactions supports "
             + ", ".join(f"'{supported}'" for supported in _MECHANISMS)
-            + "."
+            + ".",
+            option="properties.sasl.mechanism",
         )
     if name == "OAUTHBEARER":
         check_oauth(config)

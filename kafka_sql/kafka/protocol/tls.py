@@ -81,7 +81,8 @@ def _set_ciphers(context: ssl.SSLContext, suites: str) -> None:
     except ssl.SSLError:
         raise InvalidOptionError(
             "Option 'properties.ssl.cipher.suites' contains no cipher suite that OpenSSL supports for TLS 1.2 or "
-            "older. Add one, or remove the option: the suites of TLS 1.3 are always allowed."
+            "older. Add one, or remove the option: the suites of TLS 1.3 are always allowed.",
+            option="properties.ssl.cipher.suites",
         ) from None
 
 

@@ -130,10 +130,10 @@ class TransactionAdmin:
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
             require_api(connection, ApiKey.END_TXN)
             latest = connection.versions[ApiKey.END_TXN]
-            answers = connection.ask_all(
+            responses = connection.ask_all(
                 [transactions.end_txn(*by_id[key], committed=True, latest_version=latest) for key in group]
             )
-            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, answers, strict=True)}
+            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, responses, strict=True)}
 
         return {
             key: code for key, (code, _) in self._request_coordinators(ApiKey.END_TXN, list(by_id), request).items()
@@ -153,12 +153,12 @@ class TransactionAdmin:
         """
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
-            answers = connection.ask_all([transactions.bump_producer_epoch(key, descriptions[key]) for key in group])
-            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, answers, strict=True)}
+            responses = connection.ask_all([transactions.bump_producer_epoch(key, descriptions[key]) for key in group])
+            return {key: (transactions.read_error_code(a), None) for key, a in zip(group, responses, strict=True)}
 
         results = self._request_coordinators(ApiKey.INIT_PRODUCER_ID, list(descriptions), request)
         # CONCURRENT_TRANSACTIONS while the abort is in progress is retried, and then the given epoch is fenced. With
-        # transaction.version = 2 the answer is NONE.
+        # transaction.version = 2 the response is NONE.
         return [key for key, (code, _) in results.items() if code == ErrorCode.NONE or code in FENCED]
 
     def can_write(self, transactional_id: str) -> bool:
@@ -198,8 +198,8 @@ class TransactionAdmin:
             leader = self._leaders({topic})[topic].leader(partition)
             if leader is None:
                 raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-            answer = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
-            code, outcome = transaction_outcome.parse_outcome(answer, partition, offset, producer_id)
+            response = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
+            code, outcome = transaction_outcome.parse_outcome(response, partition, offset, producer_id)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 return Outcome.UNKNOWN
             raise_if_retriable(code, ApiKey.FETCH)
@@ -208,18 +208,18 @@ class TransactionAdmin:
         return self._retry(request)
 
     def _leaders(self, topics: set[str]) -> dict[str, metadata.TopicMetadata]:
-        answer = self._connections.any_connection().ask(metadata.metadata(sorted(topics)))
-        response = metadata.read_metadata(answer)
-        return {topic: response.topic(topic) for topic in topics}
+        response = self._connections.any_connection().ask(metadata.metadata(sorted(topics)))
+        cluster = metadata.read_metadata(response)
+        return {topic: cluster.topic(topic) for topic in topics}
 
     def _list_ongoing(self) -> list[str]:
-        response = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata([])))
+        cluster = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata([])))
         ongoing: list[str] = []
-        for address in response.brokers:
+        for address in cluster.brokers:
             connection = self._connections.connect_to(address)
             require_api(connection, ApiKey.LIST_TRANSACTIONS)
-            answer = connection.ask(transactions.list_ongoing_transactions())
-            code, ids = transactions.read_list_transactions(answer)
+            response = connection.ask(transactions.list_ongoing_transactions())
+            code, ids = transactions.read_list_transactions(response)
             raise_if_retriable(code, ApiKey.LIST_TRANSACTIONS)
             ongoing += raise_for_code("ListTransactions", code, ids)
         return ongoing
@@ -234,8 +234,8 @@ class TransactionAdmin:
             groups.setdefault(leader, []).append((topic, partition))
         result: dict[TopicPartition, list[ActiveProducer]] = {}
         for address, group in groups.items():
-            answer = self._connections.connect_to(address).ask(transactions.describe_producers(group))
-            for (topic, partition), (code, producers) in transactions.read_describe_producers(answer).items():
+            response = self._connections.connect_to(address).ask(transactions.describe_producers(group))
+            for (topic, partition), (code, producers) in transactions.read_describe_producers(response).items():
                 raise_if_retriable(code, ApiKey.DESCRIBE_PRODUCERS)
                 result[topic, partition] = raise_for_code(f"{topic}[{partition}]", code, producers)
             check_complete(result, group)

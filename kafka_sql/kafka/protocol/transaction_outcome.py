@@ -34,11 +34,11 @@ def fetch_request(topic: str, partition: int, offset: int) -> Request:
     return fetch(topic, partition, offset, _MAX_BYTES, wait_ms=0, committed=True)
 
 
-def parse_outcome(answer: Reader, partition: int, offset: int, producer_id: int) -> tuple[int, Outcome]:
+def parse_outcome(response: Reader, partition: int, offset: int, producer_id: int) -> tuple[int, Outcome]:
     """Return the error code, and the outcome of the producer's transaction whose first record in the partition has this
     offset.
     """
-    code, stable, aborted, records = read_fetch(answer, partition)
+    code, stable, aborted, records = read_fetch(response, partition)
     if 0 <= stable <= offset:
         return code, Outcome.OPEN
     if len(records) < _BATCH.size:

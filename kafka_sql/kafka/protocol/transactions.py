@@ -67,20 +67,20 @@ def find_coordinators(transactional_ids: Sequence[str]) -> Request:
     )
 
 
-def read_find_coordinators(answer: Reader) -> dict[str, tuple[int, Address]]:
+def read_find_coordinators(response: Reader) -> dict[str, tuple[int, Address]]:
     """Read the response to ``find_coordinators``: an error code and an address for each id."""
 
     def coordinator() -> tuple[str, tuple[int, Address]]:
-        key = str(answer.compact_string())
-        answer.number("i")  # node id
-        address = (str(answer.compact_string()), answer.number("i"))
-        code = answer.number("h")
-        answer.compact_string()  # error message
-        answer.tags()
+        key = str(response.compact_string())
+        response.number("i")  # node id
+        address = (str(response.compact_string()), response.number("i"))
+        code = response.number("h")
+        response.compact_string()  # error message
+        response.tags()
         return key, (code, address)
 
-    answer.number("i")  # throttle time
-    return dict(answer.compact_array(coordinator))
+    response.number("i")  # throttle time
+    return dict(response.compact_array(coordinator))
 
 
 def init_producer_id(transactional_id: str | None, timeout_ms: int) -> Request:
@@ -103,10 +103,10 @@ def bump_producer_epoch(transactional_id: str, current: TransactionDescription) 
     )
 
 
-def read_init_producer_id(answer: Reader) -> tuple[int, int, int]:
+def read_init_producer_id(response: Reader) -> tuple[int, int, int]:
     """Read the response to ``init_producer_id``: error code, producer id, producer epoch."""
-    answer.number("i")  # throttle time
-    return answer.number("h"), answer.number("q"), answer.number("h")
+    response.number("i")  # throttle time
+    return response.number("h"), response.number("q"), response.number("h")
 
 
 def add_partitions_to_txn(
@@ -118,15 +118,15 @@ def add_partitions_to_txn(
     return Request(ApiKey.ADD_PARTITIONS_TO_TXN, 1, producer + codec.string(topic) + numbers)
 
 
-def read_add_partitions_to_txn(answer: Reader) -> dict[int, int]:
+def read_add_partitions_to_txn(response: Reader) -> dict[int, int]:
     """Read the response to ``add_partitions_to_txn``: the error code of each partition."""
 
     def topic() -> list[tuple[int, int]]:
-        answer.string()
-        return answer.array(lambda: (answer.number("i"), answer.number("h")))
+        response.string()
+        return response.array(lambda: (response.number("i"), response.number("h")))
 
-    answer.number("i")  # throttle time
-    return {partition: code for codes in answer.array(topic) for partition, code in codes}
+    response.number("i")  # throttle time
+    return {partition: code for codes in response.array(topic) for partition, code in codes}
 
 
 def end_txn(
@@ -144,10 +144,10 @@ def end_txn(
     return Request(ApiKey.END_TXN, version, codec.compact_string(transactional_id) + numbers + NO_TAGS, flexible=True)
 
 
-def read_error_code(answer: Reader) -> int:
+def read_error_code(response: Reader) -> int:
     """Read the error code of a response to ``end_txn`` or ``bump_producer_epoch``."""
-    answer.number("i")  # throttle time
-    code: int = answer.number("h")
+    response.number("i")  # throttle time
+    code: int = response.number("h")
     return code
 
 
@@ -157,26 +157,26 @@ def describe_transactions(transactional_ids: Sequence[str]) -> Request:
     return Request(ApiKey.DESCRIBE_TRANSACTIONS, 0, body, flexible=True)
 
 
-def read_describe_transactions(answer: Reader) -> dict[str, tuple[int, TransactionDescription]]:
+def read_describe_transactions(response: Reader) -> dict[str, tuple[int, TransactionDescription]]:
     """Read the response to ``describe_transactions``: an error code and the state for each id."""
 
     def topic() -> list[TopicPartition]:
-        name = str(answer.compact_string())
-        numbers = answer.compact_array(lambda: answer.number("i"))
-        answer.tags()
+        name = str(response.compact_string())
+        numbers = response.compact_array(lambda: response.number("i"))
+        response.tags()
         return [(name, number) for number in numbers]
 
     def transaction() -> tuple[str, tuple[int, TransactionDescription]]:
-        code = answer.number("h")
-        key, state = str(answer.compact_string()), str(answer.compact_string())
-        timeout_ms, start_time_ms, producer_id = answer.number("i"), answer.number("q"), answer.number("q")
-        epoch = answer.number("h")
-        partitions = tuple(partition for topics in answer.compact_array(topic) for partition in topics)
-        answer.tags()
+        code = response.number("h")
+        key, state = str(response.compact_string()), str(response.compact_string())
+        timeout_ms, start_time_ms, producer_id = response.number("i"), response.number("q"), response.number("q")
+        epoch = response.number("h")
+        partitions = tuple(partition for topics in response.compact_array(topic) for partition in topics)
+        response.tags()
         return key, (code, TransactionDescription(state, producer_id, epoch, timeout_ms, start_time_ms, partitions))
 
-    answer.number("i")  # throttle time
-    return dict(answer.compact_array(transaction))
+    response.number("i")  # throttle time
+    return dict(response.compact_array(transaction))
 
 
 def list_ongoing_transactions() -> Request:
@@ -185,20 +185,20 @@ def list_ongoing_transactions() -> Request:
     return Request(ApiKey.LIST_TRANSACTIONS, 0, states + codec.compact_array([]) + NO_TAGS, flexible=True)
 
 
-def read_list_transactions(answer: Reader) -> tuple[int, list[str]]:
+def read_list_transactions(response: Reader) -> tuple[int, list[str]]:
     """Read the response to ``list_ongoing_transactions``: the error code and the transactional ids."""
 
     def transaction() -> str:
-        key = str(answer.compact_string())
-        answer.number("q")  # producer id
-        answer.compact_string()  # state
-        answer.tags()
+        key = str(response.compact_string())
+        response.number("q")  # producer id
+        response.compact_string()  # state
+        response.tags()
         return key
 
-    answer.number("i")  # throttle time
-    code = answer.number("h")
-    answer.compact_array(answer.compact_string)  # unknown states
-    return code, answer.compact_array(transaction)
+    response.number("i")  # throttle time
+    code = response.number("h")
+    response.compact_array(response.compact_string)  # unknown states
+    return code, response.compact_array(transaction)
 
 
 def describe_producers(partitions: Sequence[TopicPartition]) -> Request:
@@ -213,30 +213,30 @@ def describe_producers(partitions: Sequence[TopicPartition]) -> Request:
     return Request(ApiKey.DESCRIBE_PRODUCERS, 0, body + NO_TAGS, flexible=True)
 
 
-def read_describe_producers(answer: Reader) -> dict[TopicPartition, tuple[int, list[ActiveProducer]]]:
+def read_describe_producers(response: Reader) -> dict[TopicPartition, tuple[int, list[ActiveProducer]]]:
     """Read the response to ``describe_producers``: an error code and the producers for each partition."""
     partitions: dict[TopicPartition, tuple[int, list[ActiveProducer]]] = {}
 
     def producer() -> ActiveProducer:
-        producer_id, epoch = answer.number("q"), answer.number("i")
-        answer.number("i")  # last sequence
-        answer.number("q")  # last timestamp
-        answer.number("i")  # coordinator epoch
-        start = answer.number("q")
-        answer.tags()
+        producer_id, epoch = response.number("q"), response.number("i")
+        response.number("i")  # last sequence
+        response.number("q")  # last timestamp
+        response.number("i")  # coordinator epoch
+        start = response.number("q")
+        response.tags()
         return ActiveProducer(producer_id, epoch, start)
 
     def partition(topic: str) -> None:
-        number, code = answer.number("i"), answer.number("h")
-        answer.compact_string()  # error message
-        partitions[topic, number] = code, answer.compact_array(producer)
-        answer.tags()
+        number, code = response.number("i"), response.number("h")
+        response.compact_string()  # error message
+        partitions[topic, number] = code, response.compact_array(producer)
+        response.tags()
 
     def topic() -> None:
-        name = str(answer.compact_string())
-        answer.compact_array(lambda: partition(name))
-        answer.tags()
+        name = str(response.compact_string())
+        response.compact_array(lambda: partition(name))
+        response.tags()
 
-    answer.number("i")  # throttle time
-    answer.compact_array(topic)
+    response.number("i")  # throttle time
+    response.compact_array(topic)
     return partitions
