@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar.array_inputs import DATA, INPUT_CELLS, OFFSET, VALID, VALUES
+from kafka_sql.formats.columnar.array_inputs import DATA, INPUT_CELLS, OFFSET, VALUES, is_valid
 from kafka_sql.formats.columnar.buffer_kernels import load_int64, store_int64
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
@@ -117,13 +117,6 @@ def _encode_row(batch: Batch, at: int) -> int:
             store_int64(batch.failed_operation, 0, (operation - batch.operations) // _OPERATION_SIZE)
             return at
         operation = following
-
-
-@inline_helper
-def is_valid(array: int, entry: int) -> bool:
-    """Return whether an entry of an input is not null."""
-    bitmap = load_int64(array, VALID)
-    return bitmap == 0 or (load(bitmap + (entry >> 3), types.uint8) >> (entry & 7)) & 1 != 0
 
 
 @helper

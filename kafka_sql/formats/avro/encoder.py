@@ -186,7 +186,7 @@ def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
         return avro, -1, 0
     branches = [branch.type_name == "null" for branch in avro.items]
     if sorted(branches) != [False, True]:
-        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').")
+        raise SchemaError(f"The Avro schema is not a nullable type: {avro} (field '{name}').", column=name)
     branch = branches.index(False)
     return avro.items[branch], 1 - branch, branch
 
@@ -214,7 +214,7 @@ def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, i
         return k.BYTES, 0
     if is_binary and type_name == "fixed":
         return k.FIXED, avro.size
-    raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.")
+    raise SchemaError(f"The Avro schema has {avro} for the field '{name}', which is {t} in the table.", column=name)
 
 
 def null_error(path: str) -> EncodeError:

@@ -39,7 +39,8 @@ def _field(field: pa.Field, path: str, record: str, known: DeclaredType, legacy:
     if not _NAME.fullmatch(field.name):
         raise SchemaError(
             f"Column '{path}' has no form in Avro: Illegal character in: {field.name}. Avro's names have "
-            "letters, digits and underscores, and begin with no digit."
+            "letters, digits and underscores, and begin with no digit.",
+            column=path,
         )
     found: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, known, legacy, refuse)}
     if known.allows_null(field):
@@ -65,7 +66,8 @@ def _type(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: 
         if not pt.is_string(t.key_type):
             raise SchemaError(
                 "Avro format doesn't support non-string as key type of map. "
-                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>."
+                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>.",
+                column=path,
             )
         found = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, known.child(1), True, refuse)}
     else:
@@ -92,12 +94,13 @@ def _scalar(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse
         if (known.precision or 0) > 3:
             raise SchemaError(
                 f"Avro does not support TIME type with precision: {known.precision}, it only supports precision less "
-                f"than 3. Declare column '{path}' as TIME(3)."
+                f"than 3. Declare column '{path}' as TIME(3).",
+                column=path,
             )
         return {"type": "int", "logicalType": "time-millis"}
     if pt.is_timestamp(t):
         return {"type": "long", "logicalType": _timestamp(t, path, known, legacy, refuse)}
-    raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.")
+    raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.", column=path)
 
 
 def _timestamp(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse: bool) -> str:
@@ -110,9 +113,11 @@ def _timestamp(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, ref
     remedy = "or set the format's option 'timestamp_mapping.legacy' to 'false'"
     if t.tz is not None:
         raise SchemaError(
-            f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Take TIMESTAMP(3), {remedy}."
+            f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Take TIMESTAMP(3), {remedy}.",
+            column=path,
         )
     raise SchemaError(
         f"Avro does not support TIMESTAMP type with precision: {precision}, it only supports precision less than 3. "
-        f"Declare column '{path}' as TIMESTAMP(3), {remedy}."
+        f"Declare column '{path}' as TIMESTAMP(3), {remedy}.",
+        column=path,
     )

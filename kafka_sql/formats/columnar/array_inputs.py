@@ -9,6 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
+from numba import types
+
+from kafka_sql.formats.columnar.buffer_kernels import load_int64
+from kafka_sql.runtime.numba_support import inline_helper, load
 
 # Cells of an input
 VALUES: Final = 0  # address of the values, or of int32 offsets
@@ -43,3 +47,15 @@ def _address(buffer: pa.Buffer | None) -> int:
 
 def _is_variable_length(t: pa.DataType) -> bool:
     return bool(pt.is_string(t) or pt.is_binary(t))
+
+
+@inline_helper
+def is_valid(array: int, entry: int) -> bool:
+    """Return whether an entry of an input is not null.
+
+    Args:
+        array: address of the input's cells.
+        entry: its index, with the array's offset.
+    """
+    bitmap = load_int64(array, VALID)
+    return bitmap == 0 or (load(bitmap + (entry >> 3), types.uint8) >> (entry & 7)) & 1 != 0

@@ -30,13 +30,14 @@ def load_message(options: Options) -> Descriptor:
     except OSError as e:
         raise InvalidOptionError(
             f"The file of option '{DESCRIPTOR.key}' cannot be read: {location}: {e.strerror}. The driver and each "
-            "executor need the file."
+            "executor need the file.",
+            option=DESCRIPTOR.key,
         ) from e
     try:
         return find_message(data, options[MESSAGE])
     except ValueError as e:
         raise InvalidOptionError(
-            f"The file of option '{DESCRIPTOR.key}', {location}, {e} (option '{MESSAGE.key}')."
+            f"The file of option '{DESCRIPTOR.key}', {location}, {e} (option '{MESSAGE.key}').", option=DESCRIPTOR.key
         ) from e
 
 

@@ -1,67 +1,168 @@
-"""The compiled loop that writes rows of arrays as messages, from the end: a message's length stands before it."""
+"""Encode Arrow arrays as messages with a loop that numba compiles: no Python object per record.
+
+The loop writes backward, because a nested message's length precedes it. Steps take the address behind what they write,
+and return the address at which it begins, or a negative failure.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 
-from kafka_sql.runtime.numba_support import compiled, copy, load, store
+from kafka_sql.formats.columnar.array_inputs import DATA, INPUT_CELLS, OFFSET, VALUES, is_valid
+from kafka_sql.formats.columnar.buffer_kernels import load_int64, store_int64
+from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
-# Columns of an instruction
-OP: Final = 0
-SLOT: Final = 1
-LEVEL: Final = 2  # whose row is written: of the batch at 0, of an array's elements beyond
-TAG: Final = 3  # the tag's number
-KIND: Final = 4  # of a value
-MODE: Final = 5
-NULL_BITS: Final = 6  # what is written for null, where it is
-JUMP: Final = 7
-WIDTH: Final = 8
+# Cells of an operation
+OPCODE: Final = 0
+INPUT: Final = 1  # number of the array to read
+DEPTH: Final = 2  # whose position to read: 0 is the batch's row, 1 the element of an outermost array, and so on
+TAG: Final = 3
+TYPE: Final = 4  # of a value
+PRESENCE: Final = 5
+NULL_BITS: Final = 6  # what null is written as in an array or map; for strings, whether it is the literal
+TARGET: Final = 7  # number of the operation to jump to, or of the elements' array
+OPERATION_CELLS: Final = 8
+_OPERATION_SIZE: Final = 8 * OPERATION_CELLS
 
-# What to do
+# Opcodes
 FIELD: Final = 1
 ELEMENTS: Final = 2  # of an array of values, each with its tag
 PACKED: Final = 3
-ENTER: Final = 4  # a message: its fields follow, from the last to the first
-LEAVE: Final = 5
-LOOP: Final = 6  # the elements of an array of messages
+ENTER: Final = 4  # end of a message; the operations of its fields follow, from the last to the first
+LEAVE: Final = 5  # start of a message
+LOOP: Final = 6  # the elements of an array of messages, from the last to the first
 NEXT: Final = 7
 END: Final = 8
 
-# Of a FIELD or ENTER: what null and nothing are
-ABSENT: Final = 0  # null is not written
-NO_DEFAULT: Final = 1  # nor is zero
-ALWAYS: Final = 2  # null is written as something
+# Presence of a field or message
+EXPLICIT: Final = 0  # null is not written
+IMPLICIT: Final = 1  # neither null nor the default value is written
+ALWAYS: Final = 2  # null is written as NULL_BITS
 REQUIRED: Final = 3  # null is an error
 
-# How a value is written
-INT: Final = 1  # of four bytes, as a number with its sign
-UNSIGNED: Final = 2  # of four bytes, without
+# Types of values
+INT: Final = 1  # four bytes, signed
+UNSIGNED: Final = 2  # four bytes
 ZIGZAG: Final = 3
 LONG: Final = 4
 ZIGZAG_LONG: Final = 5
 BOOLEAN: Final = 6
-FOUR: Final = 7
-EIGHT: Final = 8
-LONG_AS_FOUR: Final = 9
-DECIMAL: Final = 10  # of sixteen bytes, of which the lower eight count
-DECIMAL_AS_EIGHT: Final = 11
-TEXT: Final = 12
+FIXED32: Final = 7
+FIXED64: Final = 8
+LONG_AS_FIXED32: Final = 9
+DECIMAL: Final = 10  # the lower eight of sixteen bytes
+DECIMAL_AS_FIXED64: Final = 11
+BYTES: Final = 12  # also strings and serialized messages
 
-# Columns of a slot
-VALUES: Final = 0
-VALID: Final = 1  # address of the bitmap, 0 for none
-DATA: Final = 2
-OFFSET: Final = 3
+NULL_FOUND: Final = -1  # the failure: a required field is null
 
-NULL_FOUND: Final = -1
+
+class Batch(NamedTuple):
+    """What the encode loop reads and writes, as addresses.
+
+    Attributes:
+        operations: int64, n x OPERATION_CELLS.
+        inputs: int64, n x INPUT_CELLS.
+        row_count: rows of the batch.
+        header, header_size: bytes before each message.
+        literal, literal_size: what a null string of an array or map is written as.
+        output, output_size: has space for all messages.
+        offsets: int64, row_count + 1: where each payload begins and ends in the output.
+        positions, firsts: int64 per depth: the entry to read next, and the first entry of the array that it is in.
+        message_ends: int64 per depth of messages: the address at which each open message ends.
+        failed_operation: int64, 1.
+    """
+
+    operations: int
+    inputs: int
+    row_count: int
+    header: int
+    header_size: int
+    literal: int
+    literal_size: int
+    output: int
+    output_size: int
+    offsets: int
+    positions: int
+    firsts: int
+    message_ends: int
+    failed_operation: int
 
 
 @compiled
-def put(at: int, value: int) -> int:
-    """Write a number before ``at``; where it begins."""
+def encode_rows(batch: Batch) -> int:
+    """Encode all rows, from the last to the first; return 0, or a failure."""
+    at = batch.output + batch.output_size
+    store_int64(batch.offsets, batch.row_count, batch.output_size)
+    for row in range(batch.row_count - 1, -1, -1):
+        store_int64(batch.positions, 0, row)
+        at = _encode_row(batch, at)
+        if at < 0:
+            return at
+        at -= batch.header_size
+        copy(at, batch.header, batch.header_size)
+        store_int64(batch.offsets, row, at - batch.output)
+    return 0
+
+
+@inline_helper
+def _encode_row(batch: Batch, at: int) -> int:
+    """Carry out the operations for a row."""
+    operation, open_messages = batch.operations, 0
+    while True:
+        opcode, depth = load_int64(operation, OPCODE), load_int64(operation, DEPTH)
+        if opcode == END:
+            return at
+        array = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, INPUT)
+        entry = load_int64(batch.positions, depth) + load_int64(array, OFFSET)
+        following = operation + _OPERATION_SIZE
+        target = batch.operations + _OPERATION_SIZE * load_int64(operation, TARGET)
+        if opcode == FIELD:
+            at = _write_field(batch, operation, array, entry, at)
+        elif opcode == ENTER:
+            if is_valid(array, entry):
+                store_int64(batch.message_ends, open_messages, at)
+                open_messages += 1
+            else:
+                following, presence = target, load_int64(operation, PRESENCE)
+                if presence == ALWAYS:  # an empty message
+                    at = write_varint(write_varint(at, 0), load_int64(operation, TAG))
+                elif presence == REQUIRED:
+                    at = NULL_FOUND
+        elif opcode == LEAVE:
+            open_messages -= 1
+            length = load_int64(batch.message_ends, open_messages) - at
+            at = write_varint(write_varint(at, length), load_int64(operation, TAG))
+        elif opcode == NEXT:
+            position = load_int64(batch.positions, depth) - 1
+            store_int64(batch.positions, depth, position)
+            if position >= load_int64(batch.firsts, depth):
+                following = target
+        else:
+            start, end = np.int64(0), np.int64(0)
+            if is_valid(array, entry):
+                values = load_int64(array, VALUES)
+                start = np.int64(load(values + 4 * entry, types.int32))
+                end = np.int64(load(values + 4 * entry + 4, types.int32))
+            if opcode != LOOP:
+                at = _write_elements(batch, operation, opcode, start, end, at)
+            elif start == end:
+                following = target
+            else:
+                store_int64(batch.positions, depth + 1, end - 1)
+                store_int64(batch.firsts, depth + 1, start)
+        if at < 0:
+            store_int64(batch.failed_operation, 0, (operation - batch.operations) // _OPERATION_SIZE)
+            return at
+        operation = following
+
+
+@helper
+def write_varint(at: int, value: int) -> int:
+    """Write a number before ``at``."""
     bits, size = np.uint64(value), 1
     rest = bits >> np.uint64(7)
     while rest:
@@ -75,154 +176,85 @@ def put(at: int, value: int) -> int:
     return at
 
 
-@compiled
-def bits_of(kind: int, values: int, n: int) -> int:
-    """A value that is no text, as a word."""
-    if kind <= ZIGZAG or kind == FOUR:
-        return np.int64(load(values + 4 * n, types.int32))
-    if kind == BOOLEAN:
-        return np.int64((load(values + (n >> 3), types.uint8) >> (n & 7)) & 1)
-    if kind in (DECIMAL, DECIMAL_AS_EIGHT):
-        return load(values + 16 * n, types.int64)
-    return load(values + 8 * n, types.int64)
+@inline_helper
+def _write_field(batch: Batch, operation: int, array: int, entry: int, at: int) -> int:
+    """Write a field that is not a message, unless it is absent."""
+    presence, type_ = load_int64(operation, PRESENCE), load_int64(operation, TYPE)
+    if presence != ALWAYS and not is_valid(array, entry):
+        return NULL_FOUND if presence == REQUIRED else at
+    if presence == IMPLICIT and _is_default(type_, load_int64(array, VALUES), entry):
+        return at
+    at = _write_value(batch, type_, array, entry, load_int64(operation, NULL_BITS), at)
+    return write_varint(at, load_int64(operation, TAG))
 
 
-@compiled
-def put_bits(at: int, kind: int, bits: int) -> int:
-    """Write a value before ``at``; where it begins."""
-    if kind in (FOUR, LONG_AS_FOUR):
+@inline_helper
+def _is_default(type_: int, values: int, entry: int) -> bool:
+    """Return whether a value is zero or empty."""
+    if type_ == BYTES:
+        return load(values + 4 * entry, types.int32) == load(values + 4 * entry + 4, types.int32)
+    return _load_bits(type_, values, entry) == 0
+
+
+@inline_helper
+def _write_elements(batch: Batch, operation: int, opcode: int, start: int, end: int, at: int) -> int:
+    """Write the elements of an array of values."""
+    if start >= end:
+        return at
+    tag, type_, null_bits = load_int64(operation, TAG), load_int64(operation, TYPE), load_int64(operation, NULL_BITS)
+    elements = batch.inputs + 8 * INPUT_CELLS * load_int64(operation, TARGET)
+    offset, packed_end = load_int64(elements, OFFSET), at
+    for k in range(end - 1, start - 1, -1):
+        at = _write_value(batch, type_, elements, k + offset, null_bits, at)
+        if opcode == ELEMENTS:
+            at = write_varint(at, tag)
+    if opcode == PACKED:
+        at = write_varint(write_varint(at, packed_end - at), tag)
+    return at
+
+
+@inline_helper
+def _write_value(batch: Batch, type_: int, array: int, entry: int, null_bits: int, at: int) -> int:
+    """Write an entry, or what null is written as."""
+    valid, values = is_valid(array, entry), load_int64(array, VALUES)
+    if type_ != BYTES:
+        return _write_bits(at, type_, _load_bits(type_, values, entry) if valid else null_bits)
+    if valid:
+        start = np.int64(load(values + 4 * entry, types.int32))
+        length = np.int64(load(values + 4 * entry + 4, types.int32)) - start
+        source = load_int64(array, DATA) + start
+    else:
+        source, length = batch.literal, batch.literal_size if null_bits else np.int64(0)
+    at -= length
+    copy(at, source, length)
+    return write_varint(at, length)
+
+
+@inline_helper
+def _load_bits(type_: int, values: int, entry: int) -> int:
+    """Return a number as a word."""
+    if type_ <= ZIGZAG or type_ == FIXED32:
+        return np.int64(load(values + 4 * entry, types.int32))
+    if type_ == BOOLEAN:
+        return np.int64((load(values + (entry >> 3), types.uint8) >> (entry & 7)) & 1)
+    if type_ in (DECIMAL, DECIMAL_AS_FIXED64):
+        return load(values + 16 * entry, types.int64)
+    return load(values + 8 * entry, types.int64)
+
+
+@inline_helper
+def _write_bits(at: int, type_: int, bits: int) -> int:
+    """Write a number before ``at``."""
+    if type_ in (FIXED32, LONG_AS_FIXED32):
         store(at - 4, types.int32(bits))
         return at - 4
-    if kind in (EIGHT, DECIMAL_AS_EIGHT):
+    if type_ in (FIXED64, DECIMAL_AS_FIXED64):
         store(at - 8, bits)
         return at - 8
-    if kind == UNSIGNED:
+    if type_ == UNSIGNED:
         bits &= 0xFFFFFFFF
-    elif kind == ZIGZAG:
+    elif type_ == ZIGZAG:
         bits = ((bits << 1) ^ (bits >> 31)) & 0xFFFFFFFF
-    elif kind == ZIGZAG_LONG:
+    elif type_ == ZIGZAG_LONG:
         bits = (bits << 1) ^ (bits >> 63)
-    return put(at, bits)
-
-
-@compiled
-def is_there(slots: np.ndarray, slot: int, n: int) -> bool:
-    """Whether an entry is not null."""
-    valid = slots[slot, VALID]
-    return valid == 0 or (load(valid + (n >> 3), types.uint8) >> (n & 7)) & 1 != 0
-
-
-@compiled
-def put_value(at: int, kind: int, slots: np.ndarray, slot: int, n: int, null_bits: int, literal: np.ndarray) -> int:
-    """Write an entry, or what stands for a null one, before ``at``; where it begins."""
-    there = is_there(slots, slot, n)
-    values = slots[slot, VALUES]
-    if kind == TEXT:
-        if there:
-            start = np.int64(load(values + 4 * n, types.int32))
-            length = np.int64(load(values + 4 * n + 4, types.int32)) - start
-            source = slots[slot, DATA] + start
-        else:
-            length = np.int64(len(literal)) if null_bits else np.int64(0)
-            source = np.int64(literal.ctypes.data)
-        at -= length
-        copy(at, source, length)
-        return put(at, length)
-    return put_bits(at, kind, bits_of(kind, values, n) if there else null_bits)
-
-
-@compiled
-def run(
-    program: np.ndarray,
-    slots: np.ndarray,
-    rows: int,
-    header: np.ndarray,
-    literal: np.ndarray,
-    depth: int,
-    out: np.ndarray,
-    positions: np.ndarray,
-    failure: np.ndarray,
-) -> int:
-    """Write all rows.
-
-    Args:
-        header: uint8: what stands before each message.
-        literal: uint8: what a null text of an array or map is.
-        depth: of messages and arrays in each other.
-        out: uint8, with room for all that there can be.
-        positions: int64, rows + 1: where the payloads stand in it.
-        failure: int64, 2: instruction and row.
-
-    Returns:
-        how many rows there are, or NULL_FOUND.
-    """
-    row, first = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
-    ends = np.zeros(depth + 1, np.int64)
-    base, header_at = np.int64(out.ctypes.data), np.int64(header.ctypes.data)
-    at = base + len(out)
-    positions[rows] = len(out)
-    for k in range(rows - 1, -1, -1):
-        row[0] = k
-        pc, open_messages = 0, 0
-        while True:
-            op, slot, level = program[pc, OP], program[pc, SLOT], program[pc, LEVEL]
-            tag, kind, mode = program[pc, TAG], program[pc, KIND], program[pc, MODE]
-            pc += 1
-            if op == END:
-                break
-            n = row[level] + slots[slot, OFFSET]
-            if op == FIELD:
-                if mode != ALWAYS and not is_there(slots, slot, n):
-                    if mode == REQUIRED:
-                        failure[0], failure[1] = pc - 1, k
-                        return NULL_FOUND
-                    continue
-                if mode == NO_DEFAULT:
-                    values = slots[slot, VALUES]
-                    if kind == TEXT:
-                        if load(values + 4 * n, types.int32) == load(values + 4 * n + 4, types.int32):
-                            continue
-                    elif bits_of(kind, values, n) == 0:
-                        continue
-                at = put_value(at, kind, slots, slot, n, program[pc - 1, NULL_BITS], literal)
-                at = put(at, tag)
-            elif op == ENTER:
-                if not is_there(slots, slot, n):
-                    if mode == REQUIRED:
-                        failure[0], failure[1] = pc - 1, k
-                        return NULL_FOUND
-                    pc = program[pc - 1, JUMP]
-                    if mode == ALWAYS:
-                        at = put(put(at, 0), tag)
-                else:
-                    ends[open_messages] = at
-                    open_messages += 1
-            elif op == LEAVE:
-                open_messages -= 1
-                at = put(put(at, ends[open_messages] - at), tag)
-            elif op == NEXT:
-                row[level] -= 1
-                if row[level] >= first[level]:
-                    pc = program[pc - 1, JUMP]
-            else:
-                start, end = np.int64(0), np.int64(0)
-                if is_there(slots, slot, n):
-                    start = np.int64(load(slots[slot, VALUES] + 4 * n, types.int32))
-                    end = np.int64(load(slots[slot, VALUES] + 4 * n + 4, types.int32))
-                if op == LOOP:
-                    if start == end:
-                        pc = program[pc - 1, JUMP]
-                    else:
-                        row[level + 1], first[level + 1] = end - 1, start
-                elif start < end:
-                    child, null_bits, stop = program[pc - 1, JUMP], program[pc - 1, NULL_BITS], at
-                    for j in range(end - 1, start - 1, -1):
-                        at = put_value(at, kind, slots, child, j + slots[child, OFFSET], null_bits, literal)
-                        if op == ELEMENTS:
-                            at = put(at, tag)
-                    if op == PACKED:
-                        at = put(put(at, stop - at), tag)
-        at -= len(header)
-        copy(at, header_at, len(header))
-        positions[k] = at - base
-    return rows
+    return write_varint(at, bits)

@@ -132,7 +132,9 @@ def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> 
         return FieldMapping(path, fd, field, pa.field(field.name, held), op)
 
     if kind == F.TYPE_GROUP:
-        raise SchemaError(f"Unsupported type of column '{path}': its field is a group, which no column has.")
+        raise SchemaError(
+            f"Unsupported type of column '{path}': its field is a group, which no column has.", column=path
+        )
     if kind == F.TYPE_MESSAGE:
         return _message(field, fd, path, evolving)
     if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
@@ -204,7 +206,8 @@ def _mismatch(fd: FieldDescriptor, expected: str, t: pa.DataType, path: str) -> 
     also = f" It should be {expected}." if expected else ""
     return SchemaError(
         f"Protobuf field type does not match column type: {kind} (protobuf, field {fd.full_name}) is not compatible "
-        f"with {t} (column '{path}').{also}"
+        f"with {t} (column '{path}').{also}",
+        column=path,
     )
 
 

@@ -36,7 +36,8 @@ def _fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tupl
     name = message.full_name
     if name in outer:
         raise SchemaError(
-            f"The message contains itself: the recursive type '{name}' (field '{path}'). Declare the table's columns."
+            f"The message contains itself: the recursive type '{name}' (field '{path}'). Declare the table's columns.",
+            column=path,
         )
     outer = (*outer, name)
     return [(fd.name, _type(fd, outer, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
@@ -55,7 +56,9 @@ def _type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
 def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     message = fd.message_type
     if fd.type == F.TYPE_GROUP:
-        raise SchemaError(f"The field '{path}' is a group, which no column has. Declare the table's columns.")
+        raise SchemaError(
+            f"The field '{path}' is a group, which no column has. Declare the table's columns.", column=path
+        )
     if fd.type == F.TYPE_BYTES:
         return "BYTES"
     if message is None:
@@ -69,5 +72,5 @@ def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     fields = _fields(message, outer, path)
     if not fields:
         raise SchemaError(f"The field '{path}' is the message {message.full_name}, which has no fields. Declare the "
-                          "table's columns.")  # fmt: skip
+                          "table's columns.", column=path)  # fmt: skip
     return "ROW<" + ", ".join(f"`{name}` {kind}" for name, kind in fields) + ">"

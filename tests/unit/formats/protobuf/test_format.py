@@ -70,7 +70,7 @@ def test_a_required_field_is_missing() -> None:
     items = options("shop2.Item")
     with pytest.raises(DecodeError, match=r"Message missing required field"):
         decode(schema, [ITEMS(price=2.5).SerializePartialToString()], items)
-    with pytest.raises(SchemaError, match=r"requires the field 'id', which is no column"):
+    with pytest.raises(SchemaError, match=r"requires the field 'id', but the table has no such column"):
         PROTOBUF.encoder(schema, items)
     schema = pa.schema([("id", pa.int64())])
     with pytest.raises(EncodeError, match=r"Fail to serialize at field: id. It is NULL, and the field is required"):
