@@ -109,7 +109,7 @@ def _read_error(code: int, reason: str) -> BrokerError:
         return AuthorizationError(
             f"{_LOG_TOPIC_NAME}, cannot be read: {reason}. Grant the user READ, WRITE and DESCRIBE on it."
         )
-    return BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {reason}.")
+    return BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {reason}.", topic=LOG_TOPIC)
 
 
 def _read_up_to(config: Mapping[str, str], end: int) -> dict[str, bytes]:
@@ -153,7 +153,8 @@ def _read(consumer: Any, end: int) -> dict[str, bytes]:
         if time.monotonic() > deadline:
             raise BrokerError(
                 f"{LOG_TOPIC}[0]@{offset}: a transaction of the decision log has been open for {_VISIBLE_SECONDS:g} s. "
-                "Check the brokers."
+                "Check the brokers.",
+                offset=offset,
             )
     return values
 

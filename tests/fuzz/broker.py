@@ -71,7 +71,7 @@ _SCRAM: Final = {
 }
 
 
-def real() -> dict[str, list[bytes]]:
+def recorded_responses() -> dict[str, list[bytes]]:
     """Bodies of a real broker's responses, by the request's key and version, without the correlation id."""
     found: dict[str, list[str]] = json.loads(CORPUS.read_text())
     return {key: [bytes.fromhex(body) for body in bodies] for key, bodies in found.items()}
@@ -79,12 +79,12 @@ def real() -> dict[str, list[bytes]]:
 
 def make_responses() -> Callable[[random.Random], str]:
     """The decoding alone."""
-    bodies = real()
+    bodies = recorded_responses()
     names = sorted(bodies.keys() & _READERS.keys())
 
     def one(rng: random.Random) -> str:
         name = rng.choice(names)
-        body = mutant(rng, bodies[name])
+        body = mutated_body(rng, bodies[name])
         try:
             found = _READERS[name](Reader(body))
         except MalformedResponse:
@@ -95,7 +95,7 @@ def make_responses() -> Callable[[random.Random], str]:
     return one
 
 
-def mutant(rng: random.Random, bodies: list[bytes]) -> bytes:
+def mutated_body(rng: random.Random, bodies: list[bytes]) -> bytes:
     body = bytearray(mutate(rng, rng.choice(bodies)))
     if body and rng.random() < 0.2:  # a length that is far too great
         at = rng.randrange(len(body))
@@ -103,7 +103,7 @@ def mutant(rng: random.Random, bodies: list[bytes]) -> bytes:
     return bytes(body)
 
 
-class Hostile:
+class HostileSocket:
     """A socket whose broker answers with mutants; it says what was asked of it."""
 
     def __init__(self, rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> None:
@@ -121,7 +121,7 @@ class Hostile:
     def _framed(self, key: str, number: bytes) -> bytes:
         rng = self._rng
         bodies = self._bodies.get(key, [b"\0\0"])
-        body = rng.choice(bodies) if rng.random() < self._steady else mutant(rng, bodies)
+        body = rng.choice(bodies) if rng.random() < self._steady else mutated_body(rng, bodies)
         if key == f"{ApiKey.SASL_AUTHENTICATE}.0":
             body = _authenticated(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
@@ -158,11 +158,11 @@ def _authenticated(rng: random.Random) -> bytes:
 
 
 @contextmanager
-def hostile(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> Any:
+def hostile_broker(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> Any:
     """Every connection goes to a hostile broker."""
 
-    def connected(address: object, wait: float) -> Hostile:
-        return Hostile(rng, bodies, steady)
+    def connected(address: object, wait: float) -> HostileSocket:
+        return HostileSocket(rng, bodies, steady)
 
     with mock.patch.object(connection, "_connect", connected):
         yield
@@ -170,7 +170,7 @@ def hostile(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -
 
 def make_conversations() -> Callable[[random.Random], str]:
     """Whole conversations of the client."""
-    bodies = real()
+    bodies = recorded_responses()
     described = TransactionDescription("Ongoing", 1, 0, 60_000, 0, (("t", 0),))
     ways: list[Callable[[TransactionAdmin], Any]] = [
         lambda client: client.list_ongoing("p"),
@@ -184,7 +184,7 @@ def make_conversations() -> Callable[[random.Random], str]:
 
     def one(rng: random.Random) -> str:
         client = TransactionAdmin(_SCRAM if rng.random() < 0.2 else CONFIG)
-        with hostile(rng, bodies, rng.choice((0.5, 0.9))):
+        with hostile_broker(rng, bodies, rng.choice((0.5, 0.9))):
             try:
                 rng.choice(ways)(client)
             except KafkaSqlError as e:
@@ -198,13 +198,13 @@ def make_conversations() -> Callable[[random.Random], str]:
 
 def make_writes() -> Callable[[random.Random], str]:
     """Rows that are written to a broker that answers anything."""
-    bodies = real()
+    bodies = recorded_responses()
     values = pa.array([b"a", b"b", b"c"], pa.binary())
 
     def one(rng: random.Random) -> str:
         try:
             with ExitStack() as stack:
-                stack.enter_context(hostile(rng, bodies, rng.choice((0.5, 0.9))))
+                stack.enter_context(hostile_broker(rng, bodies, rng.choice((0.5, 0.9))))
                 if rng.random() < 0.5:
                     producer = DirectProducer(open_producer_state(CONFIG, stack), "t", None)
                 else:

@@ -18,7 +18,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.fetch import read_fetch
 from kafka_sql.kafka.records import RecordFields
 from kafka_sql.kafka.types import Split
-from tests.fuzz.broker import CONFIG, hostile, mutant, real
+from tests.fuzz.broker import CONFIG, hostile_broker, mutated_body, recorded_responses
 
 _TALKS = 0.03  # of the inputs are whole conversations, each of which takes as long as many responses
 _STOP = 20
@@ -28,14 +28,14 @@ _WANTED = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 
 def make_reads() -> Callable[[random.Random], str]:
     """A response, or a split that is read from a broker that answers anything."""
-    bodies = real()
+    bodies = recorded_responses()
 
     def one(rng: random.Random) -> str:
         if rng.random() > _TALKS:
             return _response(rng)
         own = {**bodies, f"{ApiKey.FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
         isolation = {"isolation.level": rng.choice(("read_committed", "read_uncommitted"))}
-        with hostile(rng, own, rng.choice((0.5, 0.9))):
+        with hostile_broker(rng, own, rng.choice((0.5, 0.9))):
             return _split({**CONFIG, **isolation})
 
     return one
@@ -43,7 +43,7 @@ def make_reads() -> Callable[[random.Random], str]:
 
 def _response(rng: random.Random) -> str:
     body = _fetched(rng, rng.randrange(_STOP))
-    body = mutant(rng, [body]) if rng.random() < 0.2 else body
+    body = mutated_body(rng, [body]) if rng.random() < 0.2 else body
     try:
         found = read_fetch(Reader(body), 0)
         content = FetchedBatches(found.records)
@@ -85,7 +85,7 @@ def _fetched(rng: random.Random, offset: int) -> bytes:
             _compress(rng, batch)
         if rng.random() < 0.3:
             at = rng.randrange(21, len(batch))
-            batch[at:] = mutant(rng, [bytes(batch[at:])])[: len(batch) - at].ljust(len(batch) - at, b"\x80")
+            batch[at:] = mutated_body(rng, [bytes(batch[at:])])[: len(batch) - at].ljust(len(batch) - at, b"\x80")
         batch[17:21] = google_crc32c.value(bytes(batch[21:])).to_bytes(4, "big")
         records += batch
     aborted = [(1, rng.randrange(_STOP)) for _ in range(rng.randint(0, 2))]

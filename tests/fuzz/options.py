@@ -81,7 +81,7 @@ def _value(rng: random.Random) -> str:
     return mutate_text(rng, rng.choice(_GOOD), _GOOD)
 
 
-def option(rng: random.Random) -> str:
+def fuzz_options(rng: random.Random) -> str:
     """A table of which a few options are mutated."""
     connector, java, formats = _keys()
     name = rng.choice(sorted(formats))
@@ -124,7 +124,7 @@ def option(rng: random.Random) -> str:
     return "defined"
 
 
-def offsets(rng: random.Random) -> str:
+def fuzz_offsets(rng: random.Random) -> str:
     """Offsets alone, as almost none come through the other options."""
     text = mutate_text(rng, rng.choice(_OFFSETS), ("partition", "offset", "topic", ":", ",", ";", "0", "-2", "a.b"))
     try:
@@ -136,7 +136,7 @@ def offsets(rng: random.Random) -> str:
     return "read"
 
 
-def jaas(rng: random.Random) -> str:
+def fuzz_jaas(rng: random.Random) -> str:
     """A mutated login."""
     words = ("username", "password", "=", ";", '"', "'", "required", "optional", "\\", "/*", "*/", "${env:HOME}", "${")
     text = mutate_text(rng, rng.choice(_JAAS), words)

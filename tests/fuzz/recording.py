@@ -24,7 +24,7 @@ from kafka_sql.kafka.direct.producer import cached_direct_producer
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.kafka.protocol.connection import Connection, Request
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
-from tests.certificates import STORE, authority, jks, signed, trust_store
+from tests.certificates import STORE_PASSWORD, create_authority, create_jks_store, create_trust_store, sign_certificate
 from tests.fuzz.broker import CORPUS
 
 
@@ -76,15 +76,15 @@ def responses() -> dict[str, set[str]]:
 
 def stores(folder: Path) -> None:
     """JKS and PKCS12 by keytool, PKCS12 and PEM by cryptography. The keys are of no worth."""
-    root = authority("root")
-    between = authority("between", root)
-    client = signed(between, "client")
-    trust_store(folder / "trust.jks", root, "JKS")
-    trust_store(folder / "trust.p12", root, "PKCS12")
-    jks(folder / "client.jks", client)
-    jks(folder / "client2.jks", client, "key-password")
-    quick = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE.encode())
-    p12 = serialize_key_and_certificates(b"me", client.private, client.certificate, client.signers, quick)
+    root = create_authority("root")
+    between = create_authority("between", root)
+    client = sign_certificate(between, "client")
+    create_trust_store(folder / "trust.jks", root, "JKS")
+    create_trust_store(folder / "trust.p12", root, "PKCS12")
+    create_jks_store(folder / "client.jks", client)
+    create_jks_store(folder / "client2.jks", client, "key-password")
+    quick = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE_PASSWORD.encode())
+    p12 = serialize_key_and_certificates(b"me", client.private_key, client.certificate, client.signers, quick)
     (folder / "quick.p12").write_bytes(p12)
     (folder / "client.pem").write_text(client.key() + client.chain)
     (folder / "trust.pem").write_text(root.pem + "words between\n" + between.pem)

@@ -32,7 +32,7 @@ _BASE: Final = (
 )
 
 # what is carried out here, whatever the tables are
-OURS: Final = (
+HANDLED: Final = (
     st.CreateTable,
     st.Execute,
     st.Explain,
@@ -58,10 +58,10 @@ class NoTables:
         return SimpleNamespace(collect=list)
 
 
-def passed_on(sql: str, mode: str) -> bool:
+def is_passed_through(sql: str, mode: str) -> bool:
     """Whether a statement is Spark's own; it must reach Spark as it was typed."""
     found = classify(sql)
-    if isinstance(found, OURS) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
+    if isinstance(found, HANDLED) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
         return False
     spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
     seen: list[str] = []
@@ -70,7 +70,7 @@ def passed_on(sql: str, mode: str) -> bool:
     return True
 
 
-def declared(sql: str) -> str:
+def fuzz_create(sql: str) -> str:
     """What becomes of a CREATE TABLE."""
     table = parse_create(sql)
     text = render_create_table(table)
@@ -80,7 +80,7 @@ def declared(sql: str) -> str:
     return "declared"
 
 
-def alter(sql: str) -> str:
+def fuzz_alter(sql: str) -> str:
     """What becomes of an ALTER TABLE of a table that there is."""
     alteration = parse_statement(sql, parse_alteration)
     if isinstance(alteration.change, RenameTable):
@@ -90,7 +90,7 @@ def alter(sql: str) -> str:
     return "altered"
 
 
-def outcome(sql: str, do: Callable[[str], str]) -> str:
+def outcome_of(sql: str, do: Callable[[str], str]) -> str:
     """A word for what becomes of a statement; its error must say where."""
     try:
         return do(sql)
@@ -103,7 +103,7 @@ def outcome(sql: str, do: Callable[[str], str]) -> str:
         return e.condition().lower()
 
 
-def look(sql: str) -> None:
+def read_as_spark_statement(sql: str) -> None:
     """Read a statement in each way that a foreign one is read."""
     is_query(sql)
     for each in (
@@ -128,7 +128,7 @@ def corpus() -> tuple[list[str], list[str]]:
     return texts, words
 
 
-def statement(rng: random.Random) -> str:
+def fuzz_statement(rng: random.Random) -> str:
     """One mutated statement."""
     texts, words = corpus()
     text = rng.choice(texts)
@@ -138,13 +138,13 @@ def statement(rng: random.Random) -> str:
     sql = mutate_text(rng, text, words)
     if rng.random() < 0.001:
         sql = lengthen(rng, sql, _LONG)
-    look(sql)
+    read_as_spark_statement(sql)
     found = classify(sql)
     if isinstance(found, st.AlterTable):
-        return outcome(sql, alter)
+        return outcome_of(sql, fuzz_alter)
     if isinstance(found, st.CreateTable):
-        return outcome(sql, declared)
-    if passed_on(sql, rng.choice(("batch", "streaming"))):
-        outcome(sql, declared)  # and whoever asks for it, too
+        return outcome_of(sql, fuzz_create)
+    if is_passed_through(sql, rng.choice(("batch", "streaming"))):
+        outcome_of(sql, fuzz_create)  # and whoever asks for it, too
         return "Spark's"
     return type(found).__name__

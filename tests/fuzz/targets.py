@@ -23,10 +23,10 @@ Batch = Callable[[int, int], Any]
 
 # what makes a target's feeder; one input at a time
 INPUT_TARGETS: Final[dict[str, Callable[[], One]]] = {
-    "statements": lambda: statements.statement,
-    "options": lambda: options.option,
-    "offsets": lambda: options.offsets,
-    "jaas": lambda: options.jaas,
+    "statements": lambda: statements.fuzz_statement,
+    "options": lambda: options.fuzz_options,
+    "offsets": lambda: options.fuzz_offsets,
+    "jaas": lambda: options.fuzz_jaas,
     "references": references.make,
     "stores": stores.make,
     "responses": broker.make_responses,

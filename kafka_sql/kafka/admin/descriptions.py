@@ -107,14 +107,15 @@ def topic_not_found_error(admin: Admin, topic: str, listed: Collection[str]) -> 
         error = AuthorizationError(
             f"Topic '{topic}' does not exist on {admin.servers}, or the user of 'properties.sasl.username' (or of the "
             "certificate) is not authorized to see it. Grant the user DESCRIBE on the topic, and READ or WRITE as the "
-            "table needs."
+            "table needs.",
+            topic=topic,
         )
         error.__cause__ = e
         return error
     except BrokerError as e:
         _LOG.debug("topic '%s' cannot be described: %s", topic, e)
     suggestion = did_you_mean(topic, [t for t in listed if not t.startswith("__")])
-    return TopicNotFoundError(f"Topic '{topic}' does not exist on {admin.servers}.{suggestion}")
+    return TopicNotFoundError(f"Topic '{topic}' does not exist on {admin.servers}.{suggestion}", topic=topic)
 
 
 def allowed_group_operations(admin: Admin, group: str) -> frozenset[str] | None:

@@ -113,7 +113,9 @@ class OffsetRequest:
                 if time.monotonic() > started + election_seconds:
                     raise BrokerUnreachableError(
                         f"{partition[0]}[{partition[1]}] had no leader on {admin.servers} for {election_seconds:g} s. "
-                        f"Check that its brokers are up; 'properties.{API_TIMEOUT}' sets how long to wait."
+                        f"Check that its brokers are up; 'properties.{API_TIMEOUT}' sets how long to wait.",
+                        topic=partition[0],
+                        partition=partition[1],
                     )
             time.sleep(_RETRY_SECONDS)  # brokers do not notify clients of a new leader
             self._list_topics()  # else the client asks the leader that it knows
@@ -129,7 +131,9 @@ class OffsetRequest:
             if code in _NOT_FOUND and not self._exists(partition):
                 raise TopicNotFoundError(
                     f"{partition[0]}[{partition[1]}] does not exist on {self._admin.servers}: the topic was deleted, "
-                    "or has fewer partitions."
+                    "or has fewer partitions.",
+                    topic=partition[0],
+                    partition=partition[1],
                 ) from e
             if not (code in _NOT_FOUND or is_retriable(code, ApiKey.LIST_OFFSETS)) or time.monotonic() > deadline:
                 raise

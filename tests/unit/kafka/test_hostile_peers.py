@@ -23,7 +23,7 @@ from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader, uvarint
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
-from tests.http_server import serving
+from tests.http_server import serve
 
 Serve = Callable[[socket.socket, threading.Event], None]
 
@@ -180,7 +180,7 @@ def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Schem
         def log_message(self, *_: Any) -> None:
             pass
 
-    with serving(Handler) as address:
+    with serve(Handler) as address:
         yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
 
 

@@ -23,7 +23,7 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin, check_security
 from kafka_sql.kafka.types import Split
-from tests.http_server import serving
+from tests.http_server import serve
 from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 from tests.topics import Topics
 
@@ -87,7 +87,7 @@ class Tokens(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    with serving(Tokens) as address:
+    with serve(Tokens) as address:
         yield f"{address}/token"
 
 

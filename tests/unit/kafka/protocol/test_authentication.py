@@ -21,8 +21,8 @@ from kafka_sql.errors import BrokerError, InvalidOptionError
 from kafka_sql.kafka.protocol.oauth import check_oauth, fetch_token
 from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.tls import tls_context
-from tests.certificates import Party, authority, signed
-from tests.http_server import serving
+from tests.certificates import CertificateAndKey, create_authority, sign_certificate
+from tests.http_server import serve
 
 PREFIX = "sasl.oauthbearer."
 
@@ -42,7 +42,7 @@ def endpoint(status: int, body: bytes) -> Iterator[dict[str, str]]:
         def log_message(self, *_: object) -> None:
             """Log nothing."""
 
-    with serving(Handler) as address:
+    with serve(Handler) as address:
         yield {
             f"{PREFIX}method": "oidc",
             f"{PREFIX}token.endpoint.url": f"{address}/token",
@@ -139,8 +139,8 @@ def test_cipher_suites() -> None:
 
 
 def test_revoked_certificate(tmp_path: Path) -> None:
-    root = authority("root")
-    server = signed(root, "server")
+    root = create_authority("root")
+    server = sign_certificate(root, "server")
     (tmp_path / "ca.pem").write_text(root.pem)
     (tmp_path / "server.pem").write_text(server.chain + server.key())
     for is_revoked in (False, True):
@@ -155,14 +155,14 @@ def test_revoked_certificate(tmp_path: Path) -> None:
                 context.wrap_socket(plain, server_hostname="localhost").close()
 
 
-def revocation_list(issuer: Party, *revoked: Party) -> bytes:
+def revocation_list(issuer: CertificateAndKey, *revoked: CertificateAndKey) -> bytes:
     now = datetime.now(timezone.utc)
     builder = x509.CertificateRevocationListBuilder().issuer_name(issuer.certificate.subject)
     builder = builder.last_update(now - timedelta(days=1)).next_update(now + timedelta(days=1))
     for party in revoked:
         entry = x509.RevokedCertificateBuilder().serial_number(party.certificate.serial_number)
         builder = builder.add_revoked_certificate(entry.revocation_date(now - timedelta(hours=1)).build())
-    return builder.sign(issuer.private, hashes.SHA256()).public_bytes(Encoding.PEM)
+    return builder.sign(issuer.private_key, hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
 @contextmanager
