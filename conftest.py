@@ -1,4 +1,4 @@
-"""Fixtures: one Kafka and one Spark for all integration tests, started by the package itself."""
+"""Fixtures: one Kafka and one Spark for all integration tests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.broker import Broker, broker, chosen
-from tests.hypothesis_examples import profiles
+from tests.broker import Broker, choice_from_environment, start_broker
+from tests.hypothesis_examples import register_profiles
 from tests.topics import Topics
 from tools import quick_java
 
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
 
 os.environ.setdefault(quick_java.VARIABLE, quick_java.options())
 
-profiles()
+register_profiles()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let PySpark 4.1 leave its sockets to the garbage collector; later versions close them."""
+    """Ignore sockets that PySpark 4.1 leaves to the garbage collector; later versions close them."""
     if version("pyspark").startswith("4.1."):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 def pytest_report_header() -> str:
-    """Which Kafka the integration tests run on."""
-    return f"kafka: {chosen()}"
+    """Report which Kafka the integration tests use."""
+    return f"kafka: {choice_from_environment()}"
 
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Broker]:
-    """One broker for the whole run."""
-    with broker(chosen()) as one:
-        yield one
+    """A broker for the whole run."""
+    with start_broker(choice_from_environment()) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def registry() -> Iterator[EmbeddedRegistry]:
-    """One schema registry for the whole run."""
+    """A schema registry for the whole run."""
     from kafka_sql.embedded import EmbeddedRegistry
 
-    with EmbeddedRegistry() as one:
-        yield one
+    with EmbeddedRegistry() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One local Spark that knows Flink's statements."""
+    """A local Spark session with Flink's statements, for the whole run."""
     from pyspark.sql import SparkSession
 
     import kafka_sql
 
-    # for the format that Spark looks up by itself, before anything of this package runs in the session
+    # for the data source that Spark looks up before this package runs in the session
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
@@ -78,7 +78,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
-    """``spark.sql``, with the session's settings and tables as they were before, afterwards."""
+    """Return ``spark.sql``; reset the session's settings and tables afterwards."""
     before = {row.tableName for row in spark.sql("SHOW TABLES").collect()}
     yield spark.sql
     for query in spark.streams.active:
@@ -99,5 +99,5 @@ def sql(spark: SparkSession) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def topics(kafka: Broker) -> Topics:
-    """Topics on the session's broker."""
+    """Topics on the broker of the run."""
     return Topics(kafka.bootstrap_servers)

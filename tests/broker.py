@@ -1,7 +1,7 @@
-"""Which Kafka the integration tests run on, as ``KAFKA_SQL_TEST_BROKER`` says.
+"""Start the Kafka for the integration tests, as configured by ``KAFKA_SQL_TEST_BROKER``.
 
-``embedded`` (default): the package's own, on this machine. ``testcontainers``: a container, where a Docker engine
-answers, else the embedded one. Anything else is the address of a broker that runs: ``host:port``.
+``embedded`` (default): the embedded broker of this package. ``testcontainers``: a container if a Docker engine is
+available, else the embedded broker. Anything else is the address of a running broker: ``host:port``.
 """
 
 from __future__ import annotations
@@ -16,39 +16,35 @@ from typing import Final
 VARIABLE: Final = "KAFKA_SQL_TEST_BROKER"
 IMAGE: Final = "apache/kafka:4.1.0"
 EMBEDDED, CONTAINER = "embedded", "testcontainers"
-# what the tests need of a broker that they start
+# broker settings that the tests rely on
 _SETTINGS: Final = {"log.cleaner.backoff.ms": "200"}
 
 
 @dataclass(frozen=True)
 class Broker:
-    """A Kafka that answers.
-
-    Attributes:
-        bootstrap_servers: where.
-    """
+    """A running Kafka broker."""
 
     bootstrap_servers: str
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which Kafka it is.
+class BrokerChoice:
+    """Which broker the tests use.
 
     Attributes:
-        kind: EMBEDDED, CONTAINER, or the address of one that runs.
-        why: why it is another one than was asked for; empty where it is not.
+        name: EMBEDDED, CONTAINER, or the address of a running broker.
+        fallback_reason: why it is not the configured one; empty if it is.
     """
 
-    kind: str
-    why: str = ""
+    name: str
+    fallback_reason: str = ""
 
     def __str__(self) -> str:
-        return self.kind + (f" ({self.why})" if self.why else "")
+        return self.name + (f" ({self.fallback_reason})" if self.fallback_reason else "")
 
 
-def no_docker() -> str:
-    """Why there can be no container; empty where a Docker engine answers."""
+def docker_problem() -> str:
+    """Return why no container can be started; empty if a Docker engine is available."""
     try:
         from testcontainers.core.docker_client import DockerClient
     except ImportError:
@@ -58,43 +54,43 @@ def no_docker() -> str:
     try:
         DockerClient().client.ping()
     except (DockerException, OSError) as e:
-        return f"no Docker engine answers: {e}"
+        return f"no Docker engine: {e}"
     return ""
 
 
-def choice(asked: str, obstacle: Callable[[], str] = no_docker) -> Choice:
-    """What a value of the variable means on this machine.
+def parse_choice(value: str, check_docker: Callable[[], str] = docker_problem) -> BrokerChoice:
+    """Return the broker for a value of the variable.
 
     Args:
-        obstacle: why there can be no container, or an empty text.
+        check_docker: returns why no container can be started, or an empty string.
 
     Raises:
-        ValueError: it is neither a known word nor an address.
+        ValueError: the value is neither a keyword nor an address.
     """
-    if asked in ("", EMBEDDED):
-        return Choice(EMBEDDED)
-    if asked == CONTAINER:
-        why = obstacle()
-        return Choice(EMBEDDED, why) if why else Choice(CONTAINER)
-    if not re.fullmatch(r"[\w.-]+:\d+(,[\w.-]+:\d+)*", asked):
-        raise ValueError(f"{VARIABLE}={asked}: expected '{EMBEDDED}', '{CONTAINER}' or host:port[,host:port]")
-    return Choice(asked)
+    if value in ("", EMBEDDED):
+        return BrokerChoice(EMBEDDED)
+    if value == CONTAINER:
+        problem = check_docker()
+        return BrokerChoice(EMBEDDED, problem) if problem else BrokerChoice(CONTAINER)
+    if not re.fullmatch(r"[\w.-]+:\d+(,[\w.-]+:\d+)*", value):
+        raise ValueError(f"{VARIABLE}={value}: expected '{EMBEDDED}', '{CONTAINER}' or host:port[,host:port]")
+    return BrokerChoice(value)
 
 
-def chosen() -> Choice:
-    """What the environment asks for."""
-    return choice(os.environ.get(VARIABLE, ""))
+def choice_from_environment() -> BrokerChoice:
+    """Return the broker that the environment variable selects."""
+    return parse_choice(os.environ.get(VARIABLE, ""))
 
 
 @contextmanager
-def broker(which: Choice) -> Iterator[Broker]:
-    """The Kafka that was chosen, for a ``with`` block; one that ran before runs on."""
-    if which.kind == EMBEDDED:
+def start_broker(choice: BrokerChoice) -> Iterator[Broker]:
+    """Start the chosen broker for a ``with`` block. A broker that was already running is not stopped."""
+    if choice.name == EMBEDDED:
         from kafka_sql.embedded import EmbeddedKafka
 
         with EmbeddedKafka(properties=_SETTINGS) as kafka:
             yield Broker(kafka.bootstrap_servers)
-    elif which.kind == CONTAINER:
+    elif choice.name == CONTAINER:
         from testcontainers.kafka import KafkaContainer
 
         container = KafkaContainer(IMAGE).with_kraft()
@@ -103,4 +99,4 @@ def broker(which: Choice) -> Iterator[Broker]:
         with container:
             yield Broker(container.get_bootstrap_server())
     else:
-        yield Broker(which.kind)
+        yield Broker(choice.name)

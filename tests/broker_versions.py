@@ -1,7 +1,7 @@
-"""Brokers of other versions, and with other features, than the embedded one has: by two environment variables.
+"""Run embedded brokers of another version or with other features, as configured by two environment variables.
 
-``KAFKA_SQL_TEST_VERSION``: a version of Apache Kafka, downloaded by Ivy at its first use.
-``KAFKA_SQL_TEST_FEATURES``: what is finalized beyond the defaults, as in ``transaction.version=2``.
+``KAFKA_SQL_TEST_VERSION``: a version of Apache Kafka, downloaded with Ivy at its first use.
+``KAFKA_SQL_TEST_FEATURES``: features to finalize in addition to the defaults, for example ``transaction.version=2``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MODULE = """<ivy-module version="2.0"><info organisation="test" module="test"/>
 
 
 def use_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the embedded brokers be of the version that the environment names."""
+    """Make embedded brokers use the configured version."""
     version = os.environ.get("KAFKA_SQL_TEST_VERSION")
     if version:
         jars = jars_of(version)
@@ -33,19 +33,19 @@ def use_version(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def finalize_features(kafka: EmbeddedKafka) -> None:
-    """Finalize what the environment names; it is there when this returns."""
-    wanted = os.environ.get("KAFKA_SQL_TEST_FEATURES", "").split()
-    if not wanted:
+    """Finalize the configured features, and wait until they are."""
+    features = os.environ.get("KAFKA_SQL_TEST_FEATURES", "").split()
+    if not features:
         return
     java = find_java()
     command = [java, "-cp", os.pathsep.join(map(str, kafka_jars(java))), str(_FEATURES), kafka.bootstrap_servers]
-    done = subprocess.run([*command, *wanted], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([*command, *features], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert set(wanted) <= set(done.stdout.splitlines()), done.stdout
+    assert set(features) <= set(done.stdout.splitlines()), done.stdout
 
 
 def jars_of(version: str) -> list[Path]:
-    """The jars of a version with all that its POM names; downloaded once."""
+    """Return the jars of a version and its dependencies; downloaded once."""
     folder = cache_folder() / f"tests-kafka-{version}"
     if not folder.exists():
         partial = Path(f"{folder}.partial")

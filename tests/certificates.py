@@ -1,4 +1,4 @@
-"""Certificate authorities and what they sign, and Java's stores of them, for tests."""
+"""Create certificate authorities, certificates and Java key stores for tests."""
 
 from __future__ import annotations
 
@@ -22,125 +22,127 @@ from cryptography.hazmat.primitives.serialization import (
 
 from kafka_sql.embedded.java import find_java
 
-STORE = "store-password"
+STORE_PASSWORD = "store-password"
 _DAY = dt.timedelta(days=1)
 
 
 @dataclass
-class Party:
-    """A certificate, its key, and those who signed it."""
+class CertificateAndKey:
+    """A certificate, its private key, and its issuers."""
 
     certificate: x509.Certificate
-    private: ec.EllipticCurvePrivateKey
-    signers: tuple[x509.Certificate, ...] = ()
+    private_key: ec.EllipticCurvePrivateKey
+    issuers: tuple[x509.Certificate, ...] = ()
 
     @property
     def pem(self) -> str:
-        """The certificate."""
+        """The certificate as PEM."""
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
     @property
     def chain(self) -> str:
-        """The certificate and those between it and its authority."""
-        return self.pem + "".join(c.public_bytes(Encoding.PEM).decode() for c in self.signers)
+        """The certificate and its intermediate certificates as PEM."""
+        return self.pem + "".join(c.public_bytes(Encoding.PEM).decode() for c in self.issuers)
 
     def key(self, password: str | None = None, form: PrivateFormat = PrivateFormat.PKCS8) -> str:
-        """The private key as PEM."""
-        lock: KeySerializationEncryption = NoEncryption()
+        """Return the private key as PEM, optionally encrypted."""
+        encryption: KeySerializationEncryption = NoEncryption()
         if password is not None:
-            lock = BestAvailableEncryption(password.encode())
-        return self.private.private_bytes(Encoding.PEM, form, lock).decode()
+            encryption = BestAvailableEncryption(password.encode())
+        return self.private_key.private_bytes(Encoding.PEM, form, encryption).decode()
 
-    def p12(self, password: str = STORE) -> bytes:
-        """Key and chain as PKCS12."""
-        lock = BestAvailableEncryption(password.encode())
-        return pkcs12.serialize_key_and_certificates(b"me", self.private, self.certificate, self.signers, lock)
-
-
-def authority(name: str, by: Party | None = None) -> Party:
-    """An authority: a root, or one that another has signed."""
-    return _party(name, by, is_authority=True)
+    def p12(self, password: str = STORE_PASSWORD) -> bytes:
+        """Return key and chain as PKCS12."""
+        encryption = BestAvailableEncryption(password.encode())
+        return pkcs12.serialize_key_and_certificates(
+            b"me", self.private_key, self.certificate, self.issuers, encryption
+        )
 
 
-def signed(by: Party, name: str, host: str | None = None, days: tuple[int, int] = (-1, 30)) -> Party:
-    """A certificate for a client, or for a server of a host name besides localhost and 127.0.0.1.
+def create_authority(name: str, issuer: CertificateAndKey | None = None) -> CertificateAndKey:
+    """Create an authority: a root, or an intermediate one of ``issuer``."""
+    return _create(name, issuer, is_authority=True)
+
+
+def sign_certificate(
+    issuer: CertificateAndKey, name: str, host: str | None = None, days: tuple[int, int] = (-1, 30)
+) -> CertificateAndKey:
+    """Create a certificate for a client, or for a server on localhost.
 
     Args:
-        host: another name instead of those.
-        days: from when and until when, from today.
+        host: the host name, instead of localhost and 127.0.0.1.
+        days: the start and the end of the validity, relative to today.
     """
-    return _party(name, by, host=host, days=days)
+    return _create(name, issuer, host=host, days=days)
 
 
-def _party(
+def _create(
     name: str,
-    by: Party | None,
+    issuer: CertificateAndKey | None,
     is_authority: bool = False,
     host: str | None = None,
     days: tuple[int, int] = (-1, 30),
-) -> Party:
-    private = ec.generate_private_key(ec.SECP256R1())
+) -> CertificateAndKey:
+    private_key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.timezone.utc)
     names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     if host is not None:
         names = [x509.DNSName(host)]
-    made = (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(subject if by is None else by.certificate.subject)
-        .public_key(private.public_key())
+        .issuer_name(subject if issuer is None else issuer.certificate.subject)
+        .public_key(private_key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now + days[0] * _DAY)
         .not_valid_after(now + days[1] * _DAY)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(private_key.public_key()), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )
-    if by is not None:
-        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(by.private.public_key())
-        made = made.add_extension(issuer, critical=False)
+    if issuer is not None:
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.private_key.public_key())
+        builder = builder.add_extension(issuer_key, critical=False)
     if is_authority:
         usage = dict.fromkeys(
             ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only"), False
         )
-        made = made.add_extension(
+        builder = builder.add_extension(
             x509.KeyUsage(digital_signature=True, key_cert_sign=True, crl_sign=True, decipher_only=False, **usage),
             critical=True,
         )
-    signer = private if by is None else by.private
-    chain = (
-        ()
-        if by is None or (not by.signers and by.certificate.issuer == by.certificate.subject)
-        else (
-            by.certificate,
-            *by.signers,
-        )
-    )
-    return Party(made.sign(signer, hashes.SHA256()), private, chain)
+    signing_key = private_key if issuer is None else issuer.private_key
+    is_issuer_root = issuer is None or (not issuer.issuers and issuer.certificate.issuer == issuer.certificate.subject)
+    issuers = () if issuer is None or is_issuer_root else (issuer.certificate, *issuer.issuers)
+    return CertificateAndKey(builder.sign(signing_key, hashes.SHA256()), private_key, issuers)
 
 
 def keytool(*arguments: str | Path) -> None:
-    """Run Java's keytool, which makes stores as users have them."""
+    """Run Java's keytool, with which users create stores."""
     command = [str(Path(find_java()).with_name("keytool")), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def trust_store(file: Path, party: Party, kind: str, password: str = STORE) -> Path:
-    """A trust store of ``kind`` (JKS, PKCS12) made by keytool."""
+def create_trust_store(file: Path, owner: CertificateAndKey, store_type: str, password: str = STORE_PASSWORD) -> Path:
+    """Create a trust store with keytool.
+
+    Args:
+        store_type: JKS or PKCS12.
+    """
     certificate = file.with_suffix(".cer")
-    certificate.write_text(party.pem)
+    certificate.write_text(owner.pem)
     keytool("-importcert", "-noprompt", "-alias", "ca", "-file", certificate, "-keystore", file,
-            "-storetype", kind, "-storepass", password)  # fmt: skip
+            "-storetype", store_type, "-storepass", password)  # fmt: skip
     return file
 
 
-def jks(file: Path, party: Party, key_password: str = STORE) -> Path:
-    """A JKS key store made by keytool, whose key may have a password of its own."""
+def create_jks_store(file: Path, owner: CertificateAndKey, key_password: str = STORE_PASSWORD) -> Path:
+    """Create a JKS key store with keytool. Its key may have another password than the store."""
     source = file.with_suffix(".p12")
-    source.write_bytes(party.p12())
-    keytool("-importkeystore", "-noprompt", "-srckeystore", source, "-srcstoretype", "PKCS12", "-srcstorepass", STORE,
-            "-destkeystore", file, "-deststoretype", "JKS", "-deststorepass", STORE, "-srcalias", "me",
-            "-destkeypass", key_password)  # fmt: skip
+    source.write_bytes(owner.p12())
+    keytool("-importkeystore", "-noprompt", "-srckeystore", source, "-srcstoretype", "PKCS12",
+            "-srcstorepass", STORE_PASSWORD, "-destkeystore", file, "-deststoretype", "JKS",
+            "-deststorepass", STORE_PASSWORD, "-srcalias", "me", "-destkeypass", key_password)  # fmt: skip
     return file

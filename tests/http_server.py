@@ -1,4 +1,4 @@
-"""A server of HTTP on loopback, for tests of clients that ask one."""
+"""Run an HTTP server on loopback, for tests of HTTP clients."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @contextmanager
-def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Its address, as long as the ``with`` block lasts."""
+def serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Run the server for a ``with`` block, and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True  # an answer that does not end holds nobody up
+        server.daemon_threads = True  # a response that does not end must not block the exit
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"

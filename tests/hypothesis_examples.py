@@ -1,4 +1,4 @@
-"""How many examples a property test tries: what it asks for in ``make test``, a few in ``make test-unit``."""
+"""Set the number of examples of property tests: all in ``make test``, a few in ``make test-unit``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Final
 
 import hypothesis
 
-_USUAL: Final = 100  # Hypothesis' own
+_DEFAULT: Final = 100  # of Hypothesis
 
 
-def profiles() -> None:
-    """Make the profiles, and load that of ``make test``."""
-    # how long an example takes says how busy the machine is, and nothing about the code
-    late = [hypothesis.HealthCheck.too_slow]
-    hypothesis.settings.register_profile("all", deadline=None, suppress_health_check=late, max_examples=_USUAL)
-    hypothesis.settings.register_profile("few", deadline=None, suppress_health_check=late, max_examples=10)
+def register_profiles() -> None:
+    """Register the profiles, and load the one for ``make test``."""
+    # the duration of an example depends on the load of the machine, not on the code
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("all", deadline=None, suppress_health_check=slow, max_examples=_DEFAULT)
+    hypothesis.settings.register_profile("few", deadline=None, suppress_health_check=slow, max_examples=10)
     hypothesis.settings.load_profile("all")
 
 
 def examples(count: int) -> hypothesis.settings:
-    """A decorator: as many examples, where the profile is not one of few."""
-    asked = hypothesis.settings().max_examples
-    return hypothesis.settings(max_examples=count if asked >= _USUAL else asked)
+    """Return a decorator for ``count`` examples, unless the profile is for few."""
+    maximum = hypothesis.settings().max_examples
+    return hypothesis.settings(max_examples=count if maximum >= _DEFAULT else maximum)

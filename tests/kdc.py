@@ -1,4 +1,4 @@
-"""A Kerberos of one's own: MIT's KDC in a folder, for which its programs must be on the PATH, and a broker in it."""
+"""Run MIT Kerberos' KDC in a folder, and a broker that uses it. The KDC's programs must be on the PATH."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LOGIN: Final = "com.sun.security.auth.module.Krb5LoginModule required"
 SERVICES: Final = ("kafka", "events")  # of the broker's listeners
 
 
-def missing() -> list[str]:
-    """The programs that are not installed."""
+def missing_programs() -> list[str]:
+    """Return the programs that are not installed."""
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
@@ -31,7 +31,8 @@ class Kdc:
     """A running KDC.
 
     Attributes:
-        environment: by which Kerberos' libraries find it; ``config`` is the file for Java.
+        environment: environment variables for Kerberos libraries.
+        config: the configuration file, for Java.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,7 +43,7 @@ class Kdc:
             "KRB5_KDC_PROFILE": str(folder / "kdc.conf"),
             "KRB5CCNAME": f"FILE:{folder}/tickets",
         }
-        plugins = os.environ.get("KRB5_TEST_PLUGINS")  # where the programs are not in their usual place
+        plugins = os.environ.get("KRB5_TEST_PLUGINS")  # if the programs are not installed in their default location
         modules = f"[dbmodules]\n db_module_dir = {plugins}\n" if plugins else ""
         self.config.write_text(
             f"[libdefaults]\n default_realm = {REALM}\n dns_lookup_kdc = false\n rdns = false\n"
@@ -66,22 +67,22 @@ class Kdc:
         for line in self._process.stdout:
             if "starting" in line or "commencing" in line:
                 return
-        raise AssertionError("krb5kdc ended at its start")
+        raise AssertionError("krb5kdc failed to start")
 
     def keytab(self, principal: str) -> Path:
-        """A new principal's."""
+        """Create a principal and return its keytab."""
         path = self.folder / f"{principal.replace('/', '-')}.keytab"
         self.run("kadmin.local", "addprinc", "-randkey", principal)
         self.run("kadmin.local", "ktadd", "-k", str(path), principal)
         return path
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the KDC."""
         self._process.terminate()
         self._process.communicate()
 
     def run(self, *command: str) -> str:
-        """What a program of Kerberos says."""
+        """Run a Kerberos program and return its output."""
         environment = {**os.environ, **self.environment}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -89,20 +90,20 @@ class Kdc:
 
 
 @dataclass(frozen=True)
-class Kerberized:
-    """A broker that asks for Kerberos, and its KDC; the process's environment has the way to it.
+class KerberosBroker:
+    """A broker that requires Kerberos, and its KDC. The environment of this process is configured for the KDC.
 
     Attributes:
-        ports: by the service's name.
-        plain: the address of the listener that asks nobody.
+        ports: by service name.
+        plaintext_servers: the listener without authentication.
     """
 
     kdc: Kdc
     ports: dict[str, int]
-    plain: str
+    plaintext_servers: str
 
     def properties(self, jaas: str, service: str = "kafka") -> dict[str, str]:
-        """Java's properties of a client.
+        """Return Java's properties for a client.
 
         Args:
             jaas: the options of the login module.
@@ -116,21 +117,21 @@ class Kerberized:
         }
 
     def log_in(self, keytab: Path, principal: str) -> None:
-        """Let the user have a ticket."""
+        """Get a ticket for a principal."""
         self.kdc.run("kinit", "-kt", str(keytab), principal)
 
     def log_out(self) -> None:
-        """Take the tickets away."""
+        """Destroy the tickets."""
         self.kdc.run("kdestroy", "-A", "-q")
 
     def tickets(self) -> str:
-        """Whose there are."""
+        """Return the list of tickets (klist)."""
         return self.kdc.run("klist")
 
 
 @contextmanager
-def kerberized(folder: Path) -> Iterator[Kerberized]:
-    """The broker for the time of a block."""
+def kerberos_broker(folder: Path) -> Iterator[KerberosBroker]:
+    """Run the KDC and the broker for a ``with`` block."""
     with pytest.MonkeyPatch.context() as patched:
         kdc = Kdc(folder)
         for key, value in kdc.environment.items():
@@ -143,18 +144,18 @@ def kerberized(folder: Path) -> Iterator[Kerberized]:
             "listener.security.protocol.map": ",".join(f"{name.upper()}:SASL_PLAINTEXT" for name in ports),
         }
         for name in ports:
-            start, principal = f"listener.name.{name}", f"{name}/localhost"
+            prefix, principal = f"listener.name.{name}", f"{name}/localhost"
             properties |= {
-                f"{start}.sasl.enabled.mechanisms": "GSSAPI",
-                f"{start}.sasl.kerberos.service.name": name,
-                f"{start}.gssapi.sasl.jaas.config": f"{LOGIN} useKeyTab=true storeKey=true doNotPrompt=true "
+                f"{prefix}.sasl.enabled.mechanisms": "GSSAPI",
+                f"{prefix}.sasl.kerberos.service.name": name,
+                f"{prefix}.gssapi.sasl.jaas.config": f"{LOGIN} useKeyTab=true storeKey=true doNotPrompt=true "
                 f'keyTab="{kdc.keytab(principal)}" principal="{principal}@{REALM}";',
             }
         with pytest.MonkeyPatch.context() as java:
             java.setenv("JDK_JAVA_OPTIONS", f"-Djava.security.krb5.conf={kdc.config}")
             kafka = EmbeddedKafka(properties=properties).start()
         try:
-            yield Kerberized(kdc, ports, kafka.bootstrap_servers)
+            yield KerberosBroker(kdc, ports, kafka.bootstrap_servers)
         finally:
             kafka.stop()
             kdc.stop()

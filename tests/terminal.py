@@ -1,4 +1,4 @@
-"""A terminal with a program in it, for tests of what a person sees."""
+"""Run a program in a terminal, for tests of what users see."""
 
 from __future__ import annotations
 
@@ -19,49 +19,50 @@ class Terminal:
         """Start the program."""
         self._program, self._terminal = start(command, rows, 100, env, cwd)
         self.screen = pyte.Screen(100, rows)
-        self.screen.write_process_input = self._terminal.send  # answers to questions such as where the cursor is
+        self.screen.write_process_input = self._terminal.send  # responses to queries such as the cursor position
         self._stream = pyte.ByteStream(self.screen)
 
     @property
     def text(self) -> str:
-        """The lines of the screen without the empty ones below."""
+        """The lines of the screen, without trailing empty ones."""
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
 
     def wait(self, pattern: str, timeout: float = 60) -> re.Match[str]:
-        """Wait until the screen matches, and give the match."""
-        end = _Deadline(timeout)
-        while (found := re.search(pattern, self.text)) is None:
+        """Wait until the screen matches, and return the match."""
+        deadline = _Deadline(timeout)
+        while (match := re.search(pattern, self.text)) is None:
             try:
-                self._stream.feed(self._terminal.read_nonblocking(4096, end.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.left()))
             except pexpect.TIMEOUT:
                 raise AssertionError(f"{pattern!r} is not on the screen after {timeout} s:\n{self.text}") from None
             except pexpect.EOF:
                 raise AssertionError(f"the program ended without {pattern!r}:\n{self.text}") from None
-        return found
+        return match
 
     def send(self, keys: str) -> None:
         """Press keys."""
         self._terminal.send(keys)
 
     def clear(self) -> None:
-        """Forget what stands on the screen so far, so that the next ``wait`` cannot see it. The cursor keeps its
-        column, which programs reckon with.
+        """Clear the screen, so that the next ``wait`` does not match old output.
+
+        The cursor keeps its column, on which programs rely.
         """
         column = self.screen.cursor.x
         self.screen.reset()
         self.screen.cursor_to_column(column + 1)
 
     def end(self, timeout: float = 60) -> int:
-        """The exit code, when the program has ended by itself."""
-        end = _Deadline(timeout)
+        """Wait until the program exits, and return its exit code."""
+        deadline = _Deadline(timeout)
         try:
             while True:
-                self._stream.feed(self._terminal.read_nonblocking(4096, end.left()))
+                self._stream.feed(self._terminal.read_nonblocking(4096, deadline.left()))
         except pexpect.EOF:
-            return self._program.wait(end.left())
+            return self._program.wait(deadline.left())
 
     def close(self) -> None:
-        """Take the terminal away, and the program with it."""
+        """Close the terminal, which ends the program."""
         self._terminal.close()
         try:
             self._program.wait(10)

@@ -1,4 +1,4 @@
-"""Fixtures of the tests on real servers."""
+"""Fixtures for tests with special brokers."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ import pytest
 
 from kafka_sql.embedded import EmbeddedKafka
 from tests.broker_versions import finalize_features, use_version
-from tests.kdc import Kerberized, kerberized
-from tests.secured_broker import Secured, secured_broker
+from tests.kdc import KerberosBroker, kerberos_broker
+from tests.secured_broker import SecuredBroker, secured_broker
 from tests.topics import Topics
-from tests.transaction_writers import Sink
+from tests.transaction_writers import WriterHarness
 
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[Topics]:
-    """A broker that looks for transactions that have timed out every 200 ms."""
-    often = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+def fast_abort_topics() -> Iterator[Topics]:
+    """A broker that checks for timed-out transactions every 200 ms."""
+    interval = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
     with pytest.MonkeyPatch.context() as patched:
         use_version(patched)
-        with EmbeddedKafka(properties={often: 200, "log.cleaner.backoff.ms": 200}) as kafka:
+        with EmbeddedKafka(properties={interval: 200, "log.cleaner.backoff.ms": 200}) as kafka:
             finalize_features(kafka)
             yield Topics(kafka.bootstrap_servers)
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    """One broker that asks who one is, for the whole run."""
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """A broker with authentication, for the whole run."""
     with secured_broker(tmp_path_factory.mktemp("secured")) as broker:
         yield broker
 
 
 @pytest.fixture(scope="session")
-def kerberos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerberized]:
-    """One KDC, and a broker that knows it."""
-    with kerberized(tmp_path_factory.mktemp("kerberos")) as broker:
+def kerberos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosBroker]:
+    """A KDC, and a broker that uses it, for the whole run."""
+    with kerberos_broker(tmp_path_factory.mktemp("kerberos")) as broker:
         yield broker
 
 
 @pytest.fixture
-def sink(impatient: Topics, tmp_path: Path) -> Iterator[Sink]:
-    one = Sink(impatient, tmp_path)
-    yield one
-    one.close()
+def sink(fast_abort_topics: Topics, tmp_path: Path) -> Iterator[WriterHarness]:
+    harness = WriterHarness(fast_abort_topics, tmp_path)
+    yield harness
+    harness.close()
 
 
 @pytest.fixture
-def other(impatient: Topics, tmp_path: Path, sink: Sink) -> Iterator[Sink]:
-    """Another query under the same prefix."""
-    one = Sink(impatient, tmp_path / "other", prefix=sink.prefix)
-    yield one
-    one.close()
+def other(fast_abort_topics: Topics, tmp_path: Path, sink: WriterHarness) -> Iterator[WriterHarness]:
+    """Another query with the same transactional id prefix."""
+    harness = WriterHarness(fast_abort_topics, tmp_path / "other", prefix=sink.prefix)
+    yield harness
+    harness.close()

@@ -103,7 +103,8 @@ def convert(properties: Mapping[str, str]) -> dict[str, str]:
         if strategy.startswith("by_duration"):
             raise UnsupportedOptionError(
                 "Option 'properties.auto.offset.reset' = 'by_duration:...' is not supported by librdkafka. "
-                "Use 'scan.startup.mode' = 'timestamp' and 'scan.startup.timestamp-millis' = '-1 hour'."
+                "Use 'scan.startup.mode' = 'timestamp' and 'scan.startup.timestamp-millis' = '-1 hour'.",
+                option="properties.auto.offset.reset",
             )
         config["auto.offset.reset"] = "error" if strategy == "none" else strategy
     if "ssl.endpoint.identification.algorithm" in properties:
@@ -126,7 +127,8 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
         if handler.rpartition(".")[2] != _OIDC_HANDLER:
             raise UnsupportedOptionError(
                 f"Option 'properties.sasl.login.callback.handler.class' = '{handler}' is not supported: it is a "
-                f"Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect."
+                f"Java class. Supported: {_OIDC_HANDLER}, for OpenID Connect.",
+                option="properties.sasl.login.callback.handler.class",
             )
         config["sasl.oauthbearer.method"] = "oidc"
     if retriever:
@@ -134,7 +136,8 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
         if name not in _JWT_RETRIEVERS:
             raise UnsupportedOptionError(
                 f"Option 'properties.sasl.oauthbearer.jwt.retriever.class' = '{retriever}' is not supported: it "
-                f"is a Java class. Supported: {', '.join(_JWT_RETRIEVERS)}."
+                f"is a Java class. Supported: {', '.join(_JWT_RETRIEVERS)}.",
+                option="properties.sasl.oauthbearer.jwt.retriever.class",
             )
         config["sasl.oauthbearer.method"] = "oidc"
         if _JWT_RETRIEVERS[name]:
@@ -148,7 +151,10 @@ def _oauth_bearer(properties: Mapping[str, str]) -> dict[str, str]:
 def _kilobytes(text: str) -> str:
     size = parse_digits(text.strip())
     if size is None:
-        raise InvalidOptionError("Invalid value for option 'properties.buffer.memory': expected a number of bytes.")
+        raise InvalidOptionError(
+            "Invalid value for option 'properties.buffer.memory': expected a number of bytes.",
+            option="properties.buffer.memory",
+        )
     return clamp_to_range("buffer.memory", "queue.buffering.max.kbytes", str(size // 1024))
 
 
@@ -160,7 +166,8 @@ def _ciphers(text: str) -> str:
     if tls_13 and not tls_12:
         raise UnsupportedOptionError(
             "Option 'properties.ssl.cipher.suites' lists suites of TLS 1.3 only. They are always enabled, and "
-            "librdkafka cannot disable TLS 1.2. Remove the option, or add suites of TLS 1.2."
+            "librdkafka cannot disable TLS 1.2. Remove the option, or add suites of TLS 1.2.",
+            option="properties.ssl.cipher.suites",
         )
     return ":".join(tls_12)
 

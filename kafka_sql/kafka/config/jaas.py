@@ -81,7 +81,8 @@ def to_librdkafka_options(login: LoginModule) -> dict[str, str]:
     if login.module not in _MODULES:
         raise UnsupportedOptionError(
             f"Option '{_OPTION}': login module '{login.module}' is a Java class that is not supported. "
-            f"Supported: {', '.join(_MODULES)}.{did_you_mean(login.module, _MODULES)}"
+            f"Supported: {', '.join(_MODULES)}.{did_you_mean(login.module, _MODULES)}",
+            option=_OPTION,
         )
     return _MODULES[login.module](login)
 
@@ -90,7 +91,8 @@ def _password(login: LoginModule) -> dict[str, str]:
     if login.module == "ScramLoginModule" and login.options.get("tokenauth", "false").lower() == "true":
         raise UnsupportedOptionError(
             f"Option '{_OPTION}': tokenauth=true (a delegation token) is not supported by librdkafka. Use a user "
-            "name and a password."
+            "name and a password.",
+            option=_OPTION,
         )
     return {f"sasl.{key}": _required(login, key) for key in ("username", "password")}
 
@@ -138,7 +140,7 @@ _MODULES: Final[Mapping[str, Callable[[LoginModule], dict[str, str]]]] = {
 
 def _required(login: LoginModule, key: str) -> str:
     if key not in login.options:
-        raise MissingOptionError(f"Option '{_OPTION}': {login.module} requires {key}=\"...\".")
+        raise MissingOptionError(f"Option '{_OPTION}': {login.module} requires {key}=\"...\".", option=_OPTION)
     return login.options[key]
 
 
@@ -161,4 +163,4 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _malformed(reason: str) -> InvalidOptionError:
-    return InvalidOptionError(f"Option '{_OPTION}' cannot be parsed: {reason}. {_EXAMPLE}")
+    return InvalidOptionError(f"Option '{_OPTION}' cannot be parsed: {reason}. {_EXAMPLE}", option=_OPTION)

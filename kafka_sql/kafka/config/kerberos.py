@@ -20,7 +20,7 @@ _SAFE_PATTERNS: Final = {
 
 
 @cache
-def features() -> frozenset[str]:
+def librdkafka_features() -> frozenset[str]:
     """Return the features of this librdkafka build: ``ssl``, ``sasl_gssapi``, ``oidc`` and so on."""
     conf, text, size = bindings.conf_new(), ctypes.create_string_buffer(1024), ctypes.c_size_t(1024)
     bindings.conf_get(conf, b"builtin.features", text, ctypes.byref(size))
@@ -41,7 +41,7 @@ def check_kerberos_support(config: Mapping[str, str]) -> None:
     Raises:
         UnsupportedOptionError: with the packages to install.
     """
-    if mechanism(config) != _MECHANISM or "sasl_gssapi" in features():
+    if mechanism(config) != _MECHANISM or "sasl_gssapi" in librdkafka_features():
         return
     configured = config.get("sasl.mechanism") or config.get("sasl.mechanisms")
     problem = (

@@ -10,9 +10,9 @@ import pytest
 
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from tests.batch_read import Streaming, declared
-from tests.certificates import signed
-from tests.secured_broker import SCRAM, SESSION_SECONDS, Secured
+from tests.batch_read import Streaming, define_table
+from tests.certificates import sign_certificate
+from tests.secured_broker import SCRAM, SESSION_SECONDS, SecuredBroker
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -37,7 +37,7 @@ def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: 
     topic, file = topics.create(), tmp_path / "names.properties"
     file.write_text("name=first\n")
     options = {"properties_client_id": f"${{file:{file}:name}}", "properties_group_id": "rotating-stream"}
-    stream = Streaming(declared(topics, topic, **options))
+    stream = Streaming(define_table(topics, topic, **options))
     stream.values()
     for number in range(5):
         topics.put(topic, b"%d" % number)
@@ -51,7 +51,7 @@ def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: 
 class Running:
     """A query from one topic to another, exactly once, whose login may change."""
 
-    def __init__(self, secured: Secured, name: str, spark: Any, folder: Path, properties: dict[str, str]) -> None:
+    def __init__(self, secured: SecuredBroker, name: str, spark: Any, folder: Path, properties: dict[str, str]) -> None:
         self._topics, self._count = secured.topics, 0
         self._source, self._target = (secured.topics.create_named(f"{name}-{end}") for end in ("source", "target"))
         exactly_once = {
@@ -80,12 +80,12 @@ class Running:
 
 
 @pytest.mark.long  # the next one is its sample
-def test_a_password_under_a_running_query(secured: Secured, spark: Any, sql: Any, tmp_path: Path) -> None:
+def test_a_password_under_a_running_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
     """By a listener that asks for the login again and again, so that a client with an old one does not last."""
     users, secrets = ("first", "second"), tmp_path / "secrets.properties"
     for user in users:
         secured.set_password(user, f"{user}-password")
-        secured.allow_to_query(user, "password")
+        secured.grant_query_permissions(user, "password")
     secrets.write_text("user=first\npassword=first-password\n")
     login = f'username="${{file:{secrets}:user}}" password="${{file:{secrets}:password}}"'
     properties = {**secured.properties("SHORT", "SCRAM-SHA-512"), "sasl.jaas.config": f"{SCRAM} required {login};"}
@@ -100,18 +100,18 @@ def test_a_password_under_a_running_query(secured: Secured, spark: Any, sql: Any
     query.stop()
 
 
-def test_a_certificate_under_a_running_query(secured: Secured, spark: Any, sql: Any, tmp_path: Path) -> None:
+def test_a_certificate_under_a_running_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
     store = tmp_path / "client.pem"
-    makings = {name: signed(secured.root, name) for name in ("first", "second")}
+    makings = {name: sign_certificate(secured.root, name) for name in ("first", "second")}
     for name in makings:
-        secured.allow_to_query(f"CN={name}", "certificate")
+        secured.grant_query_permissions(f"CN={name}", "certificate")
     store.write_text(makings["first"].key() + makings["first"].chain)
     given = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
     query = Running(secured, "certificate", spark, tmp_path, {**given, "ssl.keystore.location": str(store)})
     query.batch()
     store.write_text(makings["second"].key() + makings["second"].chain)
     query.batch()
-    secured.forbid("CN=first")  # whoever still has that certificate is refused at once
+    secured.revoke_all("CN=first")  # whoever still has that certificate is refused at once
     query.batch()
     query.batch()
     query.stop()

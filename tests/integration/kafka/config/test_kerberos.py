@@ -8,32 +8,34 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.kafka.config.kerberos import features
-from tests.kdc import REALM, Kerberized, missing
+from kafka_sql.kafka.config.kerberos import librdkafka_features
+from tests.kdc import REALM, KerberosBroker, missing_programs
 from tests.topics import Topics
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif("sasl_gssapi" not in features(), reason="this Kafka client has no Kerberos: make test-kerberos"),
-    pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}"),
+    pytest.mark.skipif(
+        "sasl_gssapi" not in librdkafka_features(), reason="this Kafka client has no Kerberos: make test-kerberos"
+    ),
+    pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"),
 ]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _environment(kerberos: Kerberized) -> None:
+def _environment(kerberos: KerberosBroker) -> None:
     """Spark's Java starts with it, and its workers have it from there."""
 
 
 @pytest.fixture(scope="module")
-def alice(kerberos: Kerberized) -> Path:
+def alice(kerberos: KerberosBroker) -> Path:
     """Her keytab."""
     return kerberos.kdc.keytab("alice")
 
 
 @pytest.fixture
-def queries(kerberos: Kerberized, sql: Any, spark: Any, tmp_path: Path) -> Callable[[dict[str, str], str], None]:
+def queries(kerberos: KerberosBroker, sql: Any, spark: Any, tmp_path: Path) -> Callable[[dict[str, str], str], None]:
     """A batch is written and read, and streamed on, exactly once."""
-    topics = Topics(kerberos.plain)
+    topics = Topics(kerberos.plaintext_servers)
 
     def run(properties: dict[str, str], name: str) -> None:
         given = {f"properties.{key}": value for key, value in properties.items()}
@@ -60,12 +62,12 @@ def queries(kerberos: Kerberized, sql: Any, spark: Any, tmp_path: Path) -> Calla
     return run
 
 
-def test_a_keytab(kerberos: Kerberized, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
+def test_a_keytab(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
     kerberos.log_out()
     queries(kerberos.properties(f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'), "keytab")
 
 
-def test_a_ticket_cache(kerberos: Kerberized, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
+def test_a_ticket_cache(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
     kerberos.log_out()
     kerberos.log_in(alice, "alice")
     queries(kerberos.properties("useTicketCache=true"), "tickets")
@@ -73,16 +75,16 @@ def test_a_ticket_cache(kerberos: Kerberized, queries: Callable[[dict[str, str],
 
 
 def test_a_service_of_another_name(
-    kerberos: Kerberized, queries: Callable[[dict[str, str], str], None], alice: Path
+    kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path
 ) -> None:
     kerberos.log_out()
     login = f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'
     queries(kerberos.properties(login, "events"), "service")
 
 
-def test_refused(kerberos: Kerberized, sql: Any, alice: Path) -> None:
+def test_refused(kerberos: KerberosBroker, sql: Any, alice: Path) -> None:
     """No ticket, and a service that the broker is not."""
-    topics = Topics(kerberos.plain)
+    topics = Topics(kerberos.plaintext_servers)
     topic = topics.create_named("refused")
     kerberos.log_out()
     login = f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.secured_broker import Secured
+from tests.secured_broker import SecuredBroker
 
 pytestmark = pytest.mark.integration
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -25,10 +25,10 @@ SAMPLE = {("BOTH", "OAUTHBEARER"), ("MTLS", "")}
     ("listener", "mechanism"),
     [pytest.param(*way, marks=() if way in SAMPLE else pytest.mark.long) for way in WAYS],
 )
-def test_queries(secured: Secured, sql: Any, spark: Any, tmp_path: Path, listener: str, mechanism: str) -> None:
+def test_queries(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path, listener: str, mechanism: str) -> None:
     name = f"{listener}_{mechanism}".lower().replace("-", "_")
     for user in ("user", "CN=user"):
-        secured.allow_to_query(user, "query-")
+        secured.grant_query_permissions(user, "query-")
     tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("origin", "goal")}
     for end, topic in tables.items():
         options = {

@@ -26,8 +26,8 @@ from kafka_sql.kafka.librdkafka.client import open_handle
 from kafka_sql.kafka.librdkafka.producer_clients import open_producer
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.kafka.types import Split
-from tests.certificates import STORE, jks, signed, trust_store
-from tests.secured_broker import OAUTH, PASSWORD, SCRAM, Secured
+from tests.certificates import STORE_PASSWORD, create_jks_store, create_trust_store, sign_certificate
+from tests.secured_broker import OAUTH, PASSWORD, SCRAM, SecuredBroker
 
 pytestmark = pytest.mark.integration
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -35,7 +35,7 @@ RW = (AclOperation.READ, AclOperation.WRITE)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _rights(secured: Secured) -> None:
+def _rights(secured: SecuredBroker) -> None:
     for user in ("user", "CN=user", "ANONYMOUS"):
         secured.allow(user, ResourceType.TOPIC, "open-*", *RW)
     secured.topics.create_named("open-topic")
@@ -58,16 +58,16 @@ def works(properties: dict[str, str], topic: str = "open-topic") -> None:
 
 @pytest.mark.parametrize("listener", ["SASL", "BOTH"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_passwords_and_tokens(secured: Secured, listener: str, mechanism: str) -> None:
+def test_passwords_and_tokens(secured: SecuredBroker, listener: str, mechanism: str) -> None:
     works(secured.properties(listener, mechanism))
 
 
-def test_a_user_and_a_password_as_librdkafka_has_them(secured: Secured) -> None:
+def test_a_user_and_a_password_as_librdkafka_has_them(secured: SecuredBroker) -> None:
     given = {k: v for k, v in secured.properties("SASL", "PLAIN").items() if "jaas" not in k}
     works({**given, "sasl.username": "user", "sasl.password": PASSWORD})
 
 
-def test_tokens_by_the_names_of_kafka_4(secured: Secured) -> None:
+def test_tokens_by_the_names_of_kafka_4(secured: SecuredBroker) -> None:
     given = secured.properties("SASL", "OAUTHBEARER")
     del given["sasl.login.callback.handler.class"]
     works({
@@ -80,12 +80,12 @@ def test_tokens_by_the_names_of_kafka_4(secured: Secured) -> None:
 
 
 @pytest.mark.parametrize("listener", ["TLS", "MTLS"])
-def test_certificates(secured: Secured, listener: str) -> None:
+def test_certificates(secured: SecuredBroker, listener: str) -> None:
     works(secured.properties(listener))
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM", "inline"])
-def test_stores_of_every_kind(secured: Secured, kind: str, tmp_path: Path) -> None:
+def test_stores_of_every_kind(secured: SecuredBroker, kind: str, tmp_path: Path) -> None:
     given = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
     trust, keys = tmp_path / "trust", tmp_path / "keys"
     if kind == "inline":
@@ -97,22 +97,22 @@ def test_stores_of_every_kind(secured: Secured, kind: str, tmp_path: Path) -> No
         }
     else:
         given |= {"ssl.truststore.location": str(trust), "ssl.keystore.location": str(keys)}
-        given |= {"ssl.truststore.password": STORE, "ssl.keystore.password": STORE}
+        given |= {"ssl.truststore.password": STORE_PASSWORD, "ssl.keystore.password": STORE_PASSWORD}
     if kind == "PEM":
         trust.write_text(secured.root.pem)
         keys.write_text(secured.client.key("key-password") + secured.client.chain)
         given["ssl.key.password"] = "key-password"
     elif kind == "JKS":
-        trust_store(trust, secured.root, "JKS")
-        jks(keys, secured.client, "key-password")
+        create_trust_store(trust, secured.root, "JKS")
+        create_jks_store(keys, secured.client, "key-password")
         given["ssl.key.password"] = "key-password"
     elif kind == "PKCS12":
-        trust_store(trust, secured.root, "PKCS12")
+        create_trust_store(trust, secured.root, "PKCS12")
         keys.write_bytes(secured.client.p12())
     works(given)
 
 
-def test_librdkafkas_own_files(secured: Secured, tmp_path: Path) -> None:
+def test_librdkafkas_own_files(secured: SecuredBroker, tmp_path: Path) -> None:
     names = {"ca": secured.root.pem, "certificate": secured.client.chain, "key": secured.client.key()}
     for name, text in names.items():
         (tmp_path / name).write_text(text)
@@ -120,7 +120,7 @@ def test_librdkafkas_own_files(secured: Secured, tmp_path: Path) -> None:
     works(given | {f"ssl.{name}.location": str(tmp_path / name) for name in names})
 
 
-def test_the_host_name_is_checked_unless_that_is_off(secured: Secured) -> None:
+def test_the_host_name_is_checked_unless_that_is_off(secured: SecuredBroker) -> None:
     works({**secured.properties("ELSEWHERE"), "ssl.endpoint.identification.algorithm": ""})
 
 
@@ -136,20 +136,20 @@ class Refused:
         words: of the error, in their order.
     """
 
-    change: Callable[[Secured, Path], dict[str, str]]
+    change: Callable[[SecuredBroker, Path], dict[str, str]]
     kind: type[KafkaSqlError]
     words: tuple[str, ...]
 
 
-def _wrong_password(mechanism: str) -> Callable[[Secured, Path], dict[str, str]]:
+def _wrong_password(mechanism: str) -> Callable[[SecuredBroker, Path], dict[str, str]]:
     return lambda s, _: {
         **s.properties("SASL", mechanism),
         "sasl.jaas.config": s.jaas(mechanism, password="planted-4711"),
     }
 
 
-def _client(s: Secured, days: tuple[int, int] = (-1, 30), foreign: bool = False) -> dict[str, str]:
-    party = signed(s.other if foreign else s.root, "user", days=days)
+def _client(s: SecuredBroker, days: tuple[int, int] = (-1, 30), foreign: bool = False) -> dict[str, str]:
+    party = sign_certificate(s.other if foreign else s.root, "user", days=days)
     return {
         **s.properties("MTLS"),
         "ssl.keystore.certificate.chain": party.chain,
@@ -235,7 +235,7 @@ REFUSALS = {
 
 
 @pytest.fixture(scope="module")
-def refused(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> dict[str, KafkaSqlError | None]:
+def refused(secured: SecuredBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, KafkaSqlError | None]:
     """What came of each."""
     folder = tmp_path_factory.mktemp("refused")
 
@@ -261,7 +261,7 @@ def test_refused(name: str, refused: dict[str, KafkaSqlError | None]) -> None:
     assert "planted-4711" not in message
 
 
-def test_refusals_while_records_are_read_and_written(secured: Secured) -> None:
+def test_refusals_while_records_are_read_and_written(secured: SecuredBroker) -> None:
     config = to_librdkafka(_wrong_password("SCRAM-SHA-256")(secured, Path()))
 
     def read() -> None:
@@ -278,7 +278,7 @@ def test_refusals_while_records_are_read_and_written(secured: Secured) -> None:
                 answer.result()
 
 
-def test_a_store_is_looked_at_before_anything_is_sent(secured: Secured, tmp_path: Path) -> None:
+def test_a_store_is_looked_at_before_anything_is_sent(secured: SecuredBroker, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("words")
     config = to_librdkafka({**secured.properties("TLS"), "ssl.truststore.certificates": ""})
     config |= {"ssl.truststore.location": str(tmp_path / "words"), "bootstrap.servers": "127.0.0.1:1"}
@@ -290,7 +290,7 @@ def test_a_store_is_looked_at_before_anything_is_sent(secured: Secured, tmp_path
 # -- rights ----------------------------------------------------------------------------------------------------------
 
 
-def test_not_authorised_is_told_from_not_found(secured: Secured) -> None:
+def test_not_authorised_is_told_from_not_found(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"Topic 'locked' .*is not authorized to see it. Grant the user DESCRIBE"
@@ -300,7 +300,7 @@ def test_not_authorised_is_told_from_not_found(secured: Secured) -> None:
         cluster.partitions(("open-topik",))
 
 
-def test_rights_on_a_topic(secured: Secured) -> None:
+def test_rights_on_a_topic(secured: SecuredBroker) -> None:
     secured.topics.create_named("seen")
     secured.allow("user", ResourceType.TOPIC, "seen", AclOperation.DESCRIBE)
     config = to_librdkafka(secured.properties("SASL", "PLAIN"))
@@ -317,7 +317,7 @@ def test_rights_on_a_topic(secured: Secured) -> None:
         write()
 
 
-def test_rights_on_a_group(secured: Secured) -> None:
+def test_rights_on_a_group(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"GROUP_AUTHORIZATION_FAILED.*READ on the group of 'properties.group.id'"
@@ -327,7 +327,7 @@ def test_rights_on_a_group(secured: Secured) -> None:
         cluster.commit("locked-group", {("open-topic", 0): 1}).result(30)
 
 
-def test_rights_on_the_cluster(secured: Secured) -> None:
+def test_rights_on_the_cluster(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"topic 'new' cannot be created .*Grant the user CREATE on the topic or"
@@ -338,7 +338,7 @@ def test_rights_on_the_cluster(secured: Secured) -> None:
 # -- rotation --------------------------------------------------------------------------------------------------------
 
 
-def test_a_password_that_is_changed_is_taken_up(secured: Secured, tmp_path: Path) -> None:
+def test_a_password_that_is_changed_is_taken_up(secured: SecuredBroker, tmp_path: Path) -> None:
     secured.set_password("changing", "first-password")
     secured.allow("changing", ResourceType.TOPIC, "open-*", *RW)
     file = tmp_path / "secrets.properties"
@@ -356,11 +356,11 @@ def test_a_password_that_is_changed_is_taken_up(secured: Secured, tmp_path: Path
     assert cluster.admin() is not first
 
 
-def test_a_certificate_that_is_changed_is_taken_up(secured: Secured, tmp_path: Path) -> None:
+def test_a_certificate_that_is_changed_is_taken_up(secured: SecuredBroker, tmp_path: Path) -> None:
     file = tmp_path / "client.pem"
     given = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
     config = to_librdkafka({**given, "ssl.keystore.location": str(file)})
-    makings = [signed(secured.root, "user"), signed(secured.other, "user")]
+    makings = [sign_certificate(secured.root, "user"), sign_certificate(secured.other, "user")]
     file.write_text(makings[0].key() + makings[0].chain)
     cluster = Cluster(config)
     assert "open-topic" in cluster.topics()
