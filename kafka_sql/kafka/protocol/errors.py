@@ -10,7 +10,7 @@ from kafka_sql.kafka.error_codes import AUTHORIZATION_FAILED, ErrorCode, error_t
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse
 from kafka_sql.kafka.protocol.connection import Connection
 
-MIN_BROKER_VERSION: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
+BROKER_REQUIREMENT: Final = "exactly-once needs brokers of Apache Kafka 3.0 or later"
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def require_api(connection: Connection, key: ApiKey) -> None:
         TransactionError: the broker is too old.
     """
     if key not in connection.versions:
-        raise TransactionError(f"The brokers cannot list or describe transactions: {MIN_BROKER_VERSION}.")
+        raise TransactionError(f"The brokers cannot list or describe transactions: {BROKER_REQUIREMENT}.")
 
 
 def check_complete(response: Collection[object], requested: Collection[object]) -> None:

@@ -13,7 +13,7 @@ from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
 from kafka_sql.kafka.protocol.errors import (
-    MIN_BROKER_VERSION,
+    BROKER_REQUIREMENT,
     RetriableError,
     check_complete,
     raise_for_code,
@@ -270,7 +270,7 @@ class TransactionAdmin:
         if unknown:
             connection = self._connections.any_connection()
             if connection.versions.get(ApiKey.FIND_COORDINATOR, 0) < _BATCHED_FIND_COORDINATOR:
-                raise TransactionError(f"The brokers cannot find several coordinators at once: {MIN_BROKER_VERSION}.")
+                raise TransactionError(f"The brokers cannot find several coordinators at once: {BROKER_REQUIREMENT}.")
             found = transactions.read_find_coordinators(connection.ask(transactions.find_coordinators(unknown)))
             check_complete(found, unknown)
             for key, (code, address) in found.items():
