@@ -142,7 +142,9 @@ def _check_error_columns(definition: Definition) -> None:
         raise SchemaError(
             f"Column '{names[0]}' (METADATA FROM '{ERROR}') of table '{definition.name}' is not supported: the table "
             "has one row per key, and an undecodable record has no key. Remove the column and set "
-            f"'{opt.ERROR_HANDLING.key}', or read the topic through another table without a PRIMARY KEY."
+            f"'{opt.ERROR_HANDLING.key}', or read the topic through another table without a PRIMARY KEY.",
+            column=names[0],
+            table=definition.name,
         )
 
 
@@ -227,13 +229,15 @@ def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> N
     if key is not None and not key.format.insert_only:
         raise InvalidOptionError(
             f"A key format should only deal with INSERT-only records. But {key.format.identifier} (option "
-            f"'{opt.KEY_FORMAT.key}') has a changelog mode of changes."
+            f"'{opt.KEY_FORMAT.key}') has a changelog mode of changes.",
+            option=opt.KEY_FORMAT.key,
         )
     if table.primary_key and value.format.insert_only:
         raise SchemaError(
             f"The Kafka table '{'.'.join(table.name)}' with '{value.format.identifier}' format doesn't support "
             "defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of primary key. "
-            "Use the connector 'upsert-kafka', or remove the PRIMARY KEY."
+            "Use the connector 'upsert-kafka', or remove the PRIMARY KEY.",
+            table=".".join(table.name),
         )
 
 
@@ -243,7 +247,8 @@ def _check_upsert_formats(table: Table, key: Payload | None, value: Payload) -> 
             identifier = part.format.identifier
             raise InvalidOptionError(
                 f"'upsert-kafka' connector doesn't support '{identifier}' as {name} format, because '{identifier}' is "
-                "not in insert-only mode."
+                "not in insert-only mode.",
+                option="connector",
             )
     if not table.primary_key:
         raise SchemaError(

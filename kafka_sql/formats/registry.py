@@ -53,6 +53,7 @@ def find_format(identifier: str, option: str) -> Format:
         available = ", ".join(f"'{name}'" for name in sorted(FORMATS))
         raise InvalidOptionError(
             f"Could not find any format for identifier '{identifier}' (option '{option}'). "
-            f"Available format identifiers are: {available}." + did_you_mean(identifier, FORMATS)
+            f"Available format identifiers are: {available}." + did_you_mean(identifier, FORMATS),
+            option=option,
         )
     return FORMATS[identifier]

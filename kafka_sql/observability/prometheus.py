@@ -44,7 +44,8 @@ def serve_metrics(provider: JobMetricsProvider, port: int) -> int:
         except OSError as e:
             raise InvalidOptionError(
                 f"Invalid value '{port}' for option 'metrics.reporter.prom.port': the port is not available "
-                f"({e.strerror}). Choose another port, or '0' for a free one."
+                f"({e.strerror}). Choose another port, or '0' for a free one.",
+                option="metrics.reporter.prom.port",
             ) from e
         _ports[id(provider)] = server.server_port
     return _ports[id(provider)]

@@ -24,13 +24,15 @@ def project_key(options: Options, physical: Sequence[str]) -> tuple[str, ...]:
         if fields is not None:
             raise MissingOptionError(
                 f"The option '{opt.KEY_FIELDS.key}' can only be declared if a key format is defined using "
-                f"'{opt.KEY_FORMAT.key}'."
+                f"'{opt.KEY_FORMAT.key}'.",
+                option=opt.KEY_FIELDS.key,
             )
         return ()
     if not fields:
         raise MissingOptionError(
             f"A key format '{opt.KEY_FORMAT.key}' requires the declaration of one or more of key fields using "
-            f"'{opt.KEY_FIELDS.key}'."
+            f"'{opt.KEY_FIELDS.key}'.",
+            option=opt.KEY_FORMAT.key,
         )
     return check_key_fields(options, fields, physical)
 
@@ -47,12 +49,14 @@ def check_key_fields(options: Options, fields: Sequence[str], physical: Sequence
             raise InvalidOptionError(
                 f"Could not find the field '{field}' in the table schema for usage in the key format. A key field "
                 "must be a regular, physical column. The following columns can be selected in the "
-                f"'{opt.KEY_FIELDS.key}' option: [{', '.join(physical)}].{did_you_mean(field, physical)}"
+                f"'{opt.KEY_FIELDS.key}' option: [{', '.join(physical)}].{did_you_mean(field, physical)}",
+                option=opt.KEY_FIELDS.key,
             )
         if not field.startswith(prefix):
             raise InvalidOptionError(
                 f"All fields in '{opt.KEY_FIELDS.key}' must be prefixed with '{prefix}' when option "
-                f"'{opt.KEY_FIELDS_PREFIX.key}' is set but field '{field}' is not prefixed."
+                f"'{opt.KEY_FIELDS_PREFIX.key}' is set but field '{field}' is not prefixed.",
+                option=opt.KEY_FIELDS.key,
             )
     return tuple(fields)
 
@@ -68,6 +72,7 @@ def project_value(options: Options, physical: Sequence[str], key: Sequence[str])
     if options.get(opt.KEY_FIELDS_PREFIX):
         raise ConflictingOptionsError(
             f"A key prefix is not allowed when option '{opt.VALUE_FIELDS_INCLUDE.key}' is set to '{opt.ALL}'. Set it "
-            f"to '{opt.EXCEPT_KEY}' instead to avoid field overlaps."
+            f"to '{opt.EXCEPT_KEY}' instead to avoid field overlaps.",
+            option=opt.VALUE_FIELDS_INCLUDE.key,
         )
     return tuple(physical)

@@ -37,12 +37,14 @@ def parse_specific_offsets(text: str, key: str) -> dict[tuple[str | None, int], 
             raise InvalidOptionError(
                 f"Invalid properties '{key}' should follow the format "
                 f"'partition:0,offset:42;partition:1,offset:300', but is '{text}'. For several topics, each entry "
-                "names its topic: 'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'."
+                "names its topic: 'topic:a,partition:0,offset:42;topic:b,partition:0,offset:7'.",
+                option=key,
             )
         offsets[match[1], int(match[2])] = int(match[3])
     if len({topic is None for topic, _ in offsets}) > 1:
         raise InvalidOptionError(
-            f"Invalid properties '{key}': either all entries or none must name their topic, but is '{text}'."
+            f"Invalid properties '{key}': either all entries or none must name their topic, but is '{text}'.",
+            option=key,
         )
     return offsets
 

@@ -60,8 +60,8 @@ class Option(Generic[T]):
         except ValueError as e:
             name, near = key or self.key, did_you_mean(text, self.allowed)
             if is_secret(name):  # neither the message nor a cause may contain the value
-                raise InvalidOptionError(f"Invalid value for option '{name}'.") from None
-            raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}") from e
+                raise InvalidOptionError(f"Invalid value for option '{name}'.", option=name) from None
+            raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}", option=name) from e
 
 
 def string(key: str, doc: str, **more: Any) -> Option[str]:

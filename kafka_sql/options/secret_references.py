@@ -92,12 +92,13 @@ def _resolve_reference(reference: _Reference, text: str, option: str) -> str:
         known = ", ".join(f"'{p}'" for p in _PROVIDERS)
         raise SecretReferenceError(
             f"Option '{option}': reference '{text}' has an unknown provider. Supported: {known}."
-            + did_you_mean(reference.provider, _PROVIDERS)
+            + did_you_mean(reference.provider, _PROVIDERS),
+            option=option,
         )
     try:
         return _PROVIDERS[reference.provider](reference.path, reference.key)
     except _Missing as e:
-        raise SecretReferenceError(f"Option '{option}': reference '{text}': {e}.") from None
+        raise SecretReferenceError(f"Option '{option}': reference '{text}': {e}.", option=option) from None
 
 
 class _Missing(Exception):

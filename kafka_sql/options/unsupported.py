@@ -38,7 +38,8 @@ def reject_unsupported_options(options: Options) -> None:
         if options.is_set(option) and options[option] not in supported:
             fix = "Supported: " + ", ".join(f"'{v}'" for v in supported) if supported else "Remove the option"
             raise UnsupportedOptionError(
-                f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {reason}. {fix}."
+                f"Option '{option.key}' = '{options[option]}' is not supported on Spark: {reason}. {fix}.",
+                option=option.key,
             )
     if options.is_set(opt.WATERMARK_IDLE):
         _LOG.info(

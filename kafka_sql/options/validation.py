@@ -81,7 +81,8 @@ def check_upsert_options(options: Options) -> None:
     if (options[rows] > 0) != (options[interval] > 0):
         raise ConflictingOptionsError(
             f"'{rows.key}' and '{interval.key}' must be set to be greater than zero together to enable sink buffer "
-            f"flushing."
+            f"flushing.",
+            option=rows.key,
         )
     _check_creation(options)
     _check_guarantee(options)
@@ -93,7 +94,7 @@ def _check_topic(options: Options) -> None:
         raise ConflictingOptionsError("Option 'topic' and 'topic-pattern' shouldn't be set together.")
     if pattern is not None and partitions is not None:
         raise ConflictingOptionsError(
-            f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together."
+            f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together.", option="topic-pattern"
         )
     if not options.is_set(opt.TOPIC) and pattern is None and partitions is None:
         raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}")
@@ -101,12 +102,15 @@ def _check_topic(options: Options) -> None:
         try:
             compile_java_pattern(pattern)
         except ValueError as e:
-            raise InvalidOptionError(f"Invalid value '{pattern}' for option 'topic-pattern': {e}.") from e
+            raise InvalidOptionError(
+                f"Invalid value '{pattern}' for option 'topic-pattern': {e}.", option="topic-pattern"
+            ) from e
     topics = options.get(opt.TOPIC)
     unlisted = sorted({t for t, _ in partitions or ()} - set(topics or ())) if topics else []
     if unlisted:
         raise ConflictingOptionsError(
-            f"Topic '{unlisted[0]}' of option '{opt.SCAN_PARTITIONS.key}' is not listed in option 'topic'."
+            f"Topic '{unlisted[0]}' of option '{opt.SCAN_PARTITIONS.key}' is not listed in option 'topic'.",
+            option=opt.SCAN_PARTITIONS.key,
         )
 
 
@@ -115,14 +119,18 @@ def _check_error_handling(options: Options) -> None:
     if target is None:
         return
     if options[opt.ERROR_HANDLING] != opt.LOG:
-        raise MissingOptionError(f"Option '{opt.ERROR_TARGET.key}' requires '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.")
+        raise MissingOptionError(
+            f"Option '{opt.ERROR_TARGET.key}' requires '{opt.ERROR_HANDLING.key}' = '{opt.LOG}'.",
+            option=opt.ERROR_TARGET.key,
+        )
     pattern = options.get(opt.TOPIC_PATTERN)
     if target in (opt.topics(options) or ()) or (
         pattern is not None and compile_java_pattern(pattern).fullmatch(target)
     ):
         raise ConflictingOptionsError(
             f"Topic '{target}' of option '{opt.ERROR_TARGET.key}' is read by the table itself, so that it would read "
-            "its own dead letters. Set another topic."
+            "its own dead letters. Set another topic.",
+            option=opt.ERROR_TARGET.key,
         )
 
 
@@ -131,9 +139,11 @@ def _check_initializer(options: Options) -> None:
     if text is None:
         return
     if options.is_set(opt.STARTUP_MODE):
-        raise ConflictingOptionsError(f"Option '{key}' and '{opt.STARTUP_MODE.key}' shouldn't be set together.")
+        raise ConflictingOptionsError(
+            f"Option '{key}' and '{opt.STARTUP_MODE.key}' shouldn't be set together.", option=key
+        )
     if not all(name.isidentifier() for name in text.replace(":", ".", 1).split(".")) or text.count(":") != 1:
-        raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.")
+        raise InvalidOptionError(f"Invalid value '{text}' for option '{key}': expected 'module:callable'.", option=key)
 
 
 def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], offsets: Option[str], name: str) -> None:
@@ -141,7 +151,8 @@ def _check_mode(options: Options, mode: Option[str], timestamp: Option[Any], off
     companion = required.get(options[mode])
     if companion is not None and not options.is_set(companion):
         raise MissingOptionError(
-            f"'{companion.key}' is required in '{options[mode]}' {name} mode but missing. {companion.doc}"
+            f"'{companion.key}' is required in '{options[mode]}' {name} mode but missing. {companion.doc}",
+            option=companion.key,
         )
     if companion is offsets:
         _check_offsets(options, mode, offsets)
@@ -155,7 +166,8 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
             raise ConflictingOptionsError(
                 "Currently Kafka source only supports specific offset for single topic: option "
                 f"'{mode.key}' is '{options[mode]}', so 'topic' must be one topic, or every entry of '{key.key}' must "
-                "name its topic: 'topic:a,partition:0,offset:42'."
+                "name its topic: 'topic:a,partition:0,offset:42'.",
+                option=mode.key,
             )
         return
     pattern = options.get(opt.TOPIC_PATTERN)
@@ -163,7 +175,8 @@ def _check_offsets(options: Options, mode: Option[str], key: Option[str]) -> Non
         if topic not in topics if topics is not None else not compile_java_pattern(pattern or "").fullmatch(topic):
             raise ConflictingOptionsError(
                 f"Topic '{topic}' of option '{key.key}' is not a topic of the table."
-                + did_you_mean(topic, topics or ())
+                + did_you_mean(topic, topics or ()),
+                option=key.key,
             )
 
 
@@ -172,7 +185,8 @@ def _check_limits(options: Options) -> None:
     if min_offsets is not None and max_offsets is not None and min_offsets > max_offsets:
         raise ConflictingOptionsError(
             f"Option '{opt.MIN_OFFSETS.key}' ({min_offsets}) must not be greater than '{opt.MAX_OFFSETS.key}' "
-            f"({max_offsets})."
+            f"({max_offsets}).",
+            option=opt.MIN_OFFSETS.key,
         )
 
 
@@ -183,11 +197,13 @@ def _check_partitioner(options: Options) -> None:
             f"Invalid value '{name}' for option '{opt.PARTITIONER.key}': expected "
             + ", ".join(f"'{p}'" for p in opt.PARTITIONERS)
             + " or a Python class as 'package.module:Class' (Java classes are not supported)."
-            + did_you_mean(name, opt.PARTITIONERS)
+            + did_you_mean(name, opt.PARTITIONERS),
+            option=opt.PARTITIONER.key,
         )
     if options[opt.PARTITIONER] == opt.ROUND_ROBIN and options.is_set(opt.KEY_FIELDS):
         raise ConflictingOptionsError(
-            "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
+            "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified.",
+            option="key.fields",
         )
 
 
@@ -198,7 +214,8 @@ def _check_creation(options: Options) -> None:
                 raise _requires_creation(option.key)
     elif options.get(opt.TOPIC_PATTERN) is not None:
         raise ConflictingOptionsError(
-            f"Option '{opt.TOPIC_CREATE.key}' = 'true' requires 'topic', and cannot be combined with 'topic-pattern'."
+            f"Option '{opt.TOPIC_CREATE.key}' = 'true' requires 'topic', and cannot be combined with 'topic-pattern'.",
+            option=opt.TOPIC_CREATE.key,
         )
 
 
@@ -217,12 +234,13 @@ def check_topic_config(options: Options, raw: Mapping[str, str]) -> None:
 
 
 def _requires_creation(key: str) -> ConflictingOptionsError:
-    return ConflictingOptionsError(f"Option '{key}' requires '{opt.TOPIC_CREATE.key}' = 'true'.")
+    return ConflictingOptionsError(f"Option '{key}' requires '{opt.TOPIC_CREATE.key}' = 'true'.", option=key)
 
 
 def _check_guarantee(options: Options) -> None:
     if options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE and not options.is_set(opt.TRANSACTIONAL_ID_PREFIX):
         raise MissingOptionError(
             f"{opt.TRANSACTIONAL_ID_PREFIX.key} must be specified when using DeliveryGuarantee.EXACTLY_ONCE (option "
-            f"'{opt.DELIVERY_GUARANTEE.key}')."
+            f"'{opt.DELIVERY_GUARANTEE.key}').",
+            option=opt.DELIVERY_GUARANTEE.key,
         )

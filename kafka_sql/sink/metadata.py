@@ -53,7 +53,9 @@ def written_metadata(definition: Definition, schema: pa.Schema) -> dict[str, Met
             raise SchemaError(
                 f"Invalid metadata key '{key}' in column '{column.name}' of table '{definition.name}'. The Kafka sink "
                 f"supports the following metadata keys for writing: {', '.join(writable)}. To only read it, "
-                "declare the column METADATA VIRTUAL."
+                "declare the column METADATA VIRTUAL.",
+                column=column.name,
+                table=definition.name,
             )
         if column.name not in schema.names:
             continue
@@ -66,12 +68,14 @@ def written_metadata(definition: Definition, schema: pa.Schema) -> dict[str, Met
     if "headers" in columns and "header-list" in columns:
         raise SchemaError(
             "The writable metadata is ambiguous. Please use either metadata key 'headers' or 'header-list': declare "
-            f"the other column of table '{definition.name}' METADATA VIRTUAL."
+            f"the other column of table '{definition.name}' METADATA VIRTUAL.",
+            table=definition.name,
         )
     if "topic" in writable and "topic" not in columns:
         raise InvalidOptionError(
             f"Table '{definition.name}' has several topics. Expected a single topic but no topic is set: declare a "
-            "column `topic STRING METADATA` and write each row's topic to it."
+            "column `topic STRING METADATA` and write each row's topic to it.",
+            table=definition.name,
         )
     return columns
 

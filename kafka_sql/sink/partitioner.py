@@ -136,11 +136,12 @@ def _check_partitions(definition: Definition, result: Any, rows: int, topic: str
     if nulls or chosen.shape != (rows,) or not np.issubdtype(chosen.dtype, np.integer):
         actual = "nulls" if nulls else f"{chosen.dtype} of shape {chosen.shape}"
         raise PartitionerError(
-            f"{where} must return one integer for each of the {rows} rows for topic '{topic}', but returned {actual}."
+            f"{where} must return one integer for each of the {rows} rows for topic '{topic}', but returned {actual}.",
+            topic=topic,
         )
     wrong = chosen[(chosen < 0) | (chosen >= partitions)]
     if len(wrong):
         raise PartitionerError(
-            f"{where} returned partition {wrong[0]} for topic '{topic}'. Expected 0 to {partitions - 1}."
+            f"{where} returned partition {wrong[0]} for topic '{topic}'. Expected 0 to {partitions - 1}.", topic=topic
         )
     return chosen.astype(np.int32)

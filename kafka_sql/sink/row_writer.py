@@ -84,12 +84,12 @@ class RowWriter:
         if topics is not None:
             topics = check_row_topics(self._definition, topics)
             for topic in pc.unique(topics).to_pylist():
-                producer.partitions(topic)  # fails at once if the topic is missing, rather than after many retries
+                producer.partition_count(topic)  # fails at once if the topic is missing, rather than after many retries
         partitions = None
         if self._partitioner is not None:
             target = topics if topics is not None else producer.topic
             assert target is not None
-            partitions = choose_partitions(self._partitioner, producer.partitions, batch, keys, values, target)
+            partitions = choose_partitions(self._partitioner, producer.partition_count, batch, keys, values, target)
         if isinstance(producer, DirectProducer):  # never has timestamps, headers or topics per row
             producer.produce(values, keys, partitions)
             return
@@ -135,7 +135,9 @@ def _check_parallelism(definition: Definition, task: int) -> None:
     if tasks is not None and task >= tasks:
         raise InvalidOptionError(
             f"Table '{definition.name}': there are more write tasks than '{opt.SINK_PARALLELISM.key}' = '{tasks}'. The "
-            f"option applies to INSERT INTO in spark.sql(). Before df.write, call df.repartition({tasks})."
+            f"option applies to INSERT INTO in spark.sql(). Before df.write, call df.repartition({tasks}).",
+            table=definition.name,
+            option=opt.SINK_PARALLELISM.key,
         )
 
 

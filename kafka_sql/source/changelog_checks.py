@@ -23,7 +23,8 @@ def check_batch_read(definition: Definition) -> None:
         raise UnsupportedSqlError(
             f"Table '{definition.name}': records of the format '{definition.value.format.identifier}' are changes of "
             f"rows. Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows, or {_ROW_KIND_COLUMN} to read "
-            "every change."
+            "every change.",
+            table=definition.name,
         )
 
 
@@ -37,13 +38,15 @@ def check_stream_read(definition: Definition) -> None:
         raise UnsupportedSqlError(
             f"Table '{definition.name}': streaming reads of 'upsert-kafka' tables are not supported. Spark's streams "
             "are append-only, so that an aggregate could not retract a row. Read the table in a batch query, or "
-            "declare the topic as a 'kafka' table to read all its records."
+            "declare the topic as a 'kafka' table to read all its records.",
+            table=definition.name,
         )
     if definition.is_changelog and not _has_row_kind_column(definition):
         raise UnsupportedSqlError(
             f"Table '{definition.name}': streaming reads of the format '{definition.value.format.identifier}' need a "
             "row kind column. Spark's streams are append-only, so that an aggregate could not retract a row. Read the "
-            f"table in a batch query, or declare {_ROW_KIND_COLUMN}, whose value is +I, -U, +U or -D."
+            f"table in a batch query, or declare {_ROW_KIND_COLUMN}, whose value is +I, -U, +U or -D.",
+            table=definition.name,
         )
 
 
@@ -62,5 +65,6 @@ def check_key_types(schema: pa.Schema, key: Sequence[str]) -> None:
         if pa.types.is_nested(column_type):
             raise SchemaError(
                 f"PRIMARY KEY column '{name}' cannot be of type {column_type}: nested values cannot be compared. "
-                "Use a column of an atomic type."
+                "Use a column of an atomic type.",
+                column=name,
             )

@@ -77,7 +77,9 @@ def invalid_type_error(table: str, column: str, key: str, declared: str, metadat
     return SchemaError(
         f"Invalid data type for metadata column '{column}'{with_key} of table '{table}'. The column cannot be declared "
         f"as '{declared}' because the type must be castable {direction}. Only lossless casts are supported: declare "
-        f"the column as '{metadata.removesuffix(' NOT NULL')}', and cast in the query."
+        f"the column as '{metadata.removesuffix(' NOT NULL')}', and cast in the query.",
+        column=column,
+        table=table,
     )
 
 

@@ -66,7 +66,8 @@ def _sql(t: AvroType, path: str) -> str:
     if len(others) != 1:
         raise SchemaError(
             f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column has. Declare the "
-            "table's columns, and leave it out or take the type that you need."
+            "table's columns, and leave it out or take the type that you need.",
+            column=path,
         )
     return _bare(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
 
@@ -83,6 +84,6 @@ def _bare(t: AvroType, path: str) -> str:
         return f"DECIMAL({t.precision}, {t.scale})"
     if t.type_name not in _SIMPLE:
         raise SchemaError(
-            f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns."
+            f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns.", column=path
         )
     return _LOGICAL.get((t.type_name, t.logical_type), _SIMPLE[t.type_name])

@@ -1,4 +1,4 @@
-"""A schema registry by its REST interface (Confluent's API, version 1 of its media type)."""
+"""Client of a schema registry's REST API (Confluent's, version 1 of its media type)."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from kafka_sql.options import allowed_paths
 
 T = TypeVar("T")
 
-RETRY_TIMEOUT: Final = 60.0  # seconds for which a registry that does not answer is asked again
-_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 2.0
-_TEMPORARY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-_TIMEOUT: Final = 10.0
-_LARGEST: Final = 64 << 20  # bytes of an answer
-_MOST: Final = 1000  # schemas that one refers to
+RETRY_TIMEOUT: Final = 60.0  # seconds for which a failed request is retried
+_TIMEOUT: Final = 10.0  # seconds to wait for a connection, and for the next bytes of a response
+_BACKOFF: Final = 0.1  # seconds before the first retry; doubled up to the maximum
+_MAX_BACKOFF: Final = 2.0
+_RETRIABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MAX_RESPONSE_SIZE: Final = 64 << 20
+_MAX_REFERENCES: Final = 1000
+_MAX_SHOWN: Final = 200  # characters of a chain of references in errors
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+_CHECK_URL: Final = "Check the option 'url'."
 
 
 def cached_registry(settings: RegistrySettings) -> SchemaRegistry:
-    """The registry of these settings: one in a process, so that a schema is fetched once; and another where a store's
-    file has been replaced.
+    """Return this process's client for the settings, which has fetched schemas already. Replaced key store files get a
+    new client.
     """
     return _registry(settings, tuple(map(allowed_paths.file_state, (settings.truststore, settings.keystore))))
 
 
 def clear_cache() -> None:
-    """Let the next question of each go to the registry anew."""
+    """Forget all clients, and the schemas that they fetched."""
     _registry.cache_clear()
 
 
@@ -46,10 +48,10 @@ def _registry(settings: RegistrySettings, _: tuple[tuple[int, int, int] | None, 
 
 
 class SchemaRegistry:
-    """A registry; what it has said of ids is kept, as an id's schema never changes.
+    """A schema registry. Schemas are cached by id, because the schema of an id never changes.
 
     Attributes:
-        kind: of its schemas, as errors say it.
+        schema_type_name: the type of its schemas, for errors.
     """
 
     def __init__(self, settings: RegistrySettings) -> None:
@@ -61,209 +63,237 @@ class SchemaRegistry:
         if settings.token:
             headers["Authorization"] = f"Bearer {settings.token}"
         user, _, password = settings.user.partition(":")
-        secure = any(url.startswith("https:") for url in settings.urls)
-        self.kind = SCHEMA_TYPE_NAMES[settings.schema_type]
-        self._urls, self._first, self._kind = settings.urls, 0, settings.schema_type
+        uses_tls = any(url.startswith("https:") for url in settings.urls)
+        self.schema_type_name = SCHEMA_TYPE_NAMES[settings.schema_type]
+        self._urls, self._current, self._schema_type = settings.urls, 0, settings.schema_type
         self._client = httpx.Client(
             headers=headers,
             auth=(user, password) if user else None,
-            verify=ssl_context(settings) if secure else False,
+            verify=ssl_context(settings) if uses_tls else False,
             timeout=_TIMEOUT,
-            limits=httpx.Limits(max_keepalive_connections=0),  # it is asked a few times, and then long not
+            limits=httpx.Limits(max_keepalive_connections=0),  # a few requests at start-up, then long idle periods
         )
         self._schemas: dict[int, RegisteredSchema] = {}
         self._ids: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
-    def schema_by_id(self, number: int) -> RegisteredSchema:
-        """The schema of an id.
+    def schema_by_id(self, schema_id: int) -> RegisteredSchema:
+        """Return the schema of an id.
 
         Raises:
-            SchemaNotFoundError: there is none, or it is of another kind.
-            SchemaRegistryError: the registry does not answer, or refuses the credentials.
+            SchemaNotFoundError: the id is unknown, or its schema is of another type.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
         with self._lock:
-            if number not in self._schemas:
-                answer = self._ask("GET", f"/schemas/ids/{number}", f"schema id {number}")
-                self._schemas[number] = self._registered(number, answer, f"schema id {number}")
-            return self._schemas[number]
+            if schema_id not in self._schemas:
+                what = f"schema id {schema_id}"
+                response = self._request("GET", f"/schemas/ids/{schema_id}", what)
+                self._schemas[schema_id] = self._resolve(schema_id, response, what)
+            return self._schemas[schema_id]
 
     def latest_schema(self, subject: str) -> RegisteredSchema:
-        """A subject's latest schema.
+        """Return the latest schema of a subject.
 
         Raises:
-            SchemaRegistryError: as in ``schema``.
+            SchemaNotFoundError: the subject has no schema, or one of another type.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
         what = f"subject '{subject}'"
-        answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/latest", what)
-        return self._registered(_field(answer, "id", int, what), answer, what)
+        response = self._request("GET", f"/subjects/{_quote(subject)}/versions/latest", what)
+        return self._resolve(_field(response, "id", int, what), response, what)
 
     def register(self, subject: str, text: str) -> int:
-        """Register a schema under a subject, which does nothing where it is there; its id.
+        """Register a schema under a subject, unless the subject has it; return its id.
 
         Raises:
-            IncompatibleSchemaError: the subject does not allow it beside its others.
-            SchemaRegistryError: the registry refuses it otherwise, or does not answer.
+            IncompatibleSchemaError: the schema is incompatible with earlier ones of the subject.
+            SchemaRegistryError: the registry refuses it for another reason, or is unavailable.
         """
-        return self._id(subject, text, f"/subjects/{_quoted(subject)}/versions")
+        return self._id(subject, text, f"/subjects/{_quote(subject)}/versions")
+
+    def look_up_id(self, subject: str, text: str) -> int:
+        """Return the id of a schema that the subject has.
+
+        Raises:
+            SchemaNotFoundError: the subject does not have it.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+        """
+        return self._id(subject, text, f"/subjects/{_quote(subject)}")
 
     def check_compatibility(self, subject: str, text: str) -> str:
-        """Whether a subject would take a schema, in words; nothing is registered.
+        """Return, as a sentence, that a subject would accept a schema. Registers nothing.
 
         Raises:
-            IncompatibleSchemaError: it would not.
-            SchemaRegistryError: the registry does not answer, or refuses the credentials.
+            IncompatibleSchemaError: the subject would not accept it.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
-        path = f"/compatibility/subjects/{_quoted(subject)}/versions/latest"
+        path = f"/compatibility/subjects/{_quote(subject)}/versions/latest"
         try:
             self.latest_schema(subject)
         except SchemaNotFoundError:
-            return f"subject '{subject}' has no schema yet; the first row registers the table's"
-        answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
-        if not answer.get("is_compatible", False):
+            return f"subject '{subject}' has no schema yet; writing the first row registers the table's schema"
+        body = {"schema": text, "schemaType": self._schema_type}
+        response = self._request("POST", path, f"subject '{subject}'", body)
+        if not response.get("is_compatible", False):
             raise IncompatibleSchemaError(
-                f"The table's schema is incompatible with the latest of subject '{subject}'. Change the columns, or "
-                "the subject's compatibility."
+                f"The table's schema is incompatible with the latest schema of subject '{subject}'. Change the "
+                "columns, or the subject's compatibility mode.",
+                subject=subject,
             )
-        return f"subject '{subject}' takes the table's schema beside its latest"
-
-    def look_up_id(self, subject: str, text: str) -> int:
-        """The id of a schema that the subject has.
-
-        Raises:
-            SchemaRegistryError: it has it not, or the registry does not answer.
-        """
-        return self._id(subject, text, f"/subjects/{_quoted(subject)}")
+        return f"the table's schema is compatible with the latest schema of subject '{subject}'"
 
     def _id(self, subject: str, text: str, path: str) -> int:
         with self._lock:
             if (path, text) not in self._ids:
-                answer = self._ask("POST", path, f"subject '{subject}'", {"schema": text, "schemaType": self._kind})
-                self._ids[path, text] = _field(answer, "id", int, f"subject '{subject}'")
+                what, body = f"subject '{subject}'", {"schema": text, "schemaType": self._schema_type}
+                self._ids[path, text] = _field(self._request("POST", path, what, body), "id", int, what)
             return self._ids[path, text]
 
-    def _registered(self, number: int, answer: dict[str, Any], what: str) -> RegisteredSchema:
+    def _resolve(self, schema_id: int, response: dict[str, Any], what: str) -> RegisteredSchema:
+        """Return the schema in a response, with the schemas that it references."""
         references: dict[str, str] = {}
-        self._collect(answer, what, references, set())
-        return RegisteredSchema(number, _field(answer, "schema", str, what), tuple(references.items()))
+        self._fetch_references(response, what, references, set())
+        return RegisteredSchema(schema_id, _field(response, "schema", str, what), tuple(references.items()))
 
-    def _collect(self, answer: dict[str, Any], what: str, found: dict[str, str], begun: set[str]) -> None:
-        """The schemas that one refers to, by name; those that they refer to come first."""
-        kind = answer.get("schemaType") or "AVRO"
-        if kind != self._kind:
-            raise SchemaNotFoundError(f"The schema registry's {what} is of type {kind}, expected {self._kind}.")
-        for one in _field(answer, "references", list, what) if answer.get("references") else []:
-            name = _field(one, "name", str, what)
-            if name in begun:
+    def _fetch_references(
+        self, response: dict[str, Any], what: str, references: dict[str, str], started: set[str]
+    ) -> None:
+        """Add the schemas that a schema references, by name, each after those that it references itself.
+
+        Args:
+            started: names that are being fetched or have been.
+        """
+        schema_type = response.get("schemaType") or "AVRO"
+        if schema_type != self._schema_type:
+            raise SchemaNotFoundError(f"The schema of {what} is of type {schema_type}, expected {self._schema_type}.")
+        for reference in _field(response, "references", list, what) if response.get("references") else []:
+            name = _field(reference, "name", str, what)
+            if name in started:
                 continue
-            begun.add(name)
-            if len(begun) > _MOST:
-                raise SchemaRegistryError(f"The schema registry's {what} refers to more than {_MOST} others.")
-            version = _field(one, "version", int, what)
-            path = f"/subjects/{_quoted(_field(one, 'subject', str, what))}/versions/{version}"
-            told = f"{what}, reference '{name}'" if len(what) < 200 else what
-            other = self._ask("GET", path, told)
-            self._collect(other, told, found, begun)
-            found[name] = _field(other, "schema", str, told)
+            started.add(name)
+            if len(started) > _MAX_REFERENCES:
+                raise SchemaRegistryError(f"The schema of {what} refers to more than {_MAX_REFERENCES} others.")
+            subject, version = _field(reference, "subject", str, what), _field(reference, "version", int, what)
+            referenced = f"{what}, reference '{name}'" if len(what) < _MAX_SHOWN else what
+            referenced_response = self._request("GET", f"/subjects/{_quote(subject)}/versions/{version}", referenced)
+            self._fetch_references(referenced_response, referenced, references, started)
+            references[name] = _field(referenced_response, "schema", str, referenced)
 
-    def _ask(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """One answer, from whichever of the registries gives it, within RETRY_TIMEOUT."""
-        deadline, pause, asked = time.monotonic() + RETRY_TIMEOUT, _PAUSE, 0
+    def _request(self, method: str, path: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request to the registry's URLs in turn until one responds, for at most RETRY_TIMEOUT.
+
+        Args:
+            what: what the request is for, for errors.
+        """
+        deadline, backoff, attempts = time.monotonic() + RETRY_TIMEOUT, _BACKOFF, 0
         while True:
-            url = self._urls[self._first]
+            url = self._urls[self._current]
             try:
-                response = self._answer(method, url + path, what, body, deadline)
-                if response.status_code not in _TEMPORARY:
-                    return self._checked(response, url, what)
+                response = self._send(method, url + path, what, body, deadline)
+                if response.status_code not in _RETRIABLE_STATUSES:
+                    return _parse_response(response, url, what)
                 reason = f"{response.status_code} {response.reason_phrase}"
             except (httpx.TransportError, httpx.DecodingError) as e:
                 if "CERTIFICATE" in str(e).upper() or "SSL" in str(e).upper():
-                    raise SchemaRegistryError(f"No TLS connection to the schema registry {_shown(url)}: {e}.") from e
+                    raise SchemaRegistryError(
+                        f"No TLS connection to the schema registry {_without_userinfo(url)}: {e}.",
+                        url=_without_userinfo(url),
+                    ) from e
                 reason = str(e) or type(e).__name__
-            self._first, asked = (self._first + 1) % len(self._urls), asked + 1
-            if time.monotonic() + pause > deadline:
-                urls = ", ".join(map(_shown, self._urls))
+            self._current, attempts = (self._current + 1) % len(self._urls), attempts + 1
+            if time.monotonic() + backoff > deadline:
+                urls = ", ".join(map(_without_userinfo, self._urls))
                 raise SchemaRegistryError(
-                    f"The schema registry did not answer within {RETRY_TIMEOUT:g} s, asked for {what}: {urls}: "
-                    f"{reason}. Is it running, and is the option 'url' right?"
+                    f"The schema registry did not respond within {RETRY_TIMEOUT:g} s to a request for {what}: {urls}: "
+                    f"{reason}. Check that it is running, and the option 'url'."
                 )
-            if asked % len(self._urls) == 0:  # all have been asked: nothing to wait for but time
-                time.sleep(pause * random.uniform(0.5, 1))
-                pause = min(2 * pause, _LONGEST_PAUSE)
+            if attempts % len(self._urls) == 0:  # each URL has failed once more
+                time.sleep(backoff * random.uniform(0.5, 1))
+                backoff = min(2 * backoff, _MAX_BACKOFF)
 
-    def _answer(self, method: str, url: str, what: str, body: dict[str, Any] | None, deadline: float) -> httpx.Response:
-        """A response that was read as a whole, which is neither endless nor without end."""
+    def _send(self, method: str, url: str, what: str, body: dict[str, Any] | None, deadline: float) -> httpx.Response:
+        """Send a request and read the response, limited in size and time."""
         content = bytearray()
         with self._client.stream(method, url, json=body) as response:
-            for part in response.iter_bytes():
-                content += part
-                if len(content) > _LARGEST:
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > _MAX_RESPONSE_SIZE:
                     raise SchemaRegistryError(
-                        f"The schema registry's answer for {what} is of more than {_LARGEST:,} bytes. Is the option "
-                        "'url' right?"
+                        f"Invalid schema registry response for {what}: it is larger than {_MAX_RESPONSE_SIZE:,} bytes. "
+                        f"{_CHECK_URL}"
                     )
                 if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("its answer does not come to an end")
+                    raise httpx.ReadTimeout("the response is incomplete")
             return httpx.Response(response.status_code, content=bytes(content))
 
-    def _checked(self, response: httpx.Response, url: str, what: str) -> dict[str, Any]:
-        if response.is_success:
-            found = _document(response)
-            if not isinstance(found, dict):
-                raise SchemaRegistryError(
-                    f"The schema registry {_shown(url)} answers, asked for {what}, with something else than a JSON "
-                    "object. Is the option 'url' right?"
-                )
-            return found
-        try:
-            document = _document(response)
-            said = f"{document['error_code']}: {document['message']}"
-        except (ValueError, KeyError, TypeError):
-            said = f"{response.status_code} {response.reason_phrase}"
-        if response.status_code in (401, 403):
+
+def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, Any]:
+    """Return the JSON object of a response.
+
+    Raises:
+        SchemaRegistryError: the response is an error, or not a JSON object.
+    """
+    document, shown_url = _parse_json(response), _without_userinfo(url)
+    registry = f"The schema registry {shown_url}"
+    if response.is_success:
+        if not isinstance(document, dict):
             raise SchemaRegistryError(
-                f"The schema registry {_shown(url)} refused the credentials ({said}), asked for {what}. Check "
-                "'basic-auth.user-info' or 'bearer-auth.token'."
+                f"Invalid schema registry response for {what} from {shown_url}: not a JSON object. {_CHECK_URL}",
+                url=shown_url,
             )
-        if response.status_code == 409:
-            raise IncompatibleSchemaError(
-                f"The schema registry {_shown(url)} refused the table's schema for {what}, because it is incompatible "
-                f"with an earlier one ({said}). Change the columns, or the subject's compatibility."
-            )
-        error = SchemaNotFoundError if response.status_code == 404 else SchemaRegistryError
-        raise error(f"The schema registry {_shown(url)} has no answer for {what} ({said}).")
+        return document
+    try:
+        reason = f"{document['error_code']}: {document['message']}"
+    except (KeyError, TypeError):
+        reason = f"{response.status_code} {response.reason_phrase}"
+    if response.status_code in (401, 403):
+        raise SchemaRegistryError(
+            f"{registry} refused the credentials for {what} ({reason}). Check 'basic-auth.user-info' or "
+            "'bearer-auth.token'.",
+            url=shown_url,
+        )
+    if response.status_code == 409:
+        raise IncompatibleSchemaError(
+            f"{registry} refused the table's schema for {what}: it is incompatible with an earlier schema ({reason}). "
+            "Change the columns, or the subject's compatibility mode.",
+            url=shown_url,
+        )
+    if response.status_code == 404:
+        raise SchemaNotFoundError(f"{registry}: {what} not found ({reason}).", url=shown_url)
+    raise SchemaRegistryError(f"{registry} refused a request for {what} ({reason}).", url=shown_url)
 
 
-def _document(response: httpx.Response) -> Any:
-    """What JSON there is; None where it is none."""
+def _parse_json(response: httpx.Response) -> Any:
+    """Return a response's JSON document, None if it is not JSON."""
     try:
         return response.json()
     except (ValueError, RecursionError):
         return None
 
 
-def _field(answer: Any, key: str, kind: type[T], what: str) -> T:
-    """A field of an answer.
+def _field(document: Any, key: str, type_: type[T], what: str) -> T:
+    """Return a field of a response.
 
     Raises:
-        SchemaRegistryError: it is not there, or of another type.
+        SchemaRegistryError: it is missing, or of another type.
     """
-    found = answer.get(key) if isinstance(answer, dict) else None
-    if not isinstance(found, kind):
+    value = document.get(key) if isinstance(document, dict) else None
+    if not isinstance(value, type_):
         raise SchemaRegistryError(
-            f"The schema registry's answer for {what} has no '{key}' as it should be. Is the option 'url' right?"
+            f"Invalid schema registry response for {what}: '{key}' is missing or malformed. {_CHECK_URL}"
         )
-    return found
+    return value
 
 
-def _quoted(name: str) -> str:
-    if any("\ud800" <= character <= "\udfff" for character in name):
-        raise SchemaRegistryError(f"Subject {name!a} is no text.")
-    if name in (".", ".."):  # which mean another path
-        return name.replace(".", "%2E")
-    return str(httpx.URL("http://x/").copy_with(path="/" + name).raw_path[1:].decode()).replace("/", "%2F")
+def _quote(subject: str) -> str:
+    """Return a subject as a segment of a URL's path."""
+    if any("\ud800" <= character <= "\udfff" for character in subject):
+        raise SchemaRegistryError(f"Invalid subject {subject!a}: it contains a surrogate.")
+    if subject in (".", ".."):  # as a segment, these mean another path
+        return subject.replace(".", "%2E")
+    return str(httpx.URL("http://x/").copy_with(path="/" + subject).raw_path[1:].decode()).replace("/", "%2F")
 
 
-def _shown(url: str) -> str:
-    """The address without what stands before an ``@``."""
+def _without_userinfo(url: str) -> str:
+    """Return a URL without user and password."""
     return str(httpx.URL(url).copy_with(username=None, password=None))

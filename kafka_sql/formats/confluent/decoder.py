@@ -103,7 +103,7 @@ class WireFormatDecoder:
             self._make(latest)
         except ValueError as e:
             raise IncompatibleSchemaError(
-                f"The latest schema of subject '{self._subject}', of id {latest.schema_id}, {e}."
+                f"The latest schema of subject '{self._subject}', of id {latest.schema_id}, {e}.", subject=self._subject
             ) from e
         return f"the latest schema of subject '{self._subject}', of id {latest.schema_id}, has the table's columns"
 

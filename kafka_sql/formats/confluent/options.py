@@ -32,11 +32,14 @@ def _map(option: str) -> Callable[[str], dict[str, str]]:
             return dict(json.loads(text[1:]))
         pairs = [part.partition(":") for part in text.split(",")]
         if not all(key and colon for key, colon, _ in pairs):
-            raise InvalidOptionError(f"Invalid value for option '{option}': expected 'key:value,key:value'.")
+            raise InvalidOptionError(
+                f"Invalid value for option '{option}': expected 'key:value,key:value'.", option=option
+            )
         found = {key.strip(): value.strip() for key, _, value in pairs}
         for key in filter(is_secret, found):
             raise InvalidOptionError(
-                f"The option '{option}' holds '{key}', which would be shown. Give it as '{option}.{key}'."
+                f"The option '{option}' holds '{key}', which would be shown. Give it as '{option}.{key}'.",
+                option=option,
             )
         return found
 
@@ -180,7 +183,9 @@ def registry_settings(known: RegistryOptions, options: Options) -> RegistrySetti
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
         key = f"{prefix}.{AUTO_REGISTER}"
-        raise InvalidOptionError(f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.")
+        raise InvalidOptionError(
+            f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.", option=key
+        )
     return RegistrySettings(
         known.format,
         known.schema_type,
@@ -204,12 +209,14 @@ def _check(known: RegistryOptions, java: Mapping[str, str]) -> None:
     bearer_key, token_key = keys["bearer.auth.credentials.source"], keys["bearer.auth.token"]
     if basic not in ("", "URL", "USER_INFO"):
         raise InvalidOptionError(
-            f"Invalid value '{basic}' for option '{basic_key}': expected one of 'USER_INFO', 'URL'."
+            f"Invalid value '{basic}' for option '{basic_key}': expected one of 'USER_INFO', 'URL'.", option=basic_key
         )
     if bearer not in ("", "STATIC_TOKEN"):
-        raise InvalidOptionError(f"Invalid value '{bearer}' for option '{bearer_key}': expected 'STATIC_TOKEN'.")
+        raise InvalidOptionError(
+            f"Invalid value '{bearer}' for option '{bearer_key}': expected 'STATIC_TOKEN'.", option=bearer_key
+        )
     if user and ":" not in user:
-        raise InvalidOptionError(f"Invalid value for option '{user_key}': expected 'user:password'.")
+        raise InvalidOptionError(f"Invalid value for option '{user_key}': expected 'user:password'.", option=user_key)
     if basic == "USER_INFO" and not user:
         raise MissingOptionError(f"'{basic_key}' is 'USER_INFO', but '{user_key}' is missing.")
     if bearer and not token:

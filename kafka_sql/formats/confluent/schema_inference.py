@@ -43,7 +43,8 @@ def infer_from_registry(
         else:
             raise MissingOptionError(
                 f"A table without columns takes them from the schema registry: set '{known.subject.key}', or give the "
-                "table one topic, whose subject it then takes."
+                "table one topic, whose subject it then takes.",
+                option=known.subject.key,
             )
         try:
             made = columns(found)

@@ -162,7 +162,8 @@ def parse_dialect(options: Options) -> Dialect:
     if disabled and options.is_set(QUOTE_CHARACTER):
         raise ConflictingOptionsError(
             "Format cannot define a quote character and disabled quote character at the same time: "
-            f"'{QUOTE_CHARACTER.key}' and '{DISABLE_QUOTE_CHARACTER.key}'."
+            f"'{QUOTE_CHARACTER.key}' and '{DISABLE_QUOTE_CHARACTER.key}'.",
+            option=QUOTE_CHARACTER.key,
         )
     return Dialect(
         separator=options[FIELD_DELIMITER],

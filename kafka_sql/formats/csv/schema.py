@@ -20,7 +20,10 @@ def check_schema(schema: pa.Schema) -> None:
         if is_scalar(t):
             continue
         if not pt.is_list(t) and not pt.is_struct(t):
-            raise SchemaError(f"Unsupported type '{t}' for field '{field.name}': the csv format does not support it.")
+            raise SchemaError(
+                f"Unsupported type '{t}' for field '{field.name}': the csv format does not support it.",
+                column=field.name,
+            )
         for element in [t.value_type] if pt.is_list(t) else [child.type for child in t]:
             if not is_scalar(element):
                 raise SchemaError(

@@ -29,8 +29,9 @@ def _check(path: str, t: pa.DataType) -> None:
         if not pt.is_string(t.key_type):
             raise SchemaError(
                 "JSON format doesn't support non-string as key type of map. "
-                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>."
+                f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>.",
+                column=path,
             )
         _check(f"{path}[]", t.item_type)
     elif not is_scalar(t):
-        raise SchemaError(f"Unsupported type of column '{path}': the json format does not support {t}.")
+        raise SchemaError(f"Unsupported type of column '{path}': the json format does not support {t}.", column=path)

@@ -34,7 +34,8 @@ def _message(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, 
         if not _NAME.fullmatch(field.name):
             raise SchemaError(
                 f"Column '{inside}' has no form in protobuf: names have letters, digits and underscores, and begin "
-                "with no digit."
+                "with no digit.",
+                column=inside,
             )
         t, label = field.type, ""
         row = f"{field.name}_row"
@@ -64,7 +65,9 @@ def _rows(field: pa.Field, known: DeclaredType, name: str, path: str, indent: st
 def _key(t: pa.DataType, path: str) -> str:
     if pt.is_string(t) or pt.is_int32(t) or pt.is_int64(t) or pt.is_boolean(t):
         return _scalar(t, path)
-    raise SchemaError(f"Protobuf has no map with a key of type {t} (column '{path}'). Declare it as MAP<STRING, ...>.")
+    raise SchemaError(
+        f"Protobuf has no map with a key of type {t} (column '{path}'). Declare it as MAP<STRING, ...>.", column=path
+    )
 
 
 def _single(field: pa.Field, row: str, path: str) -> str:
@@ -86,5 +89,6 @@ def _scalar(t: pa.DataType, path: str) -> str:
         return _TIMESTAMP
     raise SchemaError(
         f"Protobuf has no type for {t} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or give the "
-        "schema by the option 'schema'."
+        "schema by the option 'schema'.",
+        column=path,
     )

@@ -56,7 +56,8 @@ def single_field(schema: pa.Schema) -> pa.Field:
         return field
     raise SchemaError(
         f"The 'raw' format doesn't support '{t}' as type of column '{field.name}'. "
-        f"It takes STRING, BYTES, {', '.join(_SQL.values())}."
+        f"It takes STRING, BYTES, {', '.join(_SQL.values())}.",
+        column=field.name,
     )
 
 

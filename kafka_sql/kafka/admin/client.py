@@ -215,7 +215,8 @@ class Admin:
                 raise BrokerUnreachableError(
                     f"No broker of '{self.servers}' (option 'properties.bootstrap.servers') responded within "
                     f"{self.timeout:g} s: {causes}. Check the address, the network and 'properties.security.protocol'; "
-                    f"'properties.{option}' sets how long to wait."
+                    f"'properties.{option}' sets how long to wait.",
+                    servers=self.servers,
                 ) from e
             error_type, advice = translate_error(error)
             raise error_type(f"{self.servers}: {reason} ({error.name()}); {causes}.{advice}") from e

@@ -110,7 +110,9 @@ class Cluster:
                 raise topic_not_found_error(self.admin(), name, topics)
             error = topics[name].error
             if error is not None:
-                raise BrokerError(f"Topic '{name}' cannot be read on {self.admin().servers}: {error.str()}.")
+                raise BrokerError(
+                    f"Topic '{name}' cannot be read on {self.admin().servers}: {error.str()}.", topic=name
+                )
         return sorted((name, p) for name in names for p in topics[name].partitions)
 
     def earliest(self, partitions: Collection[TopicPartition]) -> Offsets:

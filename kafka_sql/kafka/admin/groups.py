@@ -59,7 +59,7 @@ def commit(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> F
             return
         if failed:
             errors = ", ".join(f"{tp.topic}[{tp.partition}]: {tp.error}" for tp in failed)
-            result.set_exception(BrokerError(f"{servers}: {errors}."))
+            result.set_exception(BrokerError(f"{servers}: {errors}.", servers=servers))
         else:
             result.set_result(None)
 

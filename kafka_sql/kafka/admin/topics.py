@@ -83,7 +83,7 @@ def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, d
                 ) from e
             option = _OPTIONS.get(error.code())
             if option is not None:
-                raise InvalidOptionError(f"{where}: {reason} Check option '{option}'.") from e
+                raise InvalidOptionError(f"{where}: {reason} Check option '{option}'.", option=option) from e
             raise
         return True
 
@@ -109,7 +109,9 @@ def _check_settings(cluster: Cluster, topic: str, metadata: TopicMetadata, setti
         name = option.removeprefix("sink.topic.").removeprefix("config.")
         return TopicMismatchError(
             f"Table '{table}': topic '{topic}' exists and has {name} {actual}, but option '{option}' = '{expected}'. "
-            "Change the option or the topic, or remove the option."
+            "Change the option or the topic, or remove the option.",
+            table=table,
+            topic=topic,
         )
 
     partitions = metadata.partitions
@@ -126,6 +128,8 @@ def _check_settings(cluster: Cluster, topic: str, metadata: TopicMetadata, setti
     )
     for key, value in settings.config.items():
         if key not in config:
-            raise InvalidOptionError(f"Table '{table}': unknown topic setting in option 'sink.topic.config.{key}'.")
+            raise InvalidOptionError(
+                f"Table '{table}': unknown topic setting in option 'sink.topic.config.{key}'.", table=table
+            )
         if config[key].value != value:
             raise mismatch(f"sink.topic.config.{key}", f"'{config[key].value}'", value)

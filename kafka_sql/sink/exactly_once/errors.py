@@ -20,7 +20,8 @@ def superseded(writer: Writer, now: Claim) -> WriterFencedError:
     return WriterFencedError(
         f"Table '{writer.name}': another writer has taken over 'sink.transactional-id-prefix' = '{writer.prefix}': "
         f"{now.who}. This writer has committed nothing since then. If the other writer is a restart of the same query, "
-        "nothing needs to be done. Otherwise set a different prefix for each query and statement."
+        "nothing needs to be done. Otherwise set a different prefix for each query and statement.",
+        table=writer.name,
     )
 
 
@@ -29,7 +30,8 @@ def log_ahead_of_checkpoint(writer: Writer, batch: int | None, decision: Decisio
     return WriterFencedError(
         f"Table '{writer.name}': cannot write batch {batch}, because batch {decision.batch} of query '{writer.query}' "
         "was already written. Either a newer run of the query has continued, or the checkpoint is an old copy. Use the "
-        "newest run. To write again from an old copy, give it a new query id (delete its file 'metadata')."
+        "newest run. To write again from an old copy, give it a new query id (delete its file 'metadata').",
+        table=writer.name,
     )
 
 
@@ -37,7 +39,8 @@ def fencing_contention(writer: Writer) -> WriterFencedError:
     """Return the error that drivers fence each other, but none of them claims the prefix."""
     return WriterFencedError(
         f"Table '{writer.name}': other drivers repeatedly fence 'sink.transactional-id-prefix' = '{writer.prefix}' "
-        "without committing anything. Run only one of them."
+        "without committing anything. Run only one of them.",
+        table=writer.name,
     )
 
 
@@ -45,7 +48,8 @@ def batch_written_twice(writer: Writer, batch: int | None) -> TransactionError:
     """Return the error for two writes in the same batch, which cannot be distinguished from a batch and its replay."""
     return TransactionError(
         f"Table '{writer.name}' is written a second time in batch {batch} of query '{writer.query}'. With "
-        "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both."
+        "exactly-once, foreachBatch may write to each topic once per batch. Write a union of both.",
+        table=writer.name,
     )
 
 
@@ -60,7 +64,8 @@ def prepared_lost(writer: Writer, count: int, gone: Sequence[tuple[str, str]]) -
     return PreparedTransactionLostError(
         f"Table '{writer.name}': of {count} prepared transactions, {len(gone)} are no longer open ({states}). "
         "Nothing of the batch was committed. Either the batch took longer than 'properties.transaction.timeout.ms', or "
-        "the transactions were aborted manually."
+        "the transactions were aborted manually.",
+        table=writer.name,
     )
 
 
@@ -70,7 +75,8 @@ def decided_lost(writer: Writer, batch: int | None, lost: Sequence[DecidedTransa
     return DecidedTransactionLostError(
         f"Table '{writer.name}', {which}: the brokers aborted decided transactions before they were committed, because "
         "'properties.transaction.timeout.ms' had expired. "
-        f"{_missing_rows(lost)} {_recovery_advice(writer)}"
+        f"{_missing_rows(lost)} {_recovery_advice(writer)}",
+        table=writer.name,
     )
 
 
@@ -81,7 +87,8 @@ def replay_differs(
     return DecidedTransactionLostError(
         f"Table '{writer.name}', batch {batch}: the brokers aborted decided transactions. The replay has different "
         "tasks or rows, so the missing rows cannot be identified. "
-        f"{_missing_rows(lost)} {_admin_commands(writer.prefix)}"
+        f"{_missing_rows(lost)} {_admin_commands(writer.prefix)}",
+        table=writer.name,
     )
 
 

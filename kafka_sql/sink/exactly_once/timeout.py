@@ -29,7 +29,9 @@ def transaction_timeout(definition: Definition) -> int:
     if limit is not None and timeout > limit:
         raise InvalidOptionError(
             f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' exceeds the brokers' '{_LIMIT}' = "
-            f"'{limit}'. Lower it, raise the brokers' limit, or remove the option to use the limit."
+            f"'{limit}'. Lower it, raise the brokers' limit, or remove the option to use the limit.",
+            table=definition.name,
+            option=_OPTION,
         )
     return timeout
 
@@ -48,7 +50,9 @@ def check_trigger_interval(definition: Definition, interval: int) -> None:
         raise InvalidOptionError(
             f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' is less than "
             f"'execution.checkpointing.interval' = '{interval} ms', so the brokers could abort a batch that "
-            "takes the whole interval. Raise the option, or remove it to use the brokers' limit."
+            "takes the whole interval. Raise the option, or remove it to use the brokers' limit.",
+            table=definition.name,
+            option=_OPTION,
         )
 
 

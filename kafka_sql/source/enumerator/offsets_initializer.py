@@ -59,7 +59,11 @@ def call_offsets_initializer(definition: Definition, cluster: Cluster, partition
     invalid = [p for p in partitions if not isinstance(offsets.get(p), int) or offsets[p] < COMMITTED]
     if invalid:
         topic, partition = invalid[0]
-        raise OffsetError(f"{prefix} an invalid offset for {topic}[{partition}]: {offsets.get(invalid[0])!r}.")
+        raise OffsetError(
+            f"{prefix} an invalid offset for {topic}[{partition}]: {offsets.get(invalid[0])!r}.",
+            topic=topic,
+            partition=partition,
+        )
     unexpected = [p for p in offsets if p not in partitions]
     if unexpected:
         raise OffsetError(f"{prefix} an offset for {unexpected[0]!r}, which is not a partition of the table.")

@@ -48,7 +48,8 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
         names = ", ".join(f"{topic}[{partition}]" for topic, partition in missing)
         raise TopicNotFoundError(
             f"Table '{definition.name}': partitions of option '{opt.SCAN_PARTITIONS.key}' do not exist on the Kafka "
-            f"brokers: {names}. Create them, or correct the option."
+            f"brokers: {names}. Create them, or correct the option.",
+            table=definition.name,
         )
     return sorted(set(selected) & set(found))
 

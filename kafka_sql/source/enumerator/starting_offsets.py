@@ -119,7 +119,9 @@ def require_group(definition: Definition, condition: str, alternative: str) -> s
     if group is None:
         raise MissingOptionError(
             f"Table '{definition.name}': option 'properties.group.id' is required when {condition}. "
-            f"Set it, or {alternative}."
+            f"Set it, or {alternative}.",
+            table=definition.name,
+            option="properties.group.id",
         )
     return str(group)
 
@@ -156,6 +158,8 @@ def apply_offset_reset(
     group = definition.options.get(opt.GROUP_ID)
     raise OffsetError(
         f"Table '{definition.name}': group '{group}' has no valid committed offset for {names}, and no offset reset "
-        "strategy is set. Set 'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' to "
-        "'earliest-offset', 'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed offsets."
+        "strategy is set. Set 'properties.auto.offset.reset' to 'earliest' or 'latest', 'scan.startup.mode' "
+        "to 'earliest-offset', 'latest-offset' or 'timestamp', or 'properties.group.id' to a group with committed "
+        "offsets.",
+        table=definition.name,
     )

@@ -72,6 +72,7 @@ def _group_offsets(definition: Definition, cluster: Cluster, partitions: list[To
         raise OffsetError(
             f"Table '{definition.name}': partition {missing} should stop at committed offset. But there is no "
             f"committed offset of this partition for group {group}. Commit offsets for the group, or set "
-            "'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'."
+            "'scan.bounded.mode' to 'latest-offset', 'timestamp' or 'specific-offsets'.",
+            table=definition.name,
         )
     return committed

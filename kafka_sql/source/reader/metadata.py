@@ -73,7 +73,9 @@ def _resolve_column(
         known = [*format_keys, *keys]
         raise SchemaError(
             f"Invalid metadata key '{key}' in column '{column.name}' of table '{table}'. The Kafka source supports the "
-            f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}"
+            f"following metadata keys for reading: {', '.join(known)}.{did_you_mean(key, known)}",
+            column=column.name,
+            table=table,
         )
     convert = read_cast(key_type, target, column.declared)
     if convert is None:

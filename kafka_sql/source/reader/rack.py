@@ -31,7 +31,8 @@ def resolve_rack_id(definition: Definition) -> str | None:
     if rack is not None and not isinstance(rack, str):
         raise InvalidOptionError(
             f"Option '{opt.RACK_ID.key}' = '{text}': the callable must return a string or None, and returned "
-            f"{type(rack).__name__}."
+            f"{type(rack).__name__}.",
+            option=opt.RACK_ID.key,
         )
     return rack or None
 
@@ -43,5 +44,6 @@ def _read_file(path: str) -> str | None:
         reason = getattr(e, "strerror", None) or "it is not UTF-8"
         raise InvalidOptionError(
             f"Option '{opt.RACK_ID.key}': file '{path}' cannot be read on this machine: {reason}. Create it on each "
-            "machine that reads the table."
+            "machine that reads the table.",
+            option=opt.RACK_ID.key,
         ) from None

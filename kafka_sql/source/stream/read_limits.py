@@ -53,7 +53,9 @@ def check_admission_options(definition: Definition) -> None:
         if definition.options.is_set(option):
             raise UnsupportedOptionError(
                 f"Table '{definition.name}': option '{option.key}' requires PySpark 4.2 or later. Remove the option, "
-                "or upgrade PySpark."
+                "or upgrade PySpark.",
+                table=definition.name,
+                option=option.key,
             )
 
 

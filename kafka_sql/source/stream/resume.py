@@ -99,7 +99,8 @@ def check_checkpoint(
             f"Table '{definition.name}': the checkpoint has offsets of {_describe_partitions(definition, others)}, but "
             f"the table reads {_describe_table(definition)}. If the checkpoint belongs to another query, SET another "
             "'pipeline.name' or 'execution.checkpointing.dir'. If the table was changed, set "
-            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop these offsets."
+            f"'{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop these offsets.",
+            table=definition.name,
         )
     if ignore:
         return
@@ -116,7 +117,10 @@ def check_checkpoint(
             raise OffsetError(
                 f"{topic}[{partition}]@{start}: cannot resume from the checkpoint's offset: {reason}. The topic was "
                 "deleted or recreated. To read the new topic, SET another 'pipeline.name' (or use an empty checkpoint "
-                f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the old offsets."
+                f"folder), or set '{opt.MISSING_TOPICS.key}' = '{opt.IGNORE}' to drop the old offsets.",
+                topic=topic,
+                partition=partition,
+                offset=start,
             )
 
 

@@ -73,7 +73,9 @@ def to_table(declaration: Declaration) -> Table:
         watermark = _build_watermark(declaration, column_types)
         columns = tuple(_build_column(c, column_types, watermark) for c in declaration.columns)
     except RecursionError:
-        raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.") from None
+        raise UnsupportedSqlError(
+            f"CREATE TABLE {'.'.join(declaration.name)}: {_TOO_DEEP}.", table=".".join(declaration.name)
+        ) from None
     return Table(
         name=strip_catalog(declaration.name),
         columns=columns,
@@ -119,16 +121,17 @@ def _check_clauses(declaration: Declaration) -> None:
             "in spark_catalog (Flink's default_catalog); other catalogs are not supported."
         )
     if declaration.unsupported is not None:
-        raise UnsupportedSqlError(f"CREATE TABLE {name}: {_UNSUPPORTED_CLAUSES[declaration.unsupported]}")
+        raise UnsupportedSqlError(f"CREATE TABLE {name}: {_UNSUPPORTED_CLAUSES[declaration.unsupported]}", table=name)
     if declaration.replace and declaration.query is None:
         raise UnsupportedSqlError(
             f"CREATE OR REPLACE TABLE {name} is supported only with AS and a query. Use ALTER TABLE to change the "
-            "table, or DROP TABLE and CREATE TABLE to redefine it."
+            "table, or DROP TABLE and CREATE TABLE to redefine it.",
+            table=name,
         )
     if declaration.like is not None or declaration.query is not None:
         clause = "LIKE" if declaration.like is not None else "AS"
         raise UnsupportedSqlError(
-            f"CREATE TABLE {name}: {clause} requires a Spark session. Run the statement with spark.sql()."
+            f"CREATE TABLE {name}: {clause} requires a Spark session. Run the statement with spark.sql().", table=name
         )
     for key in declaration.keys:
         if key.is_enforced:
@@ -152,13 +155,16 @@ def _collect_options(declaration: Declaration) -> Mapping[str, str]:
     if declaration.options is None:
         raise MissingOptionError(
             f"CREATE TABLE {name} has no WITH clause: table options do not contain an option key 'connector'. "
-            "Add WITH ('connector' = 'kafka', ...)."
+            "Add WITH ('connector' = 'kafka', ...).",
+            table=name,
         )
     options: dict[str, str] = {}
     for key, value in declaration.options:
         if key in options:
             raise ConflictingOptionsError(
-                f"CREATE TABLE {name}: option '{key}' is set more than once. Remove the duplicates."
+                f"CREATE TABLE {name}: option '{key}' is set more than once. Remove the duplicates.",
+                table=name,
+                option=key,
             )
         options[key] = value
     return options
@@ -166,7 +172,9 @@ def _collect_options(declaration: Declaration) -> Mapping[str, str]:
 
 def _check_columns(declaration: Declaration) -> None:
     if not declaration.columns:
-        raise SchemaError(f"CREATE TABLE {'.'.join(declaration.name)} declares no columns.")
+        raise SchemaError(
+            f"CREATE TABLE {'.'.join(declaration.name)} declares no columns.", table=".".join(declaration.name)
+        )
     declared_names: dict[str, str] = {}
     for column in declaration.columns:
         previous = declared_names.get(column.name.lower())
@@ -190,13 +198,17 @@ def _primary_key_columns(declaration: Declaration) -> tuple[str, ...]:
     columns = {c.name: c for c in declaration.columns}
     for name in key.columns:
         if name not in columns:
-            raise SchemaError(f"{_describe_key(key)}: column '{name}' not found.{did_you_mean(name, columns)}")
+            raise SchemaError(
+                f"{_describe_key(key)}: column '{name}' not found.{did_you_mean(name, columns)}", column=name
+            )
         if columns[name].type is None or columns[name].metadata is not None:
             raise SchemaError(
-                f"{_describe_key(key)}: column '{name}' is not a physical column. A PRIMARY KEY needs physical columns."
+                f"{_describe_key(key)}: column '{name}' is not a physical column. A PRIMARY KEY needs "
+                "physical columns.",
+                column=name,
             )
         if key.columns.count(name) > 1:
-            raise SchemaError(f"{_describe_key(key)}: column '{name}' is listed more than once.")
+            raise SchemaError(f"{_describe_key(key)}: column '{name}' is listed more than once.", column=name)
     return key.columns
 
 
@@ -214,14 +226,18 @@ def _build_watermark(declaration: Declaration, column_types: Mapping[str, FlinkT
     column = next((c for c in declaration.columns if c.name == watermark.column), None)
     if column is None:
         suggestion = did_you_mean(watermark.column, [c.name for c in declaration.columns])
-        raise SchemaError(f"WATERMARK FOR {watermark.column}: column '{watermark.column}' not found.{suggestion}")
+        raise SchemaError(
+            f"WATERMARK FOR {watermark.column}: column '{watermark.column}' not found.{suggestion}",
+            column=watermark.column,
+        )
     type = column.type
     if column.expression is not None:
         type = translate_expression(column.expression, column.name, column_types).type
     if type is None or type.name not in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         raise SchemaError(
             f"WATERMARK FOR {watermark.column}: column '{watermark.column}' must be of type TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}."
+            f"TIMESTAMP_LTZ(p), but is {type.text or describe_type(type) if type is not None else 'NULL'}.",
+            column=watermark.column,
         )
     return Watermark(watermark.column, _watermark_delay(watermark), watermark.text)
 

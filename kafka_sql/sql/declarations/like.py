@@ -65,7 +65,7 @@ def _columns(
         _check_column(column, columns.get(column.name), strategies)
     for column in declared:
         if column.name in names:
-            raise SchemaError(f"Column '{column.name}' is declared more than once.")
+            raise SchemaError(f"Column '{column.name}' is declared more than once.", column=column.name)
         names.add(column.name)
         columns[column.name] = column
     return list(columns.values())
@@ -112,7 +112,8 @@ def _watermarks(
         if watermark.column in watermarks and strategy != "OVERWRITING":
             raise SchemaError(
                 f"LIKE: There already exists a watermark spec for column '{watermark.column}' in the base table. You "
-                "might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS."
+                "might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS.",
+                column=watermark.column,
             )
     return [*(m for c, m in watermarks.items() if c not in {o.column for o in declared}), *declared]
 

@@ -78,9 +78,11 @@ def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) 
     declared = {c.name: c for c in declaration.columns}
     for name in names:
         if name in declared and declared[name].expression is not None:
-            raise SchemaError(f"Computed column '{name}' is also a column of the query. Remove it from one of them.")
+            raise SchemaError(
+                f"Computed column '{name}' is also a column of the query. Remove it from one of them.", column=name
+            )
         if names.count(name) > 1:
-            raise SchemaError(f"The query has more than one column '{name}'. Rename them with AS.")
+            raise SchemaError(f"The query has more than one column '{name}'. Rename them with AS.", column=name)
     columns = [*(c for c in declaration.columns if c.name not in names), *(declared.get(c.name, c) for c in query)]
     return replace(declaration, columns=columns, query=None, replace=False)
 
@@ -98,5 +100,5 @@ def _reordered(declaration: Declaration, query: list[ColumnDeclaration]) -> list
         )
     for name in declaration.identifiers:
         if name not in columns:
-            raise SchemaError(f"Column '{name}' not found in the source schema: {', '.join(columns)}.")
+            raise SchemaError(f"Column '{name}' not found in the source schema: {', '.join(columns)}.", column=name)
     return [columns[name] for name in declaration.identifiers]

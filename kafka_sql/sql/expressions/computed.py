@@ -82,7 +82,8 @@ def _translate_column(node: exp.Column, context: Context) -> TypedExpression:
         suggestion = did_you_mean(node.name, context.column_types)
         raise SchemaError(
             f"Computed column '{context.column}': column '{node.name}' not found. "
-            f"A computed column can use physical and metadata columns; names are case-sensitive.{suggestion}"
+            f"A computed column can use physical and metadata columns; names are case-sensitive.{suggestion}",
+            column=context.column,
         )
     return TypedExpression(quote(node.name), context.column_types[node.name])
 
@@ -94,7 +95,8 @@ def _translate_field(node: exp.Dot, context: Context) -> TypedExpression:
     fields = {f.name: f.type for f in row.type.fields}
     if name not in fields:
         raise SchemaError(
-            f"Computed column '{context.column}': {row.sql} has no field '{name}'.{did_you_mean(name, fields)}"
+            f"Computed column '{context.column}': {row.sql} has no field '{name}'.{did_you_mean(name, fields)}",
+            column=context.column,
         )
     return TypedExpression(f"{row.sql}.{quote(name)}", fields[name])
 

@@ -110,28 +110,38 @@ def to_spark_type(type: FlinkType, column: str) -> str:
     if name == "MULTISET":
         return f"MAP<{to_spark_type(type.elements[0], column)}, INT>"
     if name in _UNSUPPORTED:
-        raise SchemaError(f"Column '{column}': type {type.text or name} is not supported: {_UNSUPPORTED[name]}.")
-    raise SchemaError(f"Column '{column}': unknown type '{type.text or name}'.{did_you_mean(name, KNOWN_TYPES)}")
+        raise SchemaError(
+            f"Column '{column}': type {type.text or name} is not supported: {_UNSUPPORTED[name]}.", column=column
+        )
+    raise SchemaError(
+        f"Column '{column}': unknown type '{type.text or name}'.{did_you_mean(name, KNOWN_TYPES)}", column=column
+    )
 
 
 def _spark_decimal(type: FlinkType, column: str) -> str:
     precision, scale = type.decimal
     if not 1 <= precision <= 38:
-        raise SchemaError(f"Column '{column}': {type.text}: the precision of DECIMAL must be between 1 and 38.")
+        raise SchemaError(
+            f"Column '{column}': {type.text}: the precision of DECIMAL must be between 1 and 38.", column=column
+        )
     if not 0 <= scale <= precision:
         raise SchemaError(
-            f"Column '{column}': {type.text}: the scale of DECIMAL must be between 0 and the precision {precision}."
+            f"Column '{column}': {type.text}: the scale of DECIMAL must be between 0 and the precision {precision}.",
+            column=column,
         )
     return f"DECIMAL({precision},{scale})"
 
 
 def _check_precision(type: FlinkType, column: str) -> None:
     if type.precision > 9:
-        raise SchemaError(f"Column '{column}': {type.text}: the precision of {type.name} must be between 0 and 9.")
+        raise SchemaError(
+            f"Column '{column}': {type.text}: the precision of {type.name} must be between 0 and 9.", column=column
+        )
     if type.precision > 6:
         raise SchemaError(
             f"Column '{column}': {type.text} is not supported: Spark has microseconds, which is precision 6. "
-            f"Declare {type.name}(6) or less."
+            f"Declare {type.name}(6) or less.",
+            column=column,
         )
 
 
@@ -141,7 +151,8 @@ def _spark_struct(type: FlinkType, column: str) -> str:
     for f in type.fields:
         if f.name.lower() in names:
             raise SchemaError(
-                f"Column '{column}': the ROW has more than one field '{f.name}' (Spark names are case-insensitive)."
+                f"Column '{column}': the ROW has more than one field '{f.name}' (Spark names are case-insensitive).",
+                column=column,
             )
         names.add(f.name.lower())
         part = f"{quote(f.name)}: {to_spark_type(f.type, f'{column}.{f.name}')}"

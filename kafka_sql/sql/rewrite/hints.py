@@ -57,7 +57,9 @@ def parse_hint(sql: str, end: int) -> Hint | None:
         if value is None:
             _raise_syntax_error(sql, cursor, "expected an option value in single quotes")
         if key in options:
-            raise ConflictingOptionsError(f"OPTIONS hint: option '{key}' is set more than once. Remove the duplicates.")
+            raise ConflictingOptionsError(
+                f"OPTIONS hint: option '{key}' is set more than once. Remove the duplicates.", option=key
+            )
         options[key] = value
     if not (cursor.take_symbol("*") and cursor.take_symbol("/")):
         _raise_syntax_error(sql, cursor, "expected '*/' after OPTIONS(...)")

@@ -90,7 +90,8 @@ def rewrite_query(tables: Tables, query: str, streaming: bool, database: str | N
         if reference.has_options:
             raise UnsupportedSqlError(
                 f"Table '{entry.definition.name}': WITH (...) after the table name is not supported. Write "
-                f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */."
+                f"{reference.name[-1]} /*+ OPTIONS('key' = 'value') */.",
+                table=entry.definition.name,
             )
         edits += _edit_reference(tables, entry, reference, hint, streaming or reference.is_stream, name)
         if streaming or reference.is_stream:
@@ -123,7 +124,8 @@ def _check_same_hint(entry: CatalogTable, hint: Hint, hints_by_table: dict[tuple
     if dict(other) != dict(hint.options):
         raise ConflictingOptionsError(
             f"Table '{entry.definition.name}' has two different OPTIONS hints in one query. Use the same options in "
-            "both, or create a second table with CREATE TABLE ... LIKE."
+            "both, or create a second table with CREATE TABLE ... LIKE.",
+            table=entry.definition.name,
         )
 
 
