@@ -1,4 +1,4 @@
-"""Which Kafka the tests run on. (A container itself needs a Docker engine.)"""
+"""The choice of the broker for the tests. (Starting a container needs a Docker engine.)"""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from tests.broker import (
 )
 
 
-@pytest.mark.parametrize("asked", ["", "embedded"])
-def test_the_embedded_one_unless_something_else_is_asked_for(asked: str) -> None:
-    assert parse_choice(asked) == BrokerChoice(EMBEDDED)
+@pytest.mark.parametrize("value", ["", "embedded"])
+def test_embedded_is_the_default(value: str) -> None:
+    assert parse_choice(value) == BrokerChoice(EMBEDDED)
 
 
-def test_a_container_where_a_docker_engine_answers() -> None:
+def test_a_container_if_docker_is_available() -> None:
     assert parse_choice("testcontainers", lambda: "") == BrokerChoice(CONTAINER)
 
 
-def test_the_embedded_one_where_none_does_and_it_says_why() -> None:
-    found = parse_choice("testcontainers", lambda: "no Docker engine answers: refused")
-    assert found.name == EMBEDDED
-    assert str(found) == "embedded (no Docker engine answers: refused)"
+def test_embedded_with_a_reason_if_docker_is_not_available() -> None:
+    choice = parse_choice("testcontainers", lambda: "no Docker engine: refused")
+    assert choice.name == EMBEDDED
+    assert str(choice) == "embedded (no Docker engine: refused)"
 
 
 @pytest.mark.parametrize("address", ["localhost:9092", "a:1,b:2"])
-def test_a_broker_by_its_address(address: str) -> None:
-    found = parse_choice(address)
-    with start_broker(found) as kafka:
+def test_the_address_of_a_running_broker(address: str) -> None:
+    choice = parse_choice(address)
+    with start_broker(choice) as kafka:
         assert kafka.bootstrap_servers == address
-    assert str(found) == address
+    assert str(choice) == address
 
 
-@pytest.mark.parametrize("asked", ["docker", "localhost", "localhost:", ":9092", "a:1;b:2"])
-def test_anything_else_is_refused(asked: str) -> None:
-    with pytest.raises(ValueError, match=rf"KAFKA_SQL_TEST_BROKER={asked}: expected 'embedded', 'testcontainers' or"):
-        parse_choice(asked)
+@pytest.mark.parametrize("value", ["docker", "localhost", "localhost:", ":9092", "a:1;b:2"])
+def test_other_values_are_rejected(value: str) -> None:
+    with pytest.raises(ValueError, match=rf"KAFKA_SQL_TEST_BROKER={value}: expected 'embedded', 'testcontainers' or"):
+        parse_choice(value)
 
 
-def test_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "localhost:9092")
     assert choice_from_environment() == BrokerChoice("localhost:9092")
     monkeypatch.delenv(VARIABLE)
     assert choice_from_environment() == BrokerChoice(EMBEDDED)
 
 
-def test_what_keeps_a_container_away_is_said_in_words() -> None:
+def test_docker_problem_is_explained() -> None:
     assert docker_problem() == "" or docker_problem().startswith(
-        ("testcontainers is not installed", "no Docker engine answers")
+        ("testcontainers is not installed", "no Docker engine:")
     )

@@ -11,8 +11,8 @@ from kafka_sql.kafka.decision_log import LOG_TOPIC
 from tests.chaos.clusters import wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
-from tests.integration.kafka.config.test_security import REFUSALS, test_refused
-from tests.secured_broker import Secured, secured_broker
+from tests.integration.kafka.config.test_security import FAILURES, test_failure
+from tests.secured_broker import SecuredBroker, secured_broker
 
 TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE
@@ -24,8 +24,8 @@ def scenario(config: ScenarioConfig) -> Outcome:
     folder.mkdir()
     with secured_broker(folder) as secured:
         cases = 0
-        for name, case in list(REFUSALS.items())[: None if config.long else 4]:
-            test_refused(name, {name: _error(case.change(secured, folder))})
+        for name, case in list(FAILURES.items())[: None if config.long else 4]:
+            test_failure(name, {name: _error(case.properties(secured, folder))})
             cases += 1
             config.log(f"refused: {name}")
         credentials = {f"properties.{key}": value for key, value in secured.properties("SASL", "PLAIN").items()}
@@ -83,7 +83,7 @@ def _error(properties: dict[str, str]) -> KafkaSqlError | None:
     return None
 
 
-def _revoke(secured: Secured, kind: ResourceType, name: str, operation: AclOperation) -> None:
+def _revoke(secured: SecuredBroker, kind: ResourceType, name: str, operation: AclOperation) -> None:
     pattern = ResourcePatternType.PREFIXED if name.endswith("*") else ResourcePatternType.LITERAL
     rule = AclBindingFilter(kind, name.rstrip("*"), pattern, "User:user", "*", operation, AclPermissionType.ALLOW)
     secured.admin.delete_acls([rule])[rule].result(30)

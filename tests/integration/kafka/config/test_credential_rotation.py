@@ -1,4 +1,4 @@
-"""A login that changes while it is used: clients that live, and queries that run, take it up without a restart."""
+"""Credential rotation: long-lived clients and running queries use new credentials without a restart."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tests.secured_broker import SCRAM, SESSION_SECONDS, SecuredBroker
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
-OFTEN = 10
+ROTATIONS = 10
 
 
-def test_a_client_that_changes_at_every_question(topics: Topics, tmp_path: Path) -> None:
-    """An answer comes from the client that was asked: where that had ended before, nobody gave it."""
+def test_a_client_recreated_for_every_request(topics: Topics, tmp_path: Path) -> None:
+    """A client must not be closed before its response has arrived."""
     topic, file = topics.create(), tmp_path / "names.properties"
     topics.put(topic, b"x", b"y")
     file.write_text("name=first\n")
     cluster = Cluster(to_librdkafka({"bootstrap.servers": topics.bootstrap, "client.id": f"${{file:{file}:name}}"}))
-    before = cluster.admin()
-    for number in range(OFTEN):
+    previous = cluster.admin()
+    for number in range(ROTATIONS):
         file.write_text(f"name=client-{number}\n")
         assert cluster.latest([(topic, 0)]) == {(topic, 0): 2}
-        assert cluster.admin() is not before
-        before = cluster.admin()
+        assert cluster.admin() is not previous
+        previous = cluster.admin()
 
 
-def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: Path) -> None:
+def test_a_stream_with_a_client_recreated_for_every_batch(topics: Topics, tmp_path: Path) -> None:
     topic, file = topics.create(), tmp_path / "names.properties"
     file.write_text("name=first\n")
     options = {"properties_client_id": f"${{file:{file}:name}}", "properties_group_id": "rotating-stream"}
@@ -48,8 +48,8 @@ def test_a_stream_whose_client_changes_at_every_batch(topics: Topics, tmp_path: 
 # -- queries ---------------------------------------------------------------------------------------------------------
 
 
-class Running:
-    """A query from one topic to another, exactly once, whose login may change."""
+class RunningQuery:
+    """An exactly-once query from one topic to another."""
 
     def __init__(self, secured: SecuredBroker, name: str, spark: Any, folder: Path, properties: dict[str, str]) -> None:
         self._topics, self._count = secured.topics, 0
@@ -67,21 +67,21 @@ class Running:
         self._query = spark.streams.get(row[0])
 
     def batch(self) -> None:
-        """One more record goes through."""
+        """Process one more record."""
         self._topics.put(self._source, b'{"a": %d}' % self._count)
         self._count += 1
         self._query.processAllAvailable()
 
     def stop(self) -> None:
-        """All records have come, once and in their order."""
+        """Stop the query, and check that each record was written once and in order."""
         self._query.stop()
-        found = self._topics.take(self._target, self._count, **{"isolation.level": "read_committed"})
-        assert [m.value() for m in found] == [b'{"a":%d}' % i for i in range(self._count)]
+        written = self._topics.take(self._target, self._count, **{"isolation.level": "read_committed"})
+        assert [m.value() for m in written] == [b'{"a":%d}' % i for i in range(self._count)]
 
 
-@pytest.mark.long  # the next one is its sample
-def test_a_password_under_a_running_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
-    """By a listener that asks for the login again and again, so that a client with an old one does not last."""
+@pytest.mark.long  # test_a_certificate_... is its short version
+def test_a_password_rotated_during_a_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
+    """The listener requires re-authentication, which fails for clients with old credentials."""
     users, secrets = ("first", "second"), tmp_path / "secrets.properties"
     for user in users:
         secured.set_password(user, f"{user}-password")
@@ -89,29 +89,29 @@ def test_a_password_under_a_running_query(secured: SecuredBroker, spark: Any, sq
     secrets.write_text("user=first\npassword=first-password\n")
     login = f'username="${{file:{secrets}:user}}" password="${{file:{secrets}:password}}"'
     properties = {**secured.properties("SHORT", "SCRAM-SHA-512"), "sasl.jaas.config": f"{SCRAM} required {login};"}
-    query = Running(secured, "password", spark, tmp_path, properties)
+    query = RunningQuery(secured, "password", spark, tmp_path, properties)
     query.batch()
     secrets.write_text("user=second\npassword=second-password\n")
     query.batch()
     secured.set_password("first", "no longer")
-    end = time.monotonic() + 2 * SESSION_SECONDS  # no login of the first user lasts so long
+    end = time.monotonic() + 2 * SESSION_SECONDS  # longer than any session of the first user
     while time.monotonic() < end:
         query.batch()
     query.stop()
 
 
-def test_a_certificate_under_a_running_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
+def test_a_certificate_rotated_during_a_query(secured: SecuredBroker, spark: Any, sql: Any, tmp_path: Path) -> None:
     store = tmp_path / "client.pem"
-    makings = {name: sign_certificate(secured.root, name) for name in ("first", "second")}
-    for name in makings:
+    certificates = {name: sign_certificate(secured.root, name) for name in ("first", "second")}
+    for name in certificates:
         secured.grant_query_permissions(f"CN={name}", "certificate")
-    store.write_text(makings["first"].key() + makings["first"].chain)
-    given = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
-    query = Running(secured, "certificate", spark, tmp_path, {**given, "ssl.keystore.location": str(store)})
+    store.write_text(certificates["first"].key() + certificates["first"].chain)
+    properties = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
+    query = RunningQuery(secured, "certificate", spark, tmp_path, {**properties, "ssl.keystore.location": str(store)})
     query.batch()
-    store.write_text(makings["second"].key() + makings["second"].chain)
+    store.write_text(certificates["second"].key() + certificates["second"].chain)
     query.batch()
-    secured.revoke_all("CN=first")  # whoever still has that certificate is refused at once
+    secured.revoke_all("CN=first")  # a client with the old certificate fails immediately
     query.batch()
     query.batch()
     query.stop()

@@ -1,4 +1,4 @@
-"""Spark's queries with Kerberos, which PyPI's Kafka client has not: ``make test-kerberos`` builds one that has it."""
+"""Spark queries with Kerberos, which the PyPI wheels lack: ``make test-kerberos`` builds a client with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.topics import Topics
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
-        "sasl_gssapi" not in librdkafka_features(), reason="this Kafka client has no Kerberos: make test-kerberos"
+        "sasl_gssapi" not in librdkafka_features(),
+        reason="this Kafka client does not support Kerberos: make test-kerberos",
     ),
     pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"),
 ]
@@ -23,30 +24,30 @@ pytestmark = [
 
 @pytest.fixture(scope="session", autouse=True)
 def _environment(kerberos: KerberosBroker) -> None:
-    """Spark's Java starts with it, and its workers have it from there."""
+    """Spark's JVM inherits the environment, and so do its workers."""
 
 
 @pytest.fixture(scope="module")
-def alice(kerberos: KerberosBroker) -> Path:
-    """Her keytab."""
+def alice_keytab(kerberos: KerberosBroker) -> Path:
+    """The keytab of user alice."""
     return kerberos.kdc.keytab("alice")
 
 
 @pytest.fixture
 def queries(kerberos: KerberosBroker, sql: Any, spark: Any, tmp_path: Path) -> Callable[[dict[str, str], str], None]:
-    """A batch is written and read, and streamed on, exactly once."""
+    """Return a function that writes and reads a batch, and runs an exactly-once stream."""
     topics = Topics(kerberos.plaintext_servers)
 
     def run(properties: dict[str, str], name: str) -> None:
-        given = {f"properties.{key}": value for key, value in properties.items()}
+        options = {f"properties.{key}": value for key, value in properties.items()}
         tables = {f"{name}_{end}": topics.create_named(f"{name}-{end}") for end in ("source", "target")}
         for table, topic in tables.items():
-            options = {
+            exactly_once = {
                 "sink.delivery-guarantee": "exactly-once",
                 "sink.transactional-id-prefix": topic,
                 "properties.isolation.level": "read_committed",
             }
-            sql(f"CREATE TEMPORARY TABLE {table} (a INT) {topics.with_options(topic, **given, **options)}")
+            sql(f"CREATE TEMPORARY TABLE {table} (a INT) {topics.with_options(topic, **options, **exactly_once)}")
         sql(f"INSERT INTO {name}_source VALUES (1), (2)")
         assert sorted(sql(f"SELECT a FROM {name}_source").collect()) == [(1,), (2,)]
         sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
@@ -62,35 +63,37 @@ def queries(kerberos: KerberosBroker, sql: Any, spark: Any, tmp_path: Path) -> C
     return run
 
 
-def test_a_keytab(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
+def test_a_keytab(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice_keytab: Path) -> None:
     kerberos.log_out()
-    queries(kerberos.properties(f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'), "keytab")
+    queries(kerberos.properties(f'useKeyTab=true keyTab="{alice_keytab}" principal="alice@{REALM}"'), "keytab")
 
 
-def test_a_ticket_cache(kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path) -> None:
+def test_a_ticket_cache(
+    kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice_keytab: Path
+) -> None:
     kerberos.log_out()
-    kerberos.log_in(alice, "alice")
+    kerberos.log_in(alice_keytab, "alice")
     queries(kerberos.properties("useTicketCache=true"), "tickets")
     assert f"alice@{REALM}" in kerberos.tickets()
 
 
-def test_a_service_of_another_name(
-    kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice: Path
+def test_another_service_name(
+    kerberos: KerberosBroker, queries: Callable[[dict[str, str], str], None], alice_keytab: Path
 ) -> None:
     kerberos.log_out()
-    login = f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'
+    login = f'useKeyTab=true keyTab="{alice_keytab}" principal="alice@{REALM}"'
     queries(kerberos.properties(login, "events"), "service")
 
 
-def test_refused(kerberos: KerberosBroker, sql: Any, alice: Path) -> None:
-    """No ticket, and a service that the broker is not."""
+def test_rejected(kerberos: KerberosBroker, sql: Any, alice_keytab: Path) -> None:
+    """Without a ticket, and with the wrong service name."""
     topics = Topics(kerberos.plaintext_servers)
-    topic = topics.create_named("refused")
+    topic = topics.create_named("rejected")
     kerberos.log_out()
-    login = f'useKeyTab=true keyTab="{alice}" principal="alice@{REALM}"'
+    login = f'useKeyTab=true keyTab="{alice_keytab}" principal="alice@{REALM}"'
     cases = {
         "no_ticket": kerberos.properties("useTicketCache=true"),
-        "other_service": {**kerberos.properties(login), "sasl.kerberos.service.name": "stranger"},
+        "other_service": {**kerberos.properties(login), "sasl.kerberos.service.name": "unknown"},
     }
     for name, properties in cases.items():
         options = topics.with_options(topic, **{f"properties.{key}": value for key, value in properties.items()})

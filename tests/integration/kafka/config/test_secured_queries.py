@@ -1,4 +1,4 @@
-"""Spark's queries by each listener and mechanism, exactly once: a batch is written and read, and streamed on."""
+"""Spark queries with each listener and mechanism: write and read a batch, and run an exactly-once stream."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from tests.secured_broker import SecuredBroker
 
 pytestmark = pytest.mark.integration
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-WAYS = [
+COMBINATIONS = [
     *(("SASL", mechanism) for mechanism in MECHANISMS),
     *(("BOTH", mechanism) for mechanism in MECHANISMS),
     ("ONLY_SCRAM", "SCRAM-SHA-512"),
     ("TLS", ""),
     ("MTLS", ""),
 ]
-SAMPLE = {("BOTH", "OAUTHBEARER"), ("MTLS", "")}
+DEFAULT_COMBINATIONS = {("BOTH", "OAUTHBEARER"), ("MTLS", "")}
 
 
 @pytest.mark.parametrize(
     ("listener", "mechanism"),
-    [pytest.param(*way, marks=() if way in SAMPLE else pytest.mark.long) for way in WAYS],
+    [
+        pytest.param(*combination, marks=() if combination in DEFAULT_COMBINATIONS else pytest.mark.long)
+        for combination in COMBINATIONS
+    ],
 )
 def test_queries(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path, listener: str, mechanism: str) -> None:
     name = f"{listener}_{mechanism}".lower().replace("-", "_")
     for user in ("user", "CN=user"):
         secured.grant_query_permissions(user, "query-")
-    tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("origin", "goal")}
+    tables = {end: secured.topics.create_named(f"query-{name}-{end}") for end in ("input_table", "output_table")}
     for end, topic in tables.items():
         options = {
             "sink.delivery-guarantee": "exactly-once",
@@ -38,13 +41,13 @@ def test_queries(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path, l
         }
         with_options = secured.table(secured.properties(listener, mechanism), topic, **options)
         sql(f"CREATE TEMPORARY TABLE {end} (a INT) {with_options}")
-    sql("INSERT INTO origin VALUES (1), (2)")
-    assert sorted(sql("SELECT a FROM origin").collect()) == [(1,), (2,)]
+    sql("INSERT INTO input_table VALUES (1), (2)")
+    assert sorted(sql("SELECT a FROM input_table").collect()) == [(1,), (2,)]
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
     sql("SET 'execution.runtime-mode' = 'streaming'")
-    (row,) = sql("INSERT INTO goal SELECT a * 10 AS a FROM origin").collect()
+    (row,) = sql("INSERT INTO output_table SELECT a * 10 AS a FROM input_table").collect()
     query = spark.streams.get(row[0])
     query.processAllAvailable()
     query.stop()
-    written = secured.topics.take(tables["goal"], 2, **{"isolation.level": "read_committed"})
+    written = secured.topics.take(tables["output_table"], 2, **{"isolation.level": "read_committed"})
     assert sorted(str(m.value()) for m in written) == ["b'{\"a\":10}'", "b'{\"a\":20}'"]

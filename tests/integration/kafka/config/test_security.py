@@ -1,4 +1,4 @@
-"""Every way to say who one is, and every way to be refused, on a real broker; without Spark."""
+"""All authentication mechanisms and their failures on a real broker, without Spark."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from tests.secured_broker import OAUTH, PASSWORD, SCRAM, SecuredBroker
 
 pytestmark = pytest.mark.integration
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-RW = (AclOperation.READ, AclOperation.WRITE)
+READ_WRITE = (AclOperation.READ, AclOperation.WRITE)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _rights(secured: SecuredBroker) -> None:
+def _permissions(secured: SecuredBroker) -> None:
     for user in ("user", "CN=user", "ANONYMOUS"):
-        secured.allow(user, ResourceType.TOPIC, "open-*", *RW)
+        secured.allow(user, ResourceType.TOPIC, "open-*", *READ_WRITE)
     secured.topics.create_named("open-topic")
     secured.topics.create_named("locked")
 
 
-def works(properties: dict[str, str], topic: str = "open-topic") -> None:
-    """A record goes there and back, and the own client of the protocol gets in, too."""
+def check_access(properties: dict[str, str], topic: str = "open-topic") -> None:
+    """Write and read a record, and connect with the protocol client."""
     config = to_librdkafka(properties)
     cluster = Cluster(config)
     end = cluster.latest(cluster.partitions((topic,)))[topic, 0]
@@ -59,19 +59,19 @@ def works(properties: dict[str, str], topic: str = "open-topic") -> None:
 @pytest.mark.parametrize("listener", ["SASL", "BOTH"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_passwords_and_tokens(secured: SecuredBroker, listener: str, mechanism: str) -> None:
-    works(secured.properties(listener, mechanism))
+    check_access(secured.properties(listener, mechanism))
 
 
-def test_a_user_and_a_password_as_librdkafka_has_them(secured: SecuredBroker) -> None:
-    given = {k: v for k, v in secured.properties("SASL", "PLAIN").items() if "jaas" not in k}
-    works({**given, "sasl.username": "user", "sasl.password": PASSWORD})
+def test_librdkafkas_user_name_and_password(secured: SecuredBroker) -> None:
+    properties = {k: v for k, v in secured.properties("SASL", "PLAIN").items() if "jaas" not in k}
+    check_access({**properties, "sasl.username": "user", "sasl.password": PASSWORD})
 
 
-def test_tokens_by_the_names_of_kafka_4(secured: SecuredBroker) -> None:
-    given = secured.properties("SASL", "OAUTHBEARER")
-    del given["sasl.login.callback.handler.class"]
-    works({
-        **given,
+def test_tokens_with_properties_of_kafka_4(secured: SecuredBroker) -> None:
+    properties = secured.properties("SASL", "OAUTHBEARER")
+    del properties["sasl.login.callback.handler.class"]
+    check_access({
+        **properties,
         "sasl.jaas.config": f"{OAUTH} required;",
         "sasl.oauthbearer.client.credentials.client.id": "user",
         "sasl.oauthbearer.client.credentials.client.secret": PASSWORD,
@@ -81,64 +81,65 @@ def test_tokens_by_the_names_of_kafka_4(secured: SecuredBroker) -> None:
 
 @pytest.mark.parametrize("listener", ["TLS", "MTLS"])
 def test_certificates(secured: SecuredBroker, listener: str) -> None:
-    works(secured.properties(listener))
+    check_access(secured.properties(listener))
 
 
-@pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM", "inline"])
-def test_stores_of_every_kind(secured: SecuredBroker, kind: str, tmp_path: Path) -> None:
-    given = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
+@pytest.mark.parametrize("store_type", ["JKS", "PKCS12", "PEM", "inline"])
+def test_store_types(secured: SecuredBroker, store_type: str, tmp_path: Path) -> None:
+    properties = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
     trust, keys = tmp_path / "trust", tmp_path / "keys"
-    if kind == "inline":
-        given |= {
+    if store_type == "inline":
+        properties |= {
             "ssl.truststore.certificates": secured.root.pem.replace("\n", "\r\n"),
             "ssl.keystore.certificate.chain": secured.client.chain.replace("\n", "\r\n"),
             "ssl.keystore.key": secured.client.key("key-password").replace("\n", "\r\n"),
             "ssl.key.password": "key-password",
         }
     else:
-        given |= {"ssl.truststore.location": str(trust), "ssl.keystore.location": str(keys)}
-        given |= {"ssl.truststore.password": STORE_PASSWORD, "ssl.keystore.password": STORE_PASSWORD}
-    if kind == "PEM":
+        properties |= {"ssl.truststore.location": str(trust), "ssl.keystore.location": str(keys)}
+        properties |= {"ssl.truststore.password": STORE_PASSWORD, "ssl.keystore.password": STORE_PASSWORD}
+    if store_type == "PEM":
         trust.write_text(secured.root.pem)
         keys.write_text(secured.client.key("key-password") + secured.client.chain)
-        given["ssl.key.password"] = "key-password"
-    elif kind == "JKS":
+        properties["ssl.key.password"] = "key-password"
+    elif store_type == "JKS":
         create_trust_store(trust, secured.root, "JKS")
         create_jks_store(keys, secured.client, "key-password")
-        given["ssl.key.password"] = "key-password"
-    elif kind == "PKCS12":
+        properties["ssl.key.password"] = "key-password"
+    elif store_type == "PKCS12":
         create_trust_store(trust, secured.root, "PKCS12")
         keys.write_bytes(secured.client.p12())
-    works(given)
+    check_access(properties)
 
 
-def test_librdkafkas_own_files(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_certificate_files_of_librdkafka(secured: SecuredBroker, tmp_path: Path) -> None:
     names = {"ca": secured.root.pem, "certificate": secured.client.chain, "key": secured.client.key()}
     for name, text in names.items():
         (tmp_path / name).write_text(text)
-    given = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
-    works(given | {f"ssl.{name}.location": str(tmp_path / name) for name in names})
+    properties = {k: v for k, v in secured.properties("MTLS").items() if not k.startswith("ssl.")}
+    check_access(properties | {f"ssl.{name}.location": str(tmp_path / name) for name in names})
 
 
-def test_the_host_name_is_checked_unless_that_is_off(secured: SecuredBroker) -> None:
-    works({**secured.properties("ELSEWHERE"), "ssl.endpoint.identification.algorithm": ""})
+def test_the_host_name_check_can_be_disabled(secured: SecuredBroker) -> None:
+    check_access({**secured.properties("ELSEWHERE"), "ssl.endpoint.identification.algorithm": ""})
 
 
-# -- refusals: all asked at once, as each takes a second or two ------------------------------------------------------
+# -- failures: all at the same time, because each takes a second or two ------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Refused:
-    """How a client is refused.
+class Failure:
+    """A failed authentication.
 
     Attributes:
-        change: Java's properties, changed.
-        words: of the error, in their order.
+        properties: returns the client's properties.
+        error_type: the expected error.
+        fragments: of its message, in order.
     """
 
-    change: Callable[[SecuredBroker, Path], dict[str, str]]
-    kind: type[KafkaSqlError]
-    words: tuple[str, ...]
+    properties: Callable[[SecuredBroker, Path], dict[str, str]]
+    error_type: type[KafkaSqlError]
+    fragments: tuple[str, ...]
 
 
 def _wrong_password(mechanism: str) -> Callable[[SecuredBroker, Path], dict[str, str]]:
@@ -148,27 +149,31 @@ def _wrong_password(mechanism: str) -> Callable[[SecuredBroker, Path], dict[str,
     }
 
 
-def _client(s: SecuredBroker, days: tuple[int, int] = (-1, 30), foreign: bool = False) -> dict[str, str]:
-    party = sign_certificate(s.other if foreign else s.root, "user", days=days)
+def _client_certificate(
+    s: SecuredBroker, days: tuple[int, int] = (-1, 30), is_untrusted: bool = False
+) -> dict[str, str]:
+    client = sign_certificate(s.other if is_untrusted else s.root, "user", days=days)
     return {
         **s.properties("MTLS"),
-        "ssl.keystore.certificate.chain": party.chain,
-        "ssl.keystore.key": party.key(),
+        "ssl.keystore.certificate.chain": client.chain,
+        "ssl.keystore.key": client.key(),
     }
 
 
-_LOOK = "Check 'properties.sasl.jaas.config'"
-REFUSALS = {
-    "wrong password, PLAIN": Refused(_wrong_password("PLAIN"), AuthenticationError, ("Invalid username or", _LOOK)),
-    "wrong password, SCRAM": Refused(
-        _wrong_password("SCRAM-SHA-512"), AuthenticationError, ("invalid credentials with SASL mechanism SCRAM", _LOOK)
+_ADVICE = "Check 'properties.sasl.jaas.config'"
+FAILURES = {
+    "wrong password, PLAIN": Failure(_wrong_password("PLAIN"), AuthenticationError, ("Invalid username or", _ADVICE)),
+    "wrong password, SCRAM": Failure(
+        _wrong_password("SCRAM-SHA-512"),
+        AuthenticationError,
+        ("invalid credentials with SASL mechanism SCRAM", _ADVICE),
     ),
-    "wrong secret of a token endpoint": Refused(
+    "wrong secret of a token endpoint": Failure(
         _wrong_password("OAUTHBEARER"),
         AuthenticationError,
         ("invalid_client", "Check 'properties.sasl.oauthbearer.token.endpoint.url', and clientId"),
     ),
-    "no token endpoint": Refused(
+    "no token endpoint": Failure(
         lambda s, _: {
             **s.properties("SASL", "OAUTHBEARER"),
             "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
@@ -176,7 +181,7 @@ REFUSALS = {
         AuthenticationError,
         ("OAUTHBEARER token", "Check 'properties.sasl.oauthbearer.token.endpoint.url'"),
     ),
-    "unknown mechanism": Refused(
+    "unknown mechanism": Failure(
         lambda s, _: {
             **s.properties("TLS"),
             "security.protocol": "SASL_SSL",
@@ -187,42 +192,42 @@ REFUSALS = {
         AuthenticationError,
         ("SCRAM-SHA-512", "Check 'properties.sasl.mechanism'"),
     ),
-    "expired broker": Refused(
+    "expired broker": Failure(
         lambda s, _: s.properties("EXPIRED"),
         AuthenticationError,
         ("the broker's certificate is rejected: certificate has expired", "Renew it on the broker"),
     ),
-    "foreign broker": Refused(
+    "untrusted broker": Failure(
         lambda s, _: {**s.properties("TLS"), "ssl.truststore.certificates": s.other.pem},
         AuthenticationError,
         ("unable to get local issuer", "signed by CN=between", "Check 'properties.ssl.truststore.location'"),
     ),
-    "wrong host name": Refused(
+    "wrong host name": Failure(
         lambda s, _: s.properties("ELSEWHERE"),
         AuthenticationError,
         ("Hostname mismatch", "for broker.example", "'properties.ssl.endpoint.identification.algorithm' = ''"),
     ),
-    "expired client": Refused(
-        lambda s, _: _client(s, days=(-10, -3)),
+    "expired client": Failure(
+        lambda s, _: _client_certificate(s, days=(-10, -3)),
         AuthenticationError,
         ("rejects the client's certificate: it has expired", "'properties.ssl.keystore.*'"),
     ),
-    "foreign client": Refused(
-        lambda s, _: _client(s, foreign=True),
+    "untrusted client": Failure(
+        lambda s, _: _client_certificate(s, is_untrusted=True),
         AuthenticationError,
         ("does not trust its issuer", "signed by CN=other", "Check 'properties.ssl.keystore.*'"),
     ),
-    "client without a certificate": Refused(
+    "client without a certificate": Failure(
         lambda s, _: {k: v for k, v in s.properties("MTLS").items() if "keystore" not in k},
         AuthenticationError,
         ("none was sent, and the listener requires one", "'properties.ssl.keystore.location'"),
     ),
-    "no TLS where there is some": Refused(
+    "no TLS on a TLS listener": Failure(
         lambda s, _: {"bootstrap.servers": s.server("TLS"), "socket.connection.setup.timeout.ms": "2000"},
         BrokerUnreachableError,
         ("connections are closed immediately: the listener may use another 'properties.security.protocol'",),
     ),
-    "TLS where there is none": Refused(
+    "TLS on a plaintext listener": Failure(
         lambda s, _: {
             **s.properties("TLS"),
             "bootstrap.servers": s.kafka.bootstrap_servers,
@@ -235,33 +240,33 @@ REFUSALS = {
 
 
 @pytest.fixture(scope="module")
-def refused(secured: SecuredBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, KafkaSqlError | None]:
-    """What came of each."""
-    folder = tmp_path_factory.mktemp("refused")
+def errors(secured: SecuredBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, KafkaSqlError | None]:
+    """Try all failures, and return their errors."""
+    folder = tmp_path_factory.mktemp("failures")
 
-    def ask(case: Refused) -> KafkaSqlError | None:
+    def connect(case: Failure) -> KafkaSqlError | None:
         try:
-            Cluster(to_librdkafka(case.change(secured, folder))).topics()
+            Cluster(to_librdkafka(case.properties(secured, folder))).topics()
         except KafkaSqlError as e:
             return e
         return None
 
-    with ThreadPoolExecutor(len(REFUSALS)) as pool:
-        return dict(zip(REFUSALS, pool.map(ask, REFUSALS.values()), strict=True))
+    with ThreadPoolExecutor(len(FAILURES)) as pool:
+        return dict(zip(FAILURES, pool.map(connect, FAILURES.values()), strict=True))
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refused(name: str, refused: dict[str, KafkaSqlError | None]) -> None:
-    error, case = refused[name], REFUSALS[name]
-    assert type(error) is case.kind
+@pytest.mark.parametrize("name", FAILURES)
+def test_failure(name: str, errors: dict[str, KafkaSqlError | None]) -> None:
+    error, case = errors[name], FAILURES[name]
+    assert type(error) is case.error_type
     message = str(error)
-    places = [message.find(words) for words in case.words]
-    assert -1 not in places, message
-    assert places == sorted(places), message
+    positions = [message.find(fragment) for fragment in case.fragments]
+    assert -1 not in positions, message
+    assert positions == sorted(positions), message
     assert "planted-4711" not in message
 
 
-def test_refusals_while_records_are_read_and_written(secured: SecuredBroker) -> None:
+def test_failures_of_readers_and_writers(secured: SecuredBroker) -> None:
     config = to_librdkafka(_wrong_password("SCRAM-SHA-256")(secured, Path()))
 
     def read() -> None:
@@ -273,24 +278,24 @@ def test_refusals_while_records_are_read_and_written(secured: SecuredBroker) -> 
             producer.flush()
 
     with ThreadPoolExecutor(2) as pool:
-        for answer in [pool.submit(read), pool.submit(write)]:
+        for result in [pool.submit(read), pool.submit(write)]:
             with pytest.raises(AuthenticationError, match=r"invalid credentials.*Check 'properties.sasl.jaas.config'"):
-                answer.result()
+                result.result()
 
 
-def test_a_store_is_looked_at_before_anything_is_sent(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_stores_are_checked_before_anything_is_sent(secured: SecuredBroker, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("words")
     config = to_librdkafka({**secured.properties("TLS"), "ssl.truststore.certificates": ""})
     config |= {"ssl.truststore.location": str(tmp_path / "words"), "bootstrap.servers": "127.0.0.1:1"}
-    for make in (lambda: Cluster(config), lambda: open_handle(0, config).__enter__()):
+    for create in (lambda: Cluster(config), lambda: open_handle(0, config).__enter__()):
         with pytest.raises(KafkaSqlError, match=r"'properties.ssl.truststore.location': file '.*': it is not a store"):
-            make()
+            create()
 
 
-# -- rights ----------------------------------------------------------------------------------------------------------
+# -- authorization -----------------------------------------------------------------------------------------------------
 
 
-def test_not_authorised_is_told_from_not_found(secured: SecuredBroker) -> None:
+def test_unauthorized_topics_and_missing_topics(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"Topic 'locked' .*is not authorized to see it. Grant the user DESCRIBE"
@@ -300,7 +305,7 @@ def test_not_authorised_is_told_from_not_found(secured: SecuredBroker) -> None:
         cluster.partitions(("open-topik",))
 
 
-def test_rights_on_a_topic(secured: SecuredBroker) -> None:
+def test_topic_permissions(secured: SecuredBroker) -> None:
     secured.topics.create_named("seen")
     secured.allow("user", ResourceType.TOPIC, "seen", AclOperation.DESCRIBE)
     config = to_librdkafka(secured.properties("SASL", "PLAIN"))
@@ -317,7 +322,7 @@ def test_rights_on_a_topic(secured: SecuredBroker) -> None:
         write()
 
 
-def test_rights_on_a_group(secured: SecuredBroker) -> None:
+def test_group_permissions(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"GROUP_AUTHORIZATION_FAILED.*READ on the group of 'properties.group.id'"
@@ -327,7 +332,7 @@ def test_rights_on_a_group(secured: SecuredBroker) -> None:
         cluster.commit("locked-group", {("open-topic", 0): 1}).result(30)
 
 
-def test_rights_on_the_cluster(secured: SecuredBroker) -> None:
+def test_cluster_permissions(secured: SecuredBroker) -> None:
     cluster = Cluster(to_librdkafka(secured.properties("SASL", "PLAIN")))
     with pytest.raises(
         AuthorizationError, match=r"topic 'new' cannot be created .*Grant the user CREATE on the topic or"
@@ -338,32 +343,32 @@ def test_rights_on_the_cluster(secured: SecuredBroker) -> None:
 # -- rotation --------------------------------------------------------------------------------------------------------
 
 
-def test_a_password_that_is_changed_is_taken_up(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_a_changed_password_is_used(secured: SecuredBroker, tmp_path: Path) -> None:
     secured.set_password("changing", "first-password")
-    secured.allow("changing", ResourceType.TOPIC, "open-*", *RW)
+    secured.allow("changing", ResourceType.TOPIC, "open-*", *READ_WRITE)
     file = tmp_path / "secrets.properties"
     file.write_text("password=first-password\n")
     jaas = f'{SCRAM} required username="changing" password="${{file:{file}:password}}";'
-    given = {**secured.properties("SASL", "SCRAM-SHA-256"), "sasl.jaas.config": jaas}
-    cluster = Cluster(to_librdkafka(given))
+    properties = {**secured.properties("SASL", "SCRAM-SHA-256"), "sasl.jaas.config": jaas}
+    cluster = Cluster(to_librdkafka(properties))
     assert "open-topic" in cluster.topics()
     first = cluster.admin()
     assert "open-topic" in cluster.topics()
-    assert cluster.admin() is first  # nothing has changed
+    assert cluster.admin() is first  # no change
     secured.set_password("changing", "second-password")
     file.write_text("password=second-password\n")
     assert "open-topic" in cluster.topics()
     assert cluster.admin() is not first
 
 
-def test_a_certificate_that_is_changed_is_taken_up(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_a_changed_certificate_is_used(secured: SecuredBroker, tmp_path: Path) -> None:
     file = tmp_path / "client.pem"
-    given = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
-    config = to_librdkafka({**given, "ssl.keystore.location": str(file)})
-    makings = [sign_certificate(secured.root, "user"), sign_certificate(secured.other, "user")]
-    file.write_text(makings[0].key() + makings[0].chain)
+    properties = {k: v for k, v in secured.properties("MTLS").items() if "keystore" not in k}
+    config = to_librdkafka({**properties, "ssl.keystore.location": str(file)})
+    certificates = [sign_certificate(secured.root, "user"), sign_certificate(secured.other, "user")]
+    file.write_text(certificates[0].key() + certificates[0].chain)
     cluster = Cluster(config)
     assert "open-topic" in cluster.topics()
-    file.write_text(makings[1].key() + makings[1].chain)
+    file.write_text(certificates[1].key() + certificates[1].chain)
     with pytest.raises(AuthenticationError, match="does not trust its issuer"):
         cluster.topics()
