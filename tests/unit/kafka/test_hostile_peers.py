@@ -200,8 +200,8 @@ def test_hanging_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_TIMEOUT", 0.1)
     with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
         SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema_by_id(5)
-    assert "did not answer within 0.2 s, asked for schema id 5: " in str(caught.value)
-    assert f"http://{host}:{port}: timed out. Is it running, and is the option 'url' right?" in str(caught.value)
+    assert "did not respond within 0.2 s to a request for schema id 5: " in str(caught.value)
+    assert f"http://{host}:{port}: timed out. Check that it is running, and the option 'url'." in str(caught.value)
 
 
 def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,15 +214,15 @@ def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> N
             time.sleep(0.02)
 
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
-    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="its answer does not come to an end"):
+    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
         peer.schema_by_id(5)
 
 
 def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_LARGEST", 10_000)
+    monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
     with (
         registry(document("x" * 20_000)) as peer,
-        pytest.raises(SchemaRegistryError, match="more than 10,000 bytes"),
+        pytest.raises(SchemaRegistryError, match="larger than 10,000 bytes"),
     ):
         peer.schema_by_id(5)
 
@@ -230,13 +230,16 @@ def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ([], "something else than a JSON object"),
-        (None, "something else than a JSON object"),
-        ({}, "has no 'schema' as it should be"),
-        ({"schema": 5}, "has no 'schema' as it should be"),
-        ({"schema": "x", "references": 5}, "has no 'references' as it should be"),
-        ({"schema": "x", "references": [5]}, "has no 'name' as it should be"),
-        ({"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]}, "has no 'version'"),
+        ([], "not a JSON object"),
+        (None, "not a JSON object"),
+        ({}, "'schema' is missing or malformed"),
+        ({"schema": 5}, "'schema' is missing or malformed"),
+        ({"schema": "x", "references": 5}, "'references' is missing or malformed"),
+        ({"schema": "x", "references": [5]}, "'name' is missing or malformed"),
+        (
+            {"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]},
+            "'version' is missing or malformed",
+        ),
     ],
 )
 def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
@@ -251,7 +254,7 @@ def test_schemas_that_reference_each_other() -> None:
 
 
 def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_MOST", 20)
+    monkeypatch.setattr(client, "_MAX_REFERENCES", 20)
     asked = iter(range(1000))
 
     def answer(handler: BaseHTTPRequestHandler) -> None:

@@ -127,7 +127,7 @@ def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
         (head(number), "the places of the message are expected"),
         (head(number, 4, 2), "the places of the message are expected"),
         (head(number, 2, 8) + b"\x08\x01", f"schema of id {number} has no message at the places [4]"),
-        (head(1_000_000, 0), "has no answer for schema id 1000000"),
+        (head(1_000_000, 0), "schema id 1000000 not found"),
         (head(other, 0), "is of type AVRO, expected PROTOBUF"),
         (head(text, 0), f"of id {text} cannot be read as the table's columns"),
         (good[:-1], "the message ends in the middle of a value"),
