@@ -1,4 +1,4 @@
-"""Reading without Spark: a table's definition, and the records that its batch reads."""
+"""Read tables without Spark: batches, and streams batch by batch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
 from tests.topics import Topics
 
-Place = tuple[str, int, int]  # topic, partition, offset
+RecordLocation = tuple[str, int, int]  # topic, partition, offset
 
 
-def declared(topics: Topics, topic: str | None, **options: str) -> Definition:
-    """A raw table that reads from the start; ``_`` stands for ``.`` and ``__`` for ``-`` in the options' names."""
+def define_table(topics: Topics, topic: str | None, **options: str) -> Definition:
+    """Define a raw table that starts at the earliest offset. In option names, ``_`` is ``.`` and ``__`` is ``-``."""
     given = {
         "connector": "kafka",
         "properties.bootstrap.servers": topics.bootstrap,
@@ -41,32 +41,32 @@ def declared(topics: Topics, topic: str | None, **options: str) -> Definition:
     return validate_table(Table(("t",), (Column("v", "BINARY", "BYTES"),), given))
 
 
-def planned(definition: Definition) -> dict[str, tuple[int, int]]:
-    """The ranges of a batch by ``topic[partition]``, empty ones included."""
+def planned_ranges(definition: Definition) -> dict[str, tuple[int, int]]:
+    """Return the offset ranges of a batch read by ``topic[partition]``, including empty ones."""
     cluster = Cluster(definition.client)
     starts, stops = resolve_batch_range(definition, cluster, list_partitions(definition, cluster))
     return {f"{t}[{p}]": (starts[t, p], stops[t, p]) for t, p in sorted(stops)}
 
 
-def read(definition: Definition) -> list[tuple[Place, bytes | None]]:
-    """The records of a batch read, by place."""
+def read(definition: Definition) -> list[tuple[RecordLocation, bytes | None]]:
+    """Return the records of a batch read, with their locations."""
     return records(definition, plan_batch(definition))
 
 
 def offsets(definition: Definition) -> list[int]:
-    """The offsets of the records of a batch read."""
-    return [place[2] for place, _ in read(definition)]
+    """Return the offsets of the records of a batch read."""
+    return [location[2] for location, _ in read(definition)]
 
 
 def commit(topics: Topics, group: str, offsets: Offsets) -> None:
-    """Let a group commit."""
+    """Commit offsets for a group."""
     consumer = Consumer({"bootstrap.servers": topics.bootstrap, "group.id": group, "log_level": 0})
-    consumer.commit(offsets=[TopicPartition(t, p, at) for (t, p), at in offsets.items()], asynchronous=False)
+    consumer.commit(offsets=[TopicPartition(t, p, offset) for (t, p), offset in offsets.items()], asynchronous=False)
     consumer.close()
 
 
 def transaction(topics: Topics, topic: str, *values: bytes, end: str = "commit", partition: int = 0) -> Producer:
-    """Records of one transaction; ``end`` is 'commit', 'abort' or 'open'."""
+    """Write records in one transaction; ``end`` is 'commit', 'abort' or 'open'."""
     producer = Producer(
         {"bootstrap.servers": topics.bootstrap, "transactional.id": f"{topic}-{uuid.uuid4()}", "log_level": 0}
     )
@@ -84,50 +84,50 @@ def transaction(topics: Topics, topic: str, *values: bytes, end: str = "commit",
 
 def delete_records(topics: Topics, topic: str, before: int, partition: int = 0) -> None:
     """Remove the records before an offset, as retention would."""
-    place = TopicPartition(topic, partition, before)
-    topics.admin.delete_records([place])[place].result(30)
+    end = TopicPartition(topic, partition, before)
+    topics.admin.delete_records([end])[end].result(30)
 
 
 class Streaming:
-    """A streaming query's driver without Spark: batches one by one, over restarts from the JSON of its checkpoint."""
+    """Runs the batches of a stream without Spark, with restarts from the JSON of its checkpoint."""
 
     def __init__(self, definition: Definition, checkpoint: dict[str, Any] | None = None) -> None:
-        """Start, or start again."""
+        """Start a stream, or resume it from a checkpoint."""
         self.definition = definition
         self.stream = MicroBatchStream(definition)
         self.checkpoint = checkpoint
 
-    def batch(self) -> list[tuple[Place, bytes | None]]:
-        """The records of the next batch; none where there is nothing to read."""
-        progress = self.stream.initial_offset() if self.checkpoint is None else from_json(self.checkpoint)
-        end = self.stream.latest_offset(progress, is_limited=True)
-        if end == progress:
+    def batch(self) -> list[tuple[RecordLocation, bytes | None]]:
+        """Return the records of the next batch; empty if there is nothing to read."""
+        start = self.stream.initial_offset() if self.checkpoint is None else from_json(self.checkpoint)
+        end = self.stream.latest_offset(start, is_limited=True)
+        if end == start:
             return []
-        splits = self.stream.plan_splits(progress, end)
+        splits = self.stream.plan_splits(start, end)
         self.checkpoint = json.loads(json.dumps(to_json(end)))
         return records(self.definition, splits)
 
     def values(self) -> list[bytes | None]:
-        """The payloads of the next batch."""
+        """Return the values of the next batch."""
         return [value for _, value in self.batch()]
 
-    def again(self, **changes: str) -> Streaming:
-        """The same query, started again; with other options of its table."""
+    def restart(self, **changes: str) -> Streaming:
+        """Restart the stream, optionally with other table options."""
         table = self.definition.table
         changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
         given = {key: value for key, value in {**table.options, **changed}.items() if value}
         return Streaming(validate_table(replace(table, options=given)), self.checkpoint)
 
 
-def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Place, bytes | None]]:
-    """The records of splits, by place, read side by side; what is lost is the table's policy."""
+def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[RecordLocation, bytes | None]]:
+    """Read splits concurrently, and return their records with their locations."""
 
-    def of(split: Split) -> list[tuple[Place, bytes | None]]:
+    def read_split(split: Split) -> list[tuple[RecordLocation, bytes | None]]:
         return [
             ((split.topic, split.partition, offset), value)
-            for run in read_records(definition.client, split, on_data_loss=data_loss_handler(definition))
-            for offset, value in zip(run.offsets.tolist(), run.values.to_pylist(), strict=True)
+            for batch in read_records(definition.client, split, on_data_loss=data_loss_handler(definition))
+            for offset, value in zip(batch.offsets.tolist(), batch.values.to_pylist(), strict=True)
         ]
 
     with ThreadPoolExecutor(8) as pool:
-        return sorted(chain.from_iterable(pool.map(of, splits)))
+        return sorted(chain.from_iterable(pool.map(read_split, splits)))

@@ -1,4 +1,4 @@
-"""``kafka_sql.check`` and ``kafka-sql check``: one line a thing, ok or its cause, and no record touched."""
+"""Test ``kafka_sql.check`` and ``kafka-sql check``: one line per check, without reading or writing records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import TableNotFoundError
 from kafka_sql.table.declaration import Column, Table
 from tests.registry_helpers import register
-from tests.secured_broker import Secured
+from tests.secured_broker import SecuredBroker
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -32,7 +32,7 @@ SCHEMA = pa.schema([("id", pa.int64())])
 
 
 def declared(properties: dict[str, str], topic: str, **options: str) -> Definition:
-    given = {
+    all_options = {
         "connector": "kafka",
         "topic": topic,
         "format": "json",
@@ -40,21 +40,21 @@ def declared(properties: dict[str, str], topic: str, **options: str) -> Definiti
         **{f"properties.{key}": value for key, value in properties.items()},
         **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
     }
-    return validate_table(Table(("t",), (Column("id", "BIGINT", "BIGINT"),), given))
+    return validate_table(Table(("t",), (Column("id", "BIGINT", "BIGINT"),), all_options))
 
 
-def found(definition: Definition) -> dict[str, Finding]:
+def findings_by_subject(definition: Definition) -> dict[str, Finding]:
     findings = list(check_table(definition, SCHEMA))
     assert len({f.subject for f in findings}) == len(findings)
     return {f.subject: f for f in findings}
 
 
-def failed(definition: Definition) -> dict[str, str]:
-    return {what: f.message for what, f in found(definition).items() if f.ok is False}
+def failures(definition: Definition) -> dict[str, str]:
+    return {subject: f.message for subject, f in findings_by_subject(definition).items() if f.ok is False}
 
 
 def names(topics: Topics) -> set[str]:
-    """All topics but those that brokers make for themselves when a coordinator is asked for."""
+    """Return all topics except the internal ones that brokers create when a coordinator is looked up."""
     return {name for name in topics.admin.list_topics(timeout=30).topics if not name.startswith("__")}
 
 
@@ -66,12 +66,12 @@ def test_all_checks_succeed(topics: Topics) -> None:
     topics.put(topic, b'{"id": 1}')
     before = names(topics)
     one = declared({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
-    said = {what: (f.ok, f.message) for what, f in found(one).items()}
-    age = said.pop("clock")
+    messages = {subject: (f.ok, f.message) for subject, f in findings_by_subject(one).items()}
+    age = messages.pop("clock")
     assert age[0] is True
     assert age[1].startswith("the newest record is ")
-    assert said.pop("exactly-once")[0] is True
-    assert said == {
+    assert messages.pop("exactly-once")[0] is True
+    assert messages == {
         "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
         f"reachable {topics.bootstrap}": (True, "connected"),
         "authentication": (True, "the brokers responded (PLAINTEXT)"),
@@ -82,57 +82,61 @@ def test_all_checks_succeed(topics: Topics) -> None:
         "transactional id of tasks": (True, "allowed to write as 'shop-t-check'"),
         "transactional id of the driver": (True, "allowed to write as 'shop-driver-check'"),
     }
-    topics.take(topic, 1, partitions=2)  # nothing was written
-    assert names(topics) == before  # and nothing made
+    topics.take(topic, 1, partitions=2)  # no record was written
+    assert names(topics) == before  # and no topic created
 
 
-def test_missing_acls(secured: Secured) -> None:
+def test_missing_acls(secured: SecuredBroker) -> None:
     topic = secured.topics.create_named("checked")
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
     given = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
-    faults = failed(declared(given, topic, **EXACTLY_ONCE))
-    assert faults.keys() == {
+    errors = failures(declared(given, topic, **EXACTLY_ONCE))
+    assert errors.keys() == {
         "read 'checked'", "write 'checked'", "group", "transactional id of tasks", "transactional id of the driver",
     }  # fmt: skip
-    assert "Grant READ on the topic" in faults["read 'checked'"]
-    assert "Grant WRITE on the topic" in faults["write 'checked'"]
-    assert "properties.group.id" in faults["group"]
-    assert "needs WRITE and DESCRIBE on the transactional ids" in faults["transactional id of tasks"]
+    assert "Grant READ on the topic" in errors["read 'checked'"]
+    assert "Grant WRITE on the topic" in errors["write 'checked'"]
+    assert "properties.group.id" in errors["group"]
+    assert "needs WRITE and DESCRIBE on the transactional ids" in errors["transactional id of tasks"]
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.READ)
     secured.allow("user", ResourceType.GROUP, "locked", AclOperation.READ)
     secured.allow("user", ResourceType.TRANSACTIONAL_ID, "shop*", AclOperation.WRITE, AclOperation.DESCRIBE)
-    assert failed(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
+    assert failures(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
-def test_failed_authentication(secured: Secured) -> None:
+def test_failed_authentication(secured: SecuredBroker) -> None:
     given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
-    faults = failed(declared(given, "checked"))
-    assert list(faults) == ["authentication"]
-    assert "Check 'properties.sasl.jaas.config'" in faults["authentication"]
-    assert "planted-4711" not in faults["authentication"]
+    errors = failures(declared(given, "checked"))
+    assert list(errors) == ["authentication"]
+    assert "Check 'properties.sasl.jaas.config'" in errors["authentication"]
+    assert "planted-4711" not in errors["authentication"]
 
 
 def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         dead = f"127.0.0.1:{one.getsockname()[1]}"
-    faults = failed(declared({"bootstrap.servers": dead}, "t"))
-    assert "refused" in faults[f"reachable {dead}"]
-    assert list(faults) == [f"reachable {dead}"]
-    both = found(declared({"bootstrap.servers": f"{dead},{topics.bootstrap}"}, topics.create()))
+    errors = failures(declared({"bootstrap.servers": dead}, "t"))
+    assert "refused" in errors[f"reachable {dead}"]
+    assert list(errors) == [f"reachable {dead}"]
+    both = findings_by_subject(declared({"bootstrap.servers": f"{dead},{topics.bootstrap}"}, topics.create()))
     assert both[f"reachable {dead}"].ok is False
     assert both["authentication"].ok
-    assert both["clock"].ok is None  # no record tells the time
-    faults = failed(declared({"bootstrap.servers": topics.bootstrap}, "no-such-topic"))
-    assert "Topic 'no-such-topic' does not exist" in faults["topic"]
+    assert both["clock"].ok is None  # there is no record
+    errors = failures(declared({"bootstrap.servers": topics.bootstrap}, "no-such-topic"))
+    assert "Topic 'no-such-topic' does not exist" in errors["topic"]
     store = {"bootstrap.servers": dead, "ssl.truststore.location": str(tmp_path / "none")}
-    assert "cannot be read on this machine" in failed(declared(store, "t"))["settings"]
+    assert "cannot be read on this machine" in failures(declared(store, "t"))["settings"]
 
 
 def test_a_slow_clock(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000)  # brokers take no more than an hour
-    assert "ahead of this machine's clock" in failed(declared({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
+    topics.put(
+        topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000
+    )  # brokers reject timestamps of more than an hour
+    assert (
+        "ahead of this machine's clock" in failures(declared({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
+    )
 
 
 def test_schema_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
@@ -140,23 +144,25 @@ def test_schema_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     servers = {"bootstrap.servers": topics.bootstrap}
     options = {"format": "avro-confluent", "avro__confluent_url": registry.url, "avro__confluent_subject": subject}
     read, write = "schema of the value, to read", "schema of the value, to write"
-    fresh = found(declared(servers, topic, **options))
+    fresh = findings_by_subject(declared(servers, topic, **options))
     assert fresh["registry of the value"].ok
     assert f"subject '{subject}' has no schema yet" in fresh[read].message
     assert "the first row registers" in fresh[write].message
-    assert found(declared(servers, topic, **options))[write].message == fresh[write].message  # nothing was registered
+    assert (
+        findings_by_subject(declared(servers, topic, **options))[write].message == fresh[write].message
+    )  # no schema was registered
     fields = [{"name": "id", "type": ["null", "long"], "default": None}]
     register(registry, subject, {"type": "record", "name": "record", "namespace": "org.apache.flink.avro.generated",
                                  "fields": fields})  # fmt: skip
-    known = found(declared(servers, topic, **options))
+    known = findings_by_subject(declared(servers, topic, **options))
     assert (known[read].ok, known[write].ok) == (True, True)
     other = f"{subject}-other"
     register(registry, other, json.dumps({"type": "record", "name": "record", "fields": [
         {"name": "id", "type": {"type": "array", "items": "string"}}]}))  # fmt: skip
-    faults = failed(declared(servers, topic, **{**options, "avro__confluent_subject": other}))
-    assert "cannot be read as the table's columns" in faults[read]
+    errors = failures(declared(servers, topic, **{**options, "avro__confluent_subject": other}))
+    assert "cannot be read as the table's columns" in errors[read]
     nowhere = {**options, "avro__confluent_url": "http://127.0.0.1:1"}
-    assert "refused" in failed(declared(servers, topic, **nowhere))["registry of the value"]
+    assert "refused" in failures(declared(servers, topic, **nowhere))["registry of the value"]
 
 
 def test_check_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
@@ -175,7 +181,7 @@ def test_check_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
     assert {finding.table for finding in kafka_sql.check(spark)} >= {"default.checked_orders"}
 
 
-@pytest.mark.long  # a Spark application of its own
+@pytest.mark.long  # a separate Spark application
 def test_check_command(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create()
     file = tmp_path / "tables.sql"
@@ -195,6 +201,6 @@ def test_check_command(topics: Topics, tmp_path: Path) -> None:
 
 
 def test_finding_format() -> None:
-    line = Finding("t", "clock", None, "no record tells the time")
-    assert str(line) == "-       t  clock: no record tells the time"
-    assert str(replace(line, ok=True)) == "ok      t  clock: no record tells the time"
+    line = Finding("t", "clock", None, "no record with a timestamp")
+    assert str(line) == "-       t  clock: no record with a timestamp"
+    assert str(replace(line, ok=True)) == "ok      t  clock: no record with a timestamp"

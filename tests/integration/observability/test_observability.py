@@ -1,4 +1,4 @@
-"""Metrics of a running query: by a listener, as Prometheus text, by SHOW JOBS."""
+"""Test the metrics of a running query: from the listener, Prometheus and SHOW JOBS."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-def scraped(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        text = answer.read().decode()
+def scrape(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as response:
+        text = response.read().decode()
     return {m[1]: float(m[2]) for m in re.finditer(r"^(kafka_sql_.*) (\S+)$", text, re.MULTILINE)}
 
 
-class Ended(StreamingQueryListener):
-    """Tells the end of a query."""
+class EndListener(StreamingQueryListener):
+    """Signals the end of a query."""
 
     def __init__(self) -> None:
         self.event = Event()
@@ -61,12 +61,12 @@ def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> 
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql("SET 'pipeline.name' = 'observed'")
     sql("SET 'metrics.reporter.prom.port' = '0'")
-    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100")  # the last commit is told while idle
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100")  # the last commit is reported while idle
     (row,) = sql("INSERT INTO tgt SELECT a FROM STREAM src").collect()
     query = spark.streams.get(row[0])
     query.processAllAvailable()
     observer = observe(spark)
-    # the listener is told a little later, and of the last commit when Kafka has confirmed it
+    # the listener is notified asynchronously, and the last commit is confirmed later
     while not (job := observer.jobs()[query.id]).sources or job.sources[0].committed != job.sources[0].latest:
         query.awaitTermination(0.1)
     (table,) = job.sources
@@ -76,46 +76,48 @@ def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> 
     assert (job.num_records_in, job.records_without_row, table.commits_failed) == (8, 1, 0)
     assert job.bad_records == BadRecordCounts(skipped=1, dead_lettered=0)
     assert table.commits_succeeded >= 1
-    assert job.bytes_per_second  # the last batch is Spark's last execution until another one comes
+    assert job.bytes_per_second  # the last batch is Spark's last execution until the next batch
     assert job.num_bytes_in
     spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
     assert job.event_time_lag is not None
     assert 0 < job.event_time_lag < 600_000
     port = serve_metrics(observer, 0)
     labels = f'job_id="{query.id}",job_name="observed"'
-    place = f'{labels},partition="0",table="default.src",topic="{source}"'
-    found = scraped(port)
-    assert found[f"kafka_sql_committedOffset{{{place}}}"] == 8
-    assert found[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
-    assert found[f"kafka_sql_numRecordsWithoutRow{{{labels}}}"] == 1
-    assert found[f"kafka_sql_numRecordsInErrors{{{labels}}}"] == found[f"kafka_sql_numRecordsSkipped{{{labels}}}"] == 1
-    assert found[f"kafka_sql_numDeadLetters{{{labels}}}"] == 0
-    assert found[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
-    assert found[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
-    assert found[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
-    assert found[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
-    assert found[f"kafka_sql_currentOffset{{{place}}}"] == 8
-    assert found[f"kafka_sql_records_lag{{{place}}}"] == 0
-    assert found[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
-    assert found[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')
-    assert found[f"kafka_sql_numRecordsOutErrors{{{labels}}}"] == 0
-    assert found[f"kafka_sql_openTransactions{{{labels}}}"] == 0
-    assert found[f"kafka_sql_currentSendTime{{{labels}}}"] >= 0
-    assert {re.sub(r"\{.*", "", name) for name in found} >= {
+    partition = f'{labels},partition="0",table="default.src",topic="{source}"'
+    values = scrape(port)
+    assert values[f"kafka_sql_committedOffset{{{partition}}}"] == 8
+    assert values[f"kafka_sql_numRecordsIn{{{labels}}}"] == 8
+    assert values[f"kafka_sql_numRecordsWithoutRow{{{labels}}}"] == 1
+    assert (
+        values[f"kafka_sql_numRecordsInErrors{{{labels}}}"] == values[f"kafka_sql_numRecordsSkipped{{{labels}}}"] == 1
+    )
+    assert values[f"kafka_sql_numDeadLetters{{{labels}}}"] == 0
+    assert values[f"kafka_sql_numBytesIn{{{labels}}}"] == job.num_bytes_in
+    assert values[f"kafka_sql_numBytesInPerSecond{{{labels}}}"] > 0
+    assert values[f"kafka_sql_currentEmitEventTimeLag{{{labels}}}"] == job.event_time_lag
+    assert values[f'kafka_sql_pendingRecords{{{labels},table="default.src"}}'] == 0
+    assert values[f"kafka_sql_currentOffset{{{partition}}}"] == 8
+    assert values[f"kafka_sql_records_lag{{{partition}}}"] == 0
+    assert values[f"kafka_sql_numRecordsOut{{{labels}}}"] == 8
+    assert values[f"kafka_sql_numBytesOut{{{labels}}}"] == 8 * len('{"a":0}')
+    assert values[f"kafka_sql_numRecordsOutErrors{{{labels}}}"] == 0
+    assert values[f"kafka_sql_openTransactions{{{labels}}}"] == 0
+    assert values[f"kafka_sql_currentSendTime{{{labels}}}"] >= 0
+    assert {re.sub(r"\{.*", "", name) for name in values} >= {
         f"kafka_sql_{name}" for name in ("commitsSucceeded", "commitsFailed", "sourceIdleTime", "watermarkLag")
     }
-    (shown,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
-    assert (shown["pending records"], shown["commits failed"]) == (0, 0)
-    assert shown["commits succeeded"] == table.commits_succeeded
-    assert shown["bytes per second"] > 0
-    assert shown["event time lag ms"] == job.event_time_lag
-    assert 0 <= shown["idle ms"] < 600_000
-    ended = Ended()
+    (job_row,) = [r for r in sql("SHOW JOBS").collect() if r["job id"] == query.id]
+    assert (job_row["pending records"], job_row["commits failed"]) == (0, 0)
+    assert job_row["commits succeeded"] == table.commits_succeeded
+    assert job_row["bytes per second"] > 0
+    assert job_row["event time lag ms"] == job.event_time_lag
+    assert 0 <= job_row["idle ms"] < 600_000
+    ended = EndListener()
     spark.streams.addListener(ended)
     query.stop()
-    assert ended.event.wait(60)  # told after the other one, and both later than the query
+    assert ended.event.wait(60)  # notified after the observer
     spark.streams.removeListener(ended)
-    assert not [name for name in scraped(port) if query.id in name]
+    assert not [name for name in scrape(port) if query.id in name]
 
 
 def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
@@ -126,8 +128,8 @@ def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: T
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
     observer = observe(spark)
 
-    def told(rows: int) -> BadRecordCounts | None:
-        """What the query has told since its start when it has read so many rows."""
+    def run_query(rows: int) -> BadRecordCounts | None:
+        """Run the query until it has read the given number of rows, and return its counts since its start."""
         writer = spark.readStream.table("src").writeStream.format("noop")
         query = writer.option("checkpointLocation", str(tmp_path)).start()
         while (job := observer.jobs().get(query.id)) is None or job.num_records_in < rows:
@@ -135,9 +137,9 @@ def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: T
         query.stop()
         return job.bad_records
 
-    assert told(2) == BadRecordCounts(skipped=0, dead_lettered=4)
+    assert run_query(2) == BadRecordCounts(skipped=0, dead_lettered=4)
     topics.put(source, b"]", b'{"a": 2}', partition=1)
-    assert told(1) == BadRecordCounts(skipped=0, dead_lettered=1)
+    assert run_query(1) == BadRecordCounts(skipped=0, dead_lettered=1)
 
 
 def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
@@ -145,17 +147,21 @@ def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics
     now = time.time_ns() // 1_000_000
     topics.put(topic, b'{"a": 1}', timestamp=now - 5 * hour)
     topics.put(topic, b'{"a": 2}', b'{"a": 3}', partition=1, timestamp=now - 3 * hour)
-    found: dict[str, list[int | None]] = {}
+    lags_of: dict[str, list[int | None]] = {}
     for name, options in (("all", {}), ("some", {"scan.max-offsets-per-trigger": "1"})):
         sql(f"CREATE TEMPORARY TABLE {name} (a INT) {topics.with_options(topic, **options)}")
-        frame = spark.readStream.table(name)
-        query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
+        stream = spark.readStream.table(name)
+        query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path / name)).start()
         query.processAllAvailable()
-        read = [json.loads(report.json) for report in query.recentProgress if report.numInputRows]
-        found[name] = [job_metrics([report]).event_time_lag for report in read]
+        progress = [json.loads(report.json) for report in query.recentProgress if report.numInputRows]
+        lags_of[name] = [job_metrics([report]).event_time_lag for report in progress]
         query.stop()
-    ((lag,), lags) = found["all"], found["some"]
+    ((lag,), lags) = lags_of["all"], lags_of["some"]
     assert lag is not None
-    assert 3 * hour <= lag < 4 * hour  # the newest record's
-    assert sorted(lag is None for lag in lags) == [False, False, True]  # of partition 1 not all was read at first
+    assert 3 * hour <= lag < 4 * hour  # the age of the newest record
+    assert sorted(lag is None for lag in lags) == [
+        False,
+        False,
+        True,
+    ]  # one batch did not read any partition to its end
     assert all(3 * hour <= lag < 6 * hour for lag in lags if lag is not None)

@@ -1,4 +1,4 @@
-"""How a table is read: tasks, limits of a micro-batch, what the checkpoint holds, what Kafka is told."""
+"""Test reads with Spark: tasks, micro-batch limits, checkpoints, offset commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 def fill(topics: Topics, *counts: int) -> str:
-    """A topic with so many records a partition."""
+    """Create a topic with the given number of records per partition."""
     topic = topics.create(len(counts))
     for partition, count in enumerate(counts):
         topics.put(topic, *(b'{"a": %d}' % (1000 * partition + i) for i in range(count)), partition=partition)
@@ -29,16 +29,18 @@ def declare(sql: Any, topics: Topics, topic: str, **options: str) -> None:
     )
 
 
-def committed(topics: Topics, group: str, topic: str, partitions: int) -> dict[int, int]:
-    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in range(partitions)])
-    answer = topics.admin.list_consumer_group_offsets([asked])[group].result()
-    return {tp.partition: tp.offset for tp in answer.topic_partitions if tp.offset >= 0}
+def committed_offsets(topics: Topics, group: str, topic: str, partitions: int) -> dict[int, int]:
+    request = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in range(partitions)])
+    response = topics.admin.list_consumer_group_offsets([request])[group].result()
+    return {tp.partition: tp.offset for tp in response.topic_partitions if tp.offset >= 0}
 
 
 def sources(query: Any) -> list[dict[str, Any]]:
-    """What the progress of each batch that read something says of its source, offsets parsed."""
-    shown = [json.loads(p.json)["sources"][0] for p in query.recentProgress if p.numInputRows]
-    return [{k: json.loads(v) if isinstance(v, str) and v.startswith("{") else v for k, v in s.items()} for s in shown]
+    """Return the source's progress for each batch with rows, with parsed offsets."""
+    reports = [json.loads(p.json)["sources"][0] for p in query.recentProgress if p.numInputRows]
+    return [
+        {k: json.loads(v) if isinstance(v, str) and v.startswith("{") else v for k, v in s.items()} for s in reports
+    ]
 
 
 def drain(spark: Any, folder: Path, **trigger: Any) -> Any:
@@ -73,24 +75,24 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     group = f"group-{topic}"
     declare(sql, topics, topic, **{"scan.max-offsets-per-trigger": "40", "properties.group.id": group})
     query = drain(spark, tmp_path, availableNow=True)
-    told = sources(query)
-    assert [s["numInputRows"] for s in told] == [40, 40]
-    ids = told[0]["endOffset"]["ids"]
+    progress = sources(query)
+    assert [s["numInputRows"] for s in progress] == [40, 40]
+    ids = progress[0]["endOffset"]["ids"]
     assert list(ids) == [topic]
-    assert told[0]["endOffset"] == {
+    assert progress[0]["endOffset"] == {
         "version": 2,
         "ids": ids,
         "offsets": {topic: {"0": 30, "1": 10}},
         "starts": {topic: {"0": 0, "1": 0}},
     }
-    assert told[1]["endOffset"] == {"version": 2, "offsets": {topic: {"0": 60, "1": 20}}, "ids": ids}
-    assert told[1]["latestOffset"]["offsets"] == {topic: {"0": 60, "1": 20}}
-    assert told[1]["latestOffset"]["commitsFailed"] == 0
-    assert committed(topics, group, topic, 2) == {0: 60, 1: 20}
+    assert progress[1]["endOffset"] == {"version": 2, "offsets": {topic: {"0": 60, "1": 20}}, "ids": ids}
+    assert progress[1]["latestOffset"]["offsets"] == {topic: {"0": 60, "1": 20}}
+    assert progress[1]["latestOffset"]["commitsFailed"] == 0
+    assert committed_offsets(topics, group, topic, 2) == {0: 60, 1: 20}
     topics.put(topic, b'{"a": 60}')
     drain(spark, tmp_path, availableNow=True)
     assert read(spark, tmp_path) == [(p, i) for p, n in enumerate((61, 20)) for i in range(n)]
-    assert committed(topics, group, topic, 2) == {0: 61, 1: 20}
+    assert committed_offsets(topics, group, topic, 2) == {0: 61, 1: 20}
 
 
 def test_streams_wait_for_min_offsets_with_a_maximum_delay(
@@ -103,7 +105,7 @@ def test_streams_wait_for_min_offsets_with_a_maximum_delay(
     )
     query.processAllAvailable()
     topics.put(topic, b'{"a": 1}', b'{"a": 2}')
-    query.processAllAvailable()  # two are not enough
+    query.processAllAvailable()  # two offsets are too few
     assert [s["numInputRows"] for s in sources(query)] == [1]
     topics.put(topic, b'{"a": 3}')
     query.processAllAvailable()
@@ -148,7 +150,7 @@ def test_a_repeated_first_batch_starts_at_the_same_offsets(
     topics.put(topic, b'{"a": 3}', b'{"a": 4}')
     running.processAllAvailable()
     running.stop()
-    # as if it had crashed in one first batch with both records
+    # simulate a crash in a first batch with both records
     for name in ("offsets/1", "offsets/.1.crc", "commits/0", "commits/.0.crc", "commits/1", "commits/.1.crc"):
         (tmp_path / "checkpoint" / name).unlink()
     log = tmp_path / "checkpoint" / "offsets" / "0"
@@ -180,11 +182,11 @@ def test_offset_commits_can_be_disabled(spark: Any, sql: Any, topics: Topics, tm
     group = f"group-{topic}"
     declare(sql, topics, topic, **{"properties.group.id": group, f"{prefix}commit.offsets.on.checkpoint": "false"})
     drain(spark, tmp_path, availableNow=True)
-    assert committed(topics, group, topic, 1) == {}
+    assert committed_offsets(topics, group, topic, 1) == {}
 
 
 def test_failed_commits_do_not_stop_the_query(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
-    """A consumer that has joined the group makes commits from outside it fail."""
+    """Commits from outside of a group fail while a consumer has joined it."""
     from confluent_kafka import Consumer
 
     topic = fill(topics, 3)

@@ -1,4 +1,4 @@
-"""What an observer would say, without a Spark."""
+"""Provide job metrics without Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
 
 
 class Observed:
-    """An observer of one query."""
+    """Provides the metrics of two queries."""
 
     def jobs(self) -> dict[str, JobMetrics]:
         table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)

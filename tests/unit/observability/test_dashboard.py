@@ -1,4 +1,4 @@
-"""The Grafana dashboard names metrics that there are, and all of them."""
+"""Test that the Grafana dashboard shows exactly the existing metrics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def test_the_generated_file_is_up_to_date() -> None:
 def test_the_dashboard_shows_exactly_the_served_metrics() -> None:
     dashboard = json.loads(PAGE.read_text())
     observer: Any = Observed()
-    with urllib.request.urlopen(f"http://127.0.0.1:{serve_metrics(observer, 0)}/metrics") as answer:
-        served = set(re.findall(r"^# TYPE (\w+) gauge$", answer.read().decode(), re.MULTILINE))
+    with urllib.request.urlopen(f"http://127.0.0.1:{serve_metrics(observer, 0)}/metrics") as response:
+        served = set(re.findall(r"^# TYPE (\w+) gauge$", response.read().decode(), re.MULTILINE))
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert {expression.partition("{")[0] for expression in expressions} == served
-    (chosen,) = [v["query"] for v in dashboard["templating"]["list"] if v["type"] == "query"]
-    assert set(re.findall(r"kafka_sql_\w+", chosen)) <= served
+    (variable,) = [v["query"] for v in dashboard["templating"]["list"] if v["type"] == "query"]
+    assert set(re.findall(r"kafka_sql_\w+", variable)) <= served
 
 
 def test_legends_use_existing_labels() -> None:
@@ -38,5 +38,5 @@ def test_legends_use_existing_labels() -> None:
 
 
 def test_panels_do_not_overlap() -> None:
-    places = [tuple(panel["gridPos"].values()) for panel in json.loads(PAGE.read_text())["panels"]]
-    assert len(places) == len(set(places))
+    positions = [tuple(panel["gridPos"].values()) for panel in json.loads(PAGE.read_text())["panels"]]
+    assert len(positions) == len(set(positions))

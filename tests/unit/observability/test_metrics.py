@@ -1,4 +1,4 @@
-"""A query's metrics from what Spark reports of its batches."""
+"""Test the metrics that are computed from Spark's progress reports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_source_offsets() -> None:
         records_without_row=10,
         max_timestamp=NOON - 20_000,
     )
-    assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # a partition that no batch has had yet
+    assert source.pending == {("a", 0): 500, ("a", 1): 0, ("a", 2): 0}  # partition 2 has not been read yet
     assert source.pending_records == 500
 
 
@@ -77,12 +77,12 @@ def test_other_sources_are_ignored() -> None:
 
 
 def test_offsets_without_a_row() -> None:
-    """A batch of them alone is reported again while there is nothing to read."""
+    """Idle queries report a batch without rows repeatedly."""
     (source, other) = BATCH["sources"]
     skipped = {**BATCH, "batchId": 8, "numInputRows": 0, "sources": [{**source, "numInputRows": 0}, other]}
     assert job_metrics([BATCH, skipped, skipped]).records_without_row == 10 + 600
     many = {**BATCH, "batchId": 9, "sources": [{**source, "numInputRows": 700}, other]}
-    assert job_metrics([BATCH, many]).records_without_row == 10  # changes: several rows of one record
+    assert job_metrics([BATCH, many]).records_without_row == 10  # changelogs have several rows per record
     first = {**BATCH, "sources": [{**source, "startOffset": None}, other]}
     assert job_metrics([first]).records_without_row == 0
 
@@ -99,7 +99,7 @@ def test_a_batch_and_an_idle_query() -> None:
     assert job.idle_time(NOON + 10_000) == 8000
     job.add_progress({**BATCH, "timestamp": "2026-01-01T12:01:00.000Z"}, bytes_in=12_000)
     assert (job.num_records_in, job.bytes_per_second) == (1200, 6000.0)
-    assert job.num_bytes_in == 24_000  # 12,000 in the batch that was measured, and as many a row in the other one
+    assert job.num_bytes_in == 24_000  # 12,000 of the measured batch, extrapolated to the other one
     assert job_metrics([BATCH], {7: 12_000}).num_bytes_in == 12_000
 
 
@@ -111,6 +111,6 @@ def test_event_time_lag_by_kafkas_timestamps_without_a_watermark() -> None:
     ours, other = BATCH["sources"]
     unknown = {k: v for k, v in ours["latestOffset"].items() if k != "maxTimestamp"}
     job.add_progress({**BATCH, "eventTime": {}, "sources": [{**ours, "latestOffset": unknown}, other]})
-    assert job.event_time_lag is None  # of a batch that has not read to an end
+    assert job.event_time_lag is None  # the batch did not read any partition to its end
     fresh = job_metrics([{**BATCH, "eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}])
     assert fresh.watermark_lag(NOON) is None

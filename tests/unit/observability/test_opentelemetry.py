@@ -1,4 +1,4 @@
-"""The metrics through OpenTelemetry's API, read by its SDK."""
+"""Test the metrics through OpenTelemetry's API, read by its SDK."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from tests.unit.observability.fake_observer import Observed
 
 def test_metrics_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = InMemoryMetricReader()
-    # the process's own provider can be set once only, and another test may have set it
+    # the process's provider can be set only once, and another test may have set it
     monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
     observer: Any = Observed()
     assert register_gauges(observer)
-    assert register_gauges(observer)  # once only
+    assert register_gauges(observer)  # registers only once
     data = reader.get_metrics_data()
     assert data is not None
     (scope,) = data.resource_metrics[0].scope_metrics
     assert scope.scope.name == "kafka_sql"
-    # OpenTelemetry's names are the same in any case of their letters
-    found = {m.name.lower(): [(dict(p.attributes), p.value) for p in m.data.data_points] for m in scope.metrics}
+    # names are case-insensitive in OpenTelemetry
+    values = {m.name.lower(): [(dict(p.attributes), p.value) for p in m.data.data_points] for m in scope.metrics}
     job = {"job_id": "id-1", "job_name": "copy"}
-    place = {**job, "table": "default.src", "topic": "a", "partition": "0"}
-    assert found["kafka_sql.numrecordsin"] == [(job, 5), ({"job_id": "id-2", "job_name": ""}, 0)]
-    assert found["kafka_sql.pendingrecords"] == [({**job, "table": "default.src"}, 2)]
-    assert found["kafka_sql.records_lag"] == [(place, 2)]
+    partition = {**job, "table": "default.src", "topic": "a", "partition": "0"}
+    assert values["kafka_sql.numrecordsin"] == [(job, 5), ({"job_id": "id-2", "job_name": ""}, 0)]
+    assert values["kafka_sql.pendingrecords"] == [({**job, "table": "default.src"}, 2)]
+    assert values["kafka_sql.records_lag"] == [(partition, 2)]
     named = {f"kafka_sql.{name}".lower() for name in {**JOBS, **SOURCES, **PARTITIONS}}
-    assert set(found) <= named
+    assert set(values) <= named
     assert {m.description for m in scope.metrics} <= {text for text, _ in {**JOBS, **SOURCES, **PARTITIONS}.values()}
 
 
 def test_without_the_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
+    original = builtins.__import__
 
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+    def import_without_opentelemetry(name: str, *args: Any, **kwargs: Any) -> Any:
         if name.startswith("opentelemetry"):
             raise ImportError(name)
-        return real(name, *args, **kwargs)
+        return original(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(builtins, "__import__", import_without_opentelemetry)
     assert not register_gauges(Observed())

@@ -1,4 +1,4 @@
-"""Prometheus text on a port."""
+"""Test the Prometheus endpoint."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def test_metrics_and_labels() -> None:
     observer = Observed()
     port = serve_metrics(observer, 0)
     assert serve_metrics(observer, 0) == port
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
-    shown = [line for line in lines if "sourceIdleTime" not in line]
-    assert shown == [
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as response:
+        lines = [line for line in response.read().decode().splitlines() if not line.startswith("#")]
+    stable = [line for line in lines if "sourceIdleTime" not in line]
+    assert stable == [
         'kafka_sql_numRecordsIn{job_id="id-1",job_name="copy"} 5.0',
         'kafka_sql_numRecordsIn{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_numRecordsWithoutRow{job_id="id-1",job_name="copy"} 3.0',
@@ -33,7 +33,7 @@ def test_metrics_and_labels() -> None:
         'kafka_sql_currentOffset{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 5.0',
         'kafka_sql_records_lag{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 2.0',
     ]
-    assert len(lines) == len(shown) + 2
+    assert len(lines) == len(stable) + 2
 
 
 def test_a_port_in_use() -> None:

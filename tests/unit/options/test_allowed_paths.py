@@ -1,4 +1,4 @@
-"""Files that options name: only those of the folders that the operator allows, whatever the way to them."""
+"""Test that options can only name files in the folders that the operator allows, whatever the path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.options.allowed_paths import VARIABLE, read_allowed, resolve_allowed
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.source.client_config import task_client_config
-from tests.batch_read import declared
+from tests.batch_read import define_table
 from tests.topics import Topics
 
 OUTSIDE = "outside-4711"
@@ -21,17 +21,17 @@ SERVERS = {"bootstrap.servers": "localhost:9092"}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An allowed folder with links that lead out of it, beside another one."""
+    """Create an allowed folder with links to another folder, and a folder that is not allowed."""
     inside, outside = tmp_path / "in", tmp_path / "out"
     (inside / "sub").mkdir(parents=True)
     outside.mkdir()
-    for place, text in ((inside, "v"), (outside, OUTSIDE)):
-        (place / "secret").write_text(text)
-        (place / "s.properties").write_text(f"k={text}\n")
+    for directory, text in ((inside, "v"), (outside, OUTSIDE)):
+        (directory / "secret").write_text(text)
+        (directory / "s.properties").write_text(f"k={text}\n")
     (inside / "link").symlink_to(outside / "secret")
     (inside / "away").symlink_to(outside)
     (inside / "own").symlink_to(inside / "secret")
-    (tmp_path / "inside").mkdir()  # whose name begins alike
+    (tmp_path / "inside").mkdir()  # has the allowed name as a prefix
     (tmp_path / "inside" / "secret").write_text(OUTSIDE)
     monkeypatch.setenv(VARIABLE, str(inside))
     return inside
@@ -66,7 +66,7 @@ def test_files_in_allowed_folders_are_read(folder: Path, reference: str) -> None
 def test_several_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, os.pathsep.join((str(tmp_path / "none"), str(tmp_path / "out"))))
     assert resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o") == OUTSIDE
-    monkeypatch.setenv(VARIABLE, "")  # none is allowed, which is not the same as no variable
+    monkeypatch.setenv(VARIABLE, "")  # no folder is allowed; without the variable, all are
     with pytest.raises(SecretReferenceError):
         resolve(f"${{directory:{tmp_path / 'out'}:secret}}", "o")
     monkeypatch.delenv(VARIABLE)
@@ -90,7 +90,7 @@ def test_stores_and_certificates(folder: Path, option: str, error: type[KafkaSql
 
 
 def test_rack_files_must_be_allowed(folder: Path) -> None:
-    definition = declared(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
+    definition = define_table(Topics("localhost:1"), "t", scan_rack__id=f"file:{folder / 'link'}")
     with pytest.raises(InvalidOptionError, match="not in the folders"):
         task_client_config(definition, 3)
 

@@ -1,4 +1,4 @@
-"""Values that are meant ill, or that a slip has made so: an error that names the option, soon."""
+"""Test malicious and malformed option values: they raise an error that names the option, within bounded time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.kdf_limits import check_iterations
 from kafka_sql.stores.pem import parse_certificates
 from kafka_sql.stores.store import trusted_certificates
-from tests.certificates import STORE, authority
+from tests.certificates import STORE_PASSWORD, create_authority
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 SIZE = 100_000
@@ -72,7 +72,7 @@ def test_offsets_that_overflow_long(text: str) -> None:
         parse_specific_offsets(text, "k")
 
 
-HEAVY = {
+LONG_VALUES = {
     "open references": "${" * SIZE,
     "colons": "${" + ":" * SIZE,
     "open with colons": "${a:" * SIZE,
@@ -81,7 +81,7 @@ HEAVY = {
 }
 
 
-@pytest.mark.parametrize("text", HEAVY.values(), ids=HEAVY.keys())
+@pytest.mark.parametrize("text", LONG_VALUES.values(), ids=LONG_VALUES.keys())
 def test_references_are_parsed_in_linear_time(text: str) -> None:
     start = time.process_time()
     assert not has_reference(text)
@@ -109,38 +109,38 @@ def test_pem_is_parsed_in_linear_time(part: str) -> None:
 
 
 def test_a_truncated_certificate_before_others_is_an_error() -> None:
-    whole = authority("a").pem
+    certificate = create_authority("a").pem
     with pytest.raises(UnreadableStore, match="it is truncated"):
-        parse_certificates(whole[:100] + whole)
+        parse_certificates(certificate[:100] + certificate)
     with pytest.raises(UnreadableStore, match="it is truncated"):
-        parse_certificates(whole + whole[:100])
+        parse_certificates(certificate + certificate[:100])
 
 
 @pytest.mark.parametrize(
-    ("rounds", "fits"), [(65_536, True), (5_000_000, True), (5_000_001, False), (8_388_607, False)]
+    ("rounds", "is_allowed"), [(65_536, True), (5_000_000, True), (5_000_001, False), (8_388_607, False)]
 )
-def test_stores_with_too_many_iterations(rounds: int, fits: bool) -> None:
-    party = authority("a")
-    lock = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(100_000).build(STORE.encode())
-    data = serialize_key_and_certificates(b"a", party.private, party.certificate, None, lock)
-    asking = data.replace(b"\x02\x03\x01\x86\xa0", b"\x02\x03" + rounds.to_bytes(3, "big"))
-    assert asking != data
-    if fits:
-        check_iterations(asking)
+def test_stores_with_too_many_iterations(rounds: int, is_allowed: bool) -> None:
+    authority = create_authority("a")
+    encryption = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(100_000).build(STORE_PASSWORD.encode())
+    data = serialize_key_and_certificates(b"a", authority.private_key, authority.certificate, None, encryption)
+    changed = data.replace(b"\x02\x03\x01\x86\xa0", b"\x02\x03" + rounds.to_bytes(3, "big"))
+    assert changed != data
+    if is_allowed:
+        check_iterations(changed)
         return
-    for read in (check_iterations, lambda store: trusted_certificates(store, STORE)):
+    for read in (check_iterations, lambda store: trusted_certificates(store, STORE_PASSWORD)):
         with pytest.raises(UnreadableStore, match="more than 5,000,000 iterations"):
-            read(asking)
+            read(changed)
 
 
 def test_a_jks_alias_with_surrogates() -> None:
-    party = authority("a")
-    der = party.certificate.public_bytes(Encoding.DER)
-    alias = b"\xed\xa0\xbd\xed\xb8\x80"  # Java writes the two halves of such a character
+    authority = create_authority("a")
+    der = authority.certificate.public_bytes(Encoding.DER)
+    alias = b"\xed\xa0\xbd\xed\xb8\x80"  # Java writes surrogate pairs as two characters
     body = b"\xfe\xed\xfe\xed" + struct.pack(">II", 2, 1) + struct.pack(">I", 2)
     body += struct.pack(">H", len(alias)) + alias + bytes(8) + b"\0\x05X.509" + struct.pack(">I", len(der)) + der
-    sealed = body + hashlib.sha1(STORE.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
-    assert trusted_certificates(sealed, STORE) == party.pem
+    sealed = body + hashlib.sha1(STORE_PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
+    assert trusted_certificates(sealed, STORE_PASSWORD) == authority.pem
 
 
 def test_a_jks_with_an_invalid_certificate() -> None:

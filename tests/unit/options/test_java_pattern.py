@@ -1,4 +1,4 @@
-"""Topic patterns are Java's: the expectations are what java.util.regex.Pattern.matches gave (Java 17)."""
+"""Test Java regular expressions. Expected matches are those of java.util.regex.Pattern.matches (Java 17)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from kafka_sql.options.java_pattern import compile_java_pattern
 
-# before it, Python's re had neither; they are refused there
-SINCE_3_11 = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no such construct")
+# possessive quantifiers and atomic groups; rejected with Python 3.10
+SINCE_3_11 = pytest.mark.skipif(sys.version_info < (3, 11), reason="not supported by Python 3.10")
 NAMES = ("a", "b", "ab", "abc", "aB", "orders-eu", "orders.us", "_x", "1", "12", "a-b", "aa")
 
 
@@ -45,12 +45,12 @@ NAMES = ("a", "b", "ab", "abc", "aB", "orders-eu", "orders.us", "_x", "1", "12",
     ],
 )
 def test_matches_are_those_of_java(pattern: str, matched: str) -> None:
-    found = compile_java_pattern(pattern)
-    assert [name for name in NAMES if found.fullmatch(name)] == matched.split()
+    compiled = compile_java_pattern(pattern)
+    assert [name for name in NAMES if compiled.fullmatch(name)] == matched.split()
 
 
 @pytest.mark.parametrize(
-    ("pattern", "named"),
+    ("pattern", "construct"),
     [
         ("[a-z&&[^b]]", "a nested character class"),
         ("[a-z&&b]", "an intersection of character classes ('&&')"),
@@ -76,13 +76,13 @@ def test_matches_are_those_of_java(pattern: str, matched: str) -> None:
         ("*a", "nothing to repeat"),
     ],
 )
-def test_rejected_constructs_are_named(pattern: str, named: str) -> None:
+def test_rejected_constructs_are_named(pattern: str, construct: str) -> None:
     with pytest.raises(ValueError) as e:  # noqa: PT011
         compile_java_pattern(pattern)
-    assert named in str(e.value)
+    assert construct in str(e.value)
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 11), reason="Python has them from 3.11 on")
+@pytest.mark.skipif(sys.version_info >= (3, 11), reason="supported since Python 3.11")
 @pytest.mark.parametrize("pattern", ["a*+", "(?>a|ab)c"])
 def test_constructs_that_python_3_10_lacks_are_rejected(pattern: str) -> None:
     with pytest.raises(ValueError, match="invalid regular expression"):

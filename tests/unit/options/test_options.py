@@ -1,4 +1,4 @@
-"""The options table and its checks."""
+"""Test the parsing and validation of options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_sql.options import connector as opt
 from kafka_sql.options.option import parse_duration, parse_memory_size
 from kafka_sql.table.declaration import Column, Table
 
-GOOD = {
+OPTIONS = {
     "connector": "kafka",
     "topic": "orders",
     "properties.bootstrap.servers": "localhost:9092",
@@ -25,35 +25,35 @@ GOOD = {
 }
 
 
-def declared(**changes: str | None) -> Definition:
-    given = {**GOOD, **{k: v for k, v in changes.items() if v is not None}}
+def define_table(**changes: str | None) -> Definition:
+    options = {**OPTIONS, **{k: v for k, v in changes.items() if v is not None}}
     for key, value in changes.items():
         if value is None:
-            del given[key]
-    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), given))
+            del options[key]
+    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), options))
 
 
-def refused(error: type[KafkaSqlError], **changes: str | None) -> str:
+def validation_error(error: type[KafkaSqlError], **changes: str | None) -> str:
     with pytest.raises(error) as caught:
-        declared(**changes)
+        define_table(**changes)
     return str(caught.value)
 
 
 def test_values_and_defaults() -> None:
-    options = declared(topic="a; b", **{"scan.startup.mode": "Earliest-Offset"}).options
+    options = define_table(topic="a; b", **{"scan.startup.mode": "Earliest-Offset"}).options
     assert options[opt.TOPIC] == ("a", "b")
     assert options[opt.STARTUP_MODE] == "earliest-offset"
     assert options[opt.DELIVERY_GUARANTEE] == "at-least-once"
     assert options.get(opt.GROUP_ID) is None
-    assert declared().options[opt.STARTUP_MODE] == "group-offsets"  # Flink's default
+    assert define_table().options[opt.STARTUP_MODE] == "group-offsets"  # Flink's default
 
 
 def test_repr_shows_no_values() -> None:
-    assert "localhost" not in repr(declared())
+    assert "localhost" not in repr(define_table())
 
 
 def test_unknown_options_suggest_the_nearest() -> None:
-    message = refused(UnknownOptionError, **{"scan.startup.mod": "earliest-offset"})
+    message = validation_error(UnknownOptionError, **{"scan.startup.mod": "earliest-offset"})
     assert message.startswith(
         "[UNKNOWN_OPTION] Unsupported options found for 'kafka'. Unsupported options: 'scan.startup.mod'"
     )
@@ -62,60 +62,60 @@ def test_unknown_options_suggest_the_nearest() -> None:
 
 
 def test_options_of_other_formats_are_unknown() -> None:
-    assert "'raw.charset'" in refused(UnknownOptionError, **{"raw.charset": "UTF-8"})
-    assert "'value.json.ignore-parse-errors'" in refused(
+    assert "'raw.charset'" in validation_error(UnknownOptionError, **{"raw.charset": "UTF-8"})
+    assert "'value.json.ignore-parse-errors'" in validation_error(
         UnknownOptionError, **{"value.json.ignore-parse-errors": "true"}
     )
 
 
 def test_missing_options_are_named() -> None:
-    message = refused(MissingOptionError, **{"properties.bootstrap.servers": None})
+    message = validation_error(MissingOptionError, **{"properties.bootstrap.servers": None})
     assert "Missing required options are: 'properties.bootstrap.servers'" in message
 
 
 def test_a_missing_format_names_both_keys() -> None:
-    message = refused(MissingOptionError, format=None)
+    message = validation_error(MissingOptionError, format=None)
     assert "Could not find required scan format 'value.format' (or 'format')" in message
 
 
 def test_missing_connector() -> None:
-    message = refused(MissingOptionError, connector=None, conector="kafka")
+    message = validation_error(MissingOptionError, connector=None, conector="kafka")
     assert "do not contain an option key 'connector'" in message
     assert "'conector'" in message
 
 
 def test_unknown_connectors_are_named() -> None:
-    message = refused(InvalidOptionError, connector="kafak")
+    message = validation_error(InvalidOptionError, connector="kafak")
     assert "Could not find any connector for identifier 'kafak'" in message
     assert "Did you mean 'kafka'?" in message
 
 
 def test_conflicting_formats() -> None:
-    assert "'format' and 'value.format' shouldn't be set together" in refused(
+    assert "'format' and 'value.format' shouldn't be set together" in validation_error(
         ConflictingOptionsError, **{"value.format": "json"}
     )
 
 
 def test_value_format_options_have_a_prefix() -> None:
-    found = declared(format=None, **{"value.format": "json", "value.json.ignore-parse-errors": "true"})
-    assert found.value.format.identifier == "json"
-    (ignore,) = (o for o in found.value.format.options if o.key == "json.ignore-parse-errors")
-    assert found.value.options[ignore] is True
+    table = define_table(format=None, **{"value.format": "json", "value.json.ignore-parse-errors": "true"})
+    assert table.value.format.identifier == "json"
+    (ignore,) = (o for o in table.value.format.options if o.key == "json.ignore-parse-errors")
+    assert table.value.options[ignore] is True
 
 
 def test_invalid_values_list_the_allowed_ones() -> None:
-    message = refused(InvalidOptionError, **{"scan.startup.mode": "earlies-offset"})
+    message = validation_error(InvalidOptionError, **{"scan.startup.mode": "earlies-offset"})
     assert "Invalid value 'earlies-offset' for option 'scan.startup.mode'" in message
     assert "'earliest-offset', 'latest-offset', 'group-offsets'" in message
     assert "Did you mean 'earliest-offset'?" in message
 
 
 def test_empty_topic() -> None:
-    assert "option 'topic'" in refused(InvalidOptionError, topic="a;;b")
+    assert "option 'topic'" in validation_error(InvalidOptionError, topic="a;;b")
 
 
 def test_unknown_formats_suggest_the_nearest() -> None:
-    message = refused(InvalidOptionError, format="jsn")
+    message = validation_error(InvalidOptionError, format="jsn")
     assert "'jsn'" in message
     assert "Did you mean 'json'?" in message
 
@@ -136,7 +136,7 @@ def test_invalid_durations(text: str) -> None:
 
 def test_keys_of_the_datastream_api() -> None:
     for prefix in ("", "properties."):
-        table = declared(
+        table = define_table(
             **{
                 f"{prefix}client.id.prefix": "shop",
                 f"{prefix}register.consumer.metrics": "false",
@@ -149,8 +149,8 @@ def test_keys_of_the_datastream_api() -> None:
         assert table.options[opt.COMMIT_OFFSETS] is False
         assert table.options[opt.DISCOVERY_INTERVAL] == 0
         assert not {k for k in table.client if "prefix" in k or "discovery" in k or "checkpoint" in k}
-    assert declared(**{"partition.discovery.interval.ms": "10000"}).options[opt.DISCOVERY_INTERVAL] == 10_000
-    message = refused(
+    assert define_table(**{"partition.discovery.interval.ms": "10000"}).options[opt.DISCOVERY_INTERVAL] == 10_000
+    message = validation_error(
         ConflictingOptionsError,
         **{"partition.discovery.interval.ms": "1", "scan.topic-partition-discovery.interval": "2 s"},
     )
@@ -162,7 +162,7 @@ def test_keys_of_the_datastream_api() -> None:
 
 def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("WARNING"):
-        table = declared(
+        table = define_table(
             **{
                 "scan.startup.mode": "earliest-offset",
                 "properties.auto.offset.reset": "latest",
@@ -172,14 +172,14 @@ def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: p
         )
     assert "key.deserializer" not in table.client
     assert "enable.auto.commit" not in table.client
-    for words in (
+    for message in (
         "'properties.key.deserializer' has no effect: it is overridden, as in Flink",
         "'properties.enable.auto.commit' has no effect: it is overridden",
         "'properties.auto.offset.reset' is overridden: queries start at 'earliest-offset'",
     ):
-        assert words in caplog.text
+        assert message in caplog.text
     caplog.clear()
-    declared(**{"properties.auto.offset.reset": "latest"})  # the group's offsets need it
+    define_table(**{"properties.auto.offset.reset": "latest"})  # applies to group-offsets
     assert not caplog.text
 
 
@@ -193,23 +193,25 @@ def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: p
     ],
 )
 def test_options_that_spark_does_not_support_are_rejected(key: str, value: str) -> None:
-    message = refused(UnsupportedOptionError, **{key: value})
+    message = validation_error(UnsupportedOptionError, **{key: value})
     assert message.startswith(f"[UNSUPPORTED_OPTION] Option '{key}' = '")
     assert "' is not supported on Spark: Spark " in message
 
 
 def test_idle_timeout_is_accepted() -> None:
-    table = declared(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
+    table = define_table(**{"scan.watermark.idle-timeout": "10 s", "scan.watermark.emit.strategy": "on-periodic"})
     assert table.options[opt.WATERMARK_IDLE] == 10_000
 
 
 def test_batch_limits() -> None:
-    table = declared(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
+    table = define_table(**{"scan.max-bytes-per-trigger": "64 mb", "scan.max-offsets-per-trigger": "10"})
     assert (table.options[opt.MAX_BYTES], table.options[opt.MAX_OFFSETS]) == (64 << 20, 10)
-    assert "must not be greater than 'scan.max-offsets-per-trigger' (1)" in refused(
+    assert "must not be greater than 'scan.max-offsets-per-trigger' (1)" in validation_error(
         ConflictingOptionsError, **{"scan.min-offsets-per-trigger": "2", "scan.max-offsets-per-trigger": "1"}
     )
-    assert "expected a size such as '500 kb'" in refused(InvalidOptionError, **{"scan.max-bytes-per-trigger": "-1"})
+    assert "expected a size such as '500 kb'" in validation_error(
+        InvalidOptionError, **{"scan.max-bytes-per-trigger": "-1"}
+    )
 
 
 @pytest.mark.parametrize(

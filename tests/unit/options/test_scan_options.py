@@ -1,4 +1,4 @@
-"""The options that say which records are read: their forms, and what they must be to each other."""
+"""Test the options of the startup position, the end and the partitions of a read, and their constraints."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kafka_sql.options.offsets import parse_partitions, parse_specific_offsets
 from kafka_sql.options.timestamps import TimestampSpec, parse_timestamp
 from kafka_sql.table.declaration import Column, Table
 
-GIVEN = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}
+OPTIONS = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format": "json"}
 
 
-def made(**options: str) -> Definition:
-    given = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
-    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**GIVEN, **given}))
+def define_table(**options: str) -> Definition:
+    more = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**OPTIONS, **more}))
 
 
-def refused(error: type[KafkaSqlError], **options: str) -> str:
+def validation_error(error: type[KafkaSqlError], **options: str) -> str:
     with pytest.raises(error) as caught:
-        made(**options)
+        define_table(**options)
     return str(caught.value)
 
 
@@ -31,7 +31,7 @@ def refused(error: type[KafkaSqlError], **options: str) -> str:
     ("text", "expected"),
     [
         ("0", TimestampSpec(0)),
-        ("-1", TimestampSpec(-1)),  # before 1970, and not relative: it has no unit
+        ("-1", TimestampSpec(-1)),  # before 1970; not relative, because it has no unit
         (" 1767225600000 ", TimestampSpec(1_767_225_600_000)),
         ("2026-01-01", TimestampSpec(1_767_225_600_000)),
         ("2026-01-01T00:00", TimestampSpec(1_767_225_600_000)),
@@ -58,10 +58,10 @@ def test_timestamps(text: str, expected: TimestampSpec) -> None:
     ["", "soon", "1 hour", "-1 lightyear", "2026-13-01", "2026-01-01T25:00", "01.01.2026", "9" * 19, "-1 h 5 min"],
 )
 def test_invalid_timestamps(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011  # Python has words of its own for a month 13
+    with pytest.raises(ValueError):  # noqa: PT011  # the message is Python's for month 13
         parse_timestamp(text)
-    said = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": text}
-    assert "'scan.startup.timestamp-millis'" in refused(InvalidOptionError, topic="t", **said)
+    options = {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": text}
+    assert "'scan.startup.timestamp-millis'" in validation_error(InvalidOptionError, topic="t", **options)
 
 
 def test_partitions() -> None:
@@ -75,9 +75,9 @@ def test_partitions() -> None:
 def test_specific_offsets_of_several_topics() -> None:
     text = "topic:a.b,partition:0,offset:1;topic:c,partition:0,offset:2;topic:c,partition:1,offset:-2"
     assert parse_specific_offsets(text, "o") == {("a.b", 0): 1, ("c", 0): 2, ("c", 1): -2}
-    for wrong in ("topic:,partition:0,offset:1", "topic:a;partition:0,offset:1", "partition:0,offset:-4"):
+    for invalid in ("topic:,partition:0,offset:1", "topic:a;partition:0,offset:1", "partition:0,offset:-4"):
         with pytest.raises(InvalidOptionError, match="should follow the format"):
-            parse_specific_offsets(wrong, "o")
+            parse_specific_offsets(invalid, "o")
     with pytest.raises(InvalidOptionError, match="either all entries or none must name their topic"):
         parse_specific_offsets("topic:a,partition:0,offset:1;partition:1,offset:1", "o")
 
@@ -86,7 +86,7 @@ SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "error", "message"),
     [
         ({}, MissingOptionError, "Either 'topic' or 'topic-pattern' must be set."),
         (
@@ -133,19 +133,19 @@ SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
         ({"topic": "a", "scan_fail__on__data__loss": "no"}, InvalidOptionError, "expected 'true' or 'false'"),
     ],
 )
-def test_constraints(options: dict[str, str], error: type[KafkaSqlError], words: str) -> None:
-    assert words in refused(error, **options)
+def test_constraints(options: dict[str, str], error: type[KafkaSqlError], message: str) -> None:
+    assert message in validation_error(error, **options)
 
 
 def test_parsed_options() -> None:
-    assert opt.topics(made(topic="a;b").options) == ("a", "b")
-    assert opt.topics(made(scan_partitions="b:1;a:0,2").options) == ("a", "b")
-    assert opt.topics(made(topic__pattern="a").options) is None
+    assert opt.topics(define_table(topic="a;b").options) == ("a", "b")
+    assert opt.topics(define_table(scan_partitions="b:1;a:0,2").options) == ("a", "b")
+    assert opt.topics(define_table(topic__pattern="a").options) is None
     offsets = "topic:ab,partition:0,offset:1"
-    made(topic__pattern="a.*", **SPECIFIC, scan_startup_specific__offsets=offsets)
-    made(topic="ab", **SPECIFIC, scan_startup_specific__offsets=offsets)
-    made(scan_partitions="ab:0", **SPECIFIC, scan_startup_specific__offsets="partition:0,offset:1")
-    made(topic="a", scan_startup_offsets__initializer="my.module:f")
-    options = made(topic="a").options
+    define_table(topic__pattern="a.*", **SPECIFIC, scan_startup_specific__offsets=offsets)
+    define_table(topic="ab", **SPECIFIC, scan_startup_specific__offsets=offsets)
+    define_table(scan_partitions="ab:0", **SPECIFIC, scan_startup_specific__offsets="partition:0,offset:1")
+    define_table(topic="a", scan_startup_offsets__initializer="my.module:f")
+    options = define_table(topic="a").options
     assert (options[opt.DISCOVERY_INTERVAL], options[opt.MISSING_TOPICS]) == (300_000, "fail")
     assert options[opt.FAIL_ON_DATA_LOSS] is True

@@ -1,4 +1,4 @@
-"""References to secrets: Kafka's syntax and providers; an error names the reference and never what it found."""
+"""Test references to secrets: Kafka's syntax and providers. Errors name the reference, never the resolved value."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ SASL = {
 
 @pytest.fixture
 def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a properties file and a secret as a file, and a variable of the environment."""
-    (tmp_path / "s.properties").write_text(
-        "# all of ours\nkey.password = " + SECRET + "\nlong : a\\\n  b\nö\\u0020ü=x\n"
-    )
+    """Create a folder with a properties file and a file with a secret, and set an environment variable."""
+    (tmp_path / "s.properties").write_text("# comment\nkey.password = " + SECRET + "\nlong : a\\\n  b\nö\\u0020ü=x\n")
     (tmp_path / "password").write_text(SECRET + "\n")
     monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
     monkeypatch.delenv("KAFKA_OTHER", raising=False)
@@ -64,7 +62,7 @@ def test_resolved_values_are_not_scanned_for_references(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("value", "reason"),
     [
         ("${env:KAFKA_OTHER}", "the environment variable is not set"),
         ("${env:x:KAFKA_PASSWORD}", "have no path"),
@@ -78,13 +76,13 @@ def test_resolved_values_are_not_scanned_for_references(monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_unresolvable_references_are_named(secrets: Path, value: str, why: str) -> None:
+def test_unresolvable_references_are_named(secrets: Path, value: str, reason: str) -> None:
     value = value.replace("FOLDER", str(secrets))
     with pytest.raises(SecretReferenceError) as caught:
         resolve("before" + value, "properties.sasl.password")
     message = str(caught.value)
     assert message.startswith(f"[SECRET_REFERENCE] Option 'properties.sasl.password': reference '{value}'")
-    assert why in message
+    assert reason in message
     assert SECRET not in message
     assert caught.value.__cause__ is None
 
@@ -99,42 +97,42 @@ def test_errors_do_not_quote_files(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked() -> None:
-    given, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
-    assert mask_secrets(f"no {SECRET} plain", given, resolved) == "no ${env:P} plain"
+    values, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
+    assert mask_secrets(f"no {SECRET} plain", values, resolved) == "no ${env:P} plain"
 
 
-def declared(**options: str) -> Definition:
-    given = {f"properties.{key}": value for key, value in SASL.items()}
-    basic = {"connector": "kafka", "topic": "t", "format": "raw", **given, **options}
-    return validate_table(Table(("t",), (Column("a", "STRING", "STRING"),), basic))
+def define_table(**options: str) -> Definition:
+    client = {f"properties.{key}": value for key, value in SASL.items()}
+    all_options = {"connector": "kafka", "topic": "t", "format": "raw", **client, **options}
+    return validate_table(Table(("t",), (Column("a", "STRING", "STRING"),), all_options))
 
 
 def test_definitions_keep_references(secrets: Path) -> None:
-    found = declared()
-    assert found.client["sasl.password"] == "${env:KAFKA_PASSWORD}"
-    assert SECRET.encode() not in cloudpickle.dumps(found)
-    assert SECRET not in repr(found)
+    definition = define_table()
+    assert definition.client["sasl.password"] == "${env:KAFKA_PASSWORD}"
+    assert SECRET.encode() not in cloudpickle.dumps(definition)
+    assert SECRET not in repr(definition)
 
 
 def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = declared().client
+    client = define_table().client
     with open_handle(bindings.CONSUMER, client):
         pass
     Cluster(client)
     monkeypatch.delenv("KAFKA_PASSWORD")
-    for make in (lambda: open_handle(bindings.CONSUMER, client).__enter__(), lambda: Cluster(client)):
+    for create in (lambda: open_handle(bindings.CONSUMER, client).__enter__(), lambda: Cluster(client)):
         with pytest.raises(
             SecretReferenceError, match=r"'properties.sasl.password': reference '\$\{env:KAFKA_PASSWORD"
         ):
-            make()
+            create()
 
 
 def test_client_errors_do_not_quote_resolved_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PROTOCOL", SECRET)
     config = to_librdkafka({**SASL, "sasl.password": "p", "security.protocol": "${env:KAFKA_PROTOCOL}"})
-    for make in (lambda: open_handle(bindings.CONSUMER, config).__enter__(), lambda: Cluster(config)):
+    for create in (lambda: open_handle(bindings.CONSUMER, config).__enter__(), lambda: Cluster(config)):
         with pytest.raises(BrokerError) as caught:
-            make()
+            create()
         assert SECRET not in str(caught.value)
         assert caught.value.__cause__ is None
 

@@ -1,4 +1,4 @@
-"""Keys of the clients' and registries' secrets, wherever they stand."""
+"""Test that keys of secrets are recognized with any prefix."""
 
 from __future__ import annotations
 

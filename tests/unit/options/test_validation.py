@@ -1,4 +1,4 @@
-"""The rules of Flink's two table factories, in Flink's words; and what is refused because it is not built yet."""
+"""Test the constraints of Flink's two table factories, with Flink's messages."""
 
 from __future__ import annotations
 
@@ -42,25 +42,27 @@ COLUMNS = (
 )
 
 
-def made(base: dict[str, str], changes: dict[str, str | None], key: tuple[str, ...] = ()) -> Definition:
-    given = {k: v for k, v in {**base, **changes}.items() if v is not None}
-    return validate_table(Table(("db", "t"), COLUMNS, given, primary_key=key))
+def define_table(base: dict[str, str], changes: dict[str, str | None], key: tuple[str, ...] = ()) -> Definition:
+    options = {k: v for k, v in {**base, **changes}.items() if v is not None}
+    return validate_table(Table(("db", "t"), COLUMNS, options, primary_key=key))
 
 
-def refused(error: type[KafkaSqlError], base: dict[str, str], changes: dict[str, str | None], *key: str) -> str:
+def validation_error(
+    error: type[KafkaSqlError], base: dict[str, str], changes: dict[str, str | None], *key: str
+) -> str:
     with pytest.raises(error) as caught:
-        made(base, changes, key)
+        define_table(base, changes, key)
     assert type(caught.value) is error
     return str(caught.value)
 
 
 SPECIFIC = {"scan.startup.mode": "specific-offsets"}
 BOUNDED = {"scan.bounded.mode": "specific-offsets"}
-ONCE = "exactly-once"
+EXACTLY_ONCE = "exactly-once"
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "words"),
+    ("changes", "error", "message"),
     [
         (
             {"topic-pattern": "t.*"},
@@ -127,7 +129,7 @@ ONCE = "exactly-once"
         ),
         ({"sink.partitioner": "com.example.MyPartitioner"}, InvalidOptionError, "Java classes are not supported"),
         (
-            {"sink.delivery-guarantee": ONCE},
+            {"sink.delivery-guarantee": EXACTLY_ONCE},
             MissingOptionError,
             "sink.transactional-id-prefix must be specified when using DeliveryGuarantee.EXACTLY_ONCE",
         ),
@@ -182,38 +184,38 @@ ONCE = "exactly-once"
         ),
     ],
 )
-def test_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
-    assert words in refused(error, KAFKA, changes)
+def test_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], message: str) -> None:
+    assert message in validation_error(error, KAFKA, changes)
 
 
 def test_a_primary_key_needs_a_changelog_format() -> None:
     assert (
         "The Kafka table 'db.t' with 'json' format doesn't support defining PRIMARY KEY constraint on the table, "
         "because it can't guarantee the semantic of primary key."
-    ) in refused(SchemaError, KAFKA, {}, "v")
+    ) in validation_error(SchemaError, KAFKA, {}, "v")
 
 
 @pytest.fixture
 def changes_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format 'changes' whose payloads are changes."""
+    """Register a changelog format 'changes'."""
     monkeypatch.setitem(FORMATS, "changes", replace(JSON, identifier="changes", options=(), insert_only=False))
 
 
 @pytest.mark.usefixtures("changes_format")
 def test_changelog_formats() -> None:
-    assert made(KAFKA, {"format": "changes"}, ("v",)).value.format.identifier == "changes"
-    assert "A key format should only deal with INSERT-only records. But changes" in refused(
+    assert define_table(KAFKA, {"format": "changes"}, ("v",)).value.format.identifier == "changes"
+    assert "A key format should only deal with INSERT-only records. But changes" in validation_error(
         InvalidOptionError, KAFKA, {"key.format": "changes", "key.fields": "v"}
     )
     for part in ("key", "value"):
         assert (
             f"'upsert-kafka' connector doesn't support 'changes' as {part} format, because 'changes' is not in "
             "insert-only mode."
-        ) in refused(InvalidOptionError, UPSERT, {f"{part}.format": "changes"}, "v")
+        ) in validation_error(InvalidOptionError, UPSERT, {f"{part}.format": "changes"}, "v")
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "words"),
+    ("changes", "error", "message"),
     [
         ({"key.format": None}, MissingOptionError, "Missing required options are: 'key.format'"),
         ({"value.format": None}, MissingOptionError, "Could not find required scan format 'value.format'."),
@@ -238,7 +240,7 @@ def test_changelog_formats() -> None:
             "must be set to be greater than zero together",
         ),
         (
-            {"sink.delivery-guarantee": ONCE},
+            {"sink.delivery-guarantee": EXACTLY_ONCE},
             MissingOptionError,
             "sink.transactional-id-prefix must be specified when using DeliveryGuarantee.EXACTLY_ONCE",
         ),
@@ -254,57 +256,59 @@ def test_changelog_formats() -> None:
         ),
     ],
 )
-def test_upsert_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], words: str) -> None:
-    assert words in refused(error, UPSERT, changes, "k_a")
+def test_upsert_kafka_constraints(changes: dict[str, str | None], error: type[KafkaSqlError], message: str) -> None:
+    assert message in validation_error(error, UPSERT, changes, "k_a")
 
 
 def test_upsert_kafka_needs_a_primary_key() -> None:
     assert (
         "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY specifies which"
-        in refused(SchemaError, UPSERT, {})
+        in validation_error(SchemaError, UPSERT, {})
     )
 
 
 def test_defaults_can_be_set_explicitly() -> None:
-    said: dict[str, str | None] = {
+    options: dict[str, str | None] = {
         "scan.bounded.mode": "unbounded",
         "sink.partitioner": "default",
         "sink.delivery-guarantee": "none",
         "scan.watermark.emit.strategy": "on-periodic",
         "sink.transaction-naming-strategy": "pooling",
     }
-    assert made(KAFKA, said).options[opt.TRANSACTION_NAMING] == "POOLING"
+    assert define_table(KAFKA, options).options[opt.TRANSACTION_NAMING] == "POOLING"
 
 
 def test_deprecated_keys_work_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        found = made(KAFKA, {"sink.semantic": "at-least-once"})
-    assert found.options[opt.DELIVERY_GUARANTEE] == "at-least-once"
+        table = define_table(KAFKA, {"sink.semantic": "at-least-once"})
+    assert table.options[opt.DELIVERY_GUARANTEE] == "at-least-once"
     assert "option 'sink.semantic' is deprecated: use 'sink.delivery-guarantee'" in caplog.text
-    assert "Invalid value 'x' for option 'sink.semantic'" in refused(InvalidOptionError, KAFKA, {"sink.semantic": "x"})
+    assert "Invalid value 'x' for option 'sink.semantic'" in validation_error(
+        InvalidOptionError, KAFKA, {"sink.semantic": "x"}
+    )
     both: dict[str, str | None] = {"sink.semantic": "none", "sink.delivery-guarantee": "at-least-once"}
-    assert "Options 'sink.delivery-guarantee' and 'sink.semantic' are keys of the same option" in refused(
+    assert "Options 'sink.delivery-guarantee' and 'sink.semantic' are keys of the same option" in validation_error(
         ConflictingOptionsError, KAFKA, both
     )
 
 
 def test_key_and_value_columns() -> None:
-    keyed: dict[str, str | None] = {"key.format": "json", "key.fields": "k_b;k_a"}
-    both = made(KAFKA, keyed)
+    key_options: dict[str, str | None] = {"key.format": "json", "key.fields": "k_b;k_a"}
+    both = define_table(KAFKA, key_options)
     assert both.key is not None
     assert (both.key.columns, both.key.fields) == (("k_b", "k_a"), ("k_b", "k_a"))
     assert both.value.columns == ("k_a", "k_b", "v")
-    apart = made(KAFKA, {**keyed, "key.fields-prefix": "k_", "value.fields-include": "except_key"})
-    assert apart.key is not None
-    assert (apart.key.columns, apart.key.fields) == (("k_b", "k_a"), ("b", "a"))
-    assert (apart.value.columns, apart.value.fields) == (("v",), ("v",))
-    assert made(KAFKA, {}).key is None
-    assert made(KAFKA, {"value.fields-include": "EXCEPT_KEY"}).value.columns == ("k_a", "k_b", "v")
+    without_key = define_table(KAFKA, {**key_options, "key.fields-prefix": "k_", "value.fields-include": "except_key"})
+    assert without_key.key is not None
+    assert (without_key.key.columns, without_key.key.fields) == (("k_b", "k_a"), ("b", "a"))
+    assert (without_key.value.columns, without_key.value.fields) == (("v",), ("v",))
+    assert define_table(KAFKA, {}).key is None
+    assert define_table(KAFKA, {"value.fields-include": "EXCEPT_KEY"}).value.columns == ("k_a", "k_b", "v")
 
 
 def test_errors_do_not_quote_secrets() -> None:
     def parse(text: str) -> str:
-        raise ValueError(f"expected another one than {text}")
+        raise ValueError(f"invalid value {text}")
 
     secret = Option("x.password", parse, "String", "")
     with pytest.raises(InvalidOptionError) as caught:
@@ -344,7 +348,7 @@ def test_invalid_specific_offsets(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("more", "message"),
     [
         (
             {"sink.topic.partitions": "2"},
@@ -361,12 +365,12 @@ def test_invalid_specific_offsets(text: str) -> None:
         ),
     ],
 )
-def test_topic_configurations_require_topic_creation(more: dict[str, str | None], words: str) -> None:
-    assert words in refused(ConflictingOptionsError, KAFKA, more)
+def test_topic_configurations_require_topic_creation(more: dict[str, str | None], message: str) -> None:
+    assert message in validation_error(ConflictingOptionsError, KAFKA, more)
 
 
 def test_topic_configurations() -> None:
-    definition = made(
+    definition = define_table(
         KAFKA,
         {
             "sink.topic.create": "true",
@@ -376,4 +380,4 @@ def test_topic_configurations() -> None:
         },
     )
     assert topic_settings(definition) == TopicSettings(3, 2, {"retention.ms": "1000"})
-    assert topic_settings(made(KAFKA, {"sink.topic.create": "true"})) == TopicSettings(None, None, {})
+    assert topic_settings(define_table(KAFKA, {"sink.topic.create": "true"})) == TopicSettings(None, None, {})

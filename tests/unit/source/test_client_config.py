@@ -1,4 +1,4 @@
-"""The names under which readers appear at the brokers."""
+"""Test the client ids of readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Casts of metadata: Flink's values (from the cast rules of Flink 2.3's planner), or a refusal."""
+"""Test casts of metadata: Flink's values (from the cast rules of Flink 2.3's planner), and unsupported casts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_sql.kafka.headers import headers_to_maps
 from kafka_sql.kafka.record_metadata import HEADER_LIST, HEADER_MAP, METADATA, TIMESTAMP_LTZ
 from kafka_sql.table.metadata_casts import needs_time_zone, read_cast, write_cast
 
-MOMENT = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP_LTZ)
+TIMESTAMP = pa.array([1_700_000_000_123, None], pa.int64()).cast(TIMESTAMP_LTZ)
 SPARK_LTZ, SPARK_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 
@@ -35,7 +35,7 @@ def read(array: pa.Array, target: pa.DataType, declared: str, zone: str = "Asia/
     ],
 )
 def test_a_timestamp(target: pa.DataType, declared: str, expected: str) -> None:
-    assert read(MOMENT, target, declared) == [expected, None]
+    assert read(TIMESTAMP, target, declared) == [expected, None]
 
 
 def test_full_seconds_keep_their_fraction_digits() -> None:
@@ -45,7 +45,7 @@ def test_full_seconds_keep_their_fraction_digits() -> None:
 @pytest.mark.parametrize("zone", ["UTC", "+09:00", "America/New_York"])
 def test_time_zones(zone: str) -> None:
     hour = {"UTC": "22", "+09:00": "07", "America/New_York": "17"}[zone]
-    assert read(MOMENT[:1], pa.string(), "STRING", zone)[0][11:13] == hour
+    assert read(TIMESTAMP[:1], pa.string(), "STRING", zone)[0][11:13] == hour
 
 
 @pytest.mark.parametrize(
@@ -92,35 +92,41 @@ def headers(*records: list[tuple[str, bytes | None]]) -> pa.ListArray:
 
 
 def test_the_last_of_several_headers_with_one_name() -> None:
-    found = headers([("a", b"1"), ("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"4"), ("a", b"5"), ("a", b"6")])
+    header_list = headers(
+        [("a", b"1"), ("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"4"), ("a", b"5"), ("a", b"6")]
+    )
     expected = [[("b", b"2"), ("a", None)], [], [("a", b"3")], [("a", b"6")]]
-    assert headers_to_maps(found).to_pylist() == expected
-    assert headers_to_maps(found[1:]).to_pylist() == expected[1:]
+    assert headers_to_maps(header_list).to_pylist() == expected
+    assert headers_to_maps(header_list[1:]).to_pylist() == expected[1:]
     assert headers_to_maps(headers()).to_pylist() == []
 
 
 def test_headers_as_strings() -> None:
-    found = headers([("a", "ü".encode()), ("b", b"\xff"), ("c", None)])
-    texts = pa.map_(pa.string(), pa.string())
-    assert read(headers_to_maps(found), texts, "MAP<STRING, STRING>") == [[("a", "ü"), ("b", "\ufffd"), ("c", None)]]
+    header_list = headers([("a", "ü".encode()), ("b", b"\xff"), ("c", None)])
+    strings = pa.map_(pa.string(), pa.string())
+    assert read(headers_to_maps(header_list), strings, "MAP<STRING, STRING>") == [
+        [("a", "ü"), ("b", "\ufffd"), ("c", None)]
+    ]
     pairs = pa.list_(pa.struct([("n", pa.binary()), ("v", pa.string())]))
-    assert read(found, pairs, "ARRAY<ROW<n BYTES, v STRING>>") == [
+    assert read(header_list, pairs, "ARRAY<ROW<n BYTES, v STRING>>") == [
         [{"n": b"a", "v": "ü"}, {"n": b"b", "v": "\ufffd"}, {"n": b"c", "v": None}]
     ]
-    assert headers_to_maps(found).type == HEADER_MAP
+    assert headers_to_maps(header_list).type == HEADER_MAP
 
 
 def test_ambiguous_local_time_is_written_as_in_java() -> None:
     cast = write_cast(SPARK_NTZ, TIMESTAMP_LTZ, "TIMESTAMP(3)")
     assert cast is not None
-    local = pa.array(["2023-10-29 02:30:00", None]).cast(SPARK_NTZ)  # twice in Berlin: the first, in summer time
+    local = pa.array(["2023-10-29 02:30:00", None]).cast(
+        SPARK_NTZ
+    )  # occurs twice in Berlin; the first is in summer time
     assert cast(local, "Europe/Berlin").cast(pa.int64()).to_pylist() == [1_698_539_400_000_000, None]
     with pytest.raises(pa.ArrowInvalid, match="doesn't exist"):
         cast(pa.array(["2023-03-26 02:30:00"]).cast(SPARK_NTZ), "Europe/Berlin")
 
 
 @pytest.mark.parametrize(
-    ("source", "key", "declared", "fits"),
+    ("source", "key", "declared", "is_supported"),
     [
         (SPARK_LTZ, "timestamp", "TIMESTAMP_LTZ(3)", True),
         (pa.string(), "timestamp", "STRING", False),
@@ -133,8 +139,8 @@ def test_ambiguous_local_time_is_written_as_in_java() -> None:
         (HEADER_LIST, "headers", "ARRAY<ROW<k STRING, v BYTES>>", False),
     ],
 )
-def test_write_casts(source: pa.DataType, key: str, declared: str, fits: bool) -> None:
-    assert (write_cast(source, METADATA[key].type, declared) is not None) == fits
+def test_write_casts(source: pa.DataType, key: str, declared: str, is_supported: bool) -> None:
+    assert (write_cast(source, METADATA[key].type, declared) is not None) == is_supported
 
 
 def test_casts_that_need_a_time_zone() -> None:

@@ -1,4 +1,4 @@
-"""Where a read starts and ends, on a real broker and without Spark: exact offsets."""
+"""Test start and stop offsets on a real broker, without Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_sql.source.enumerator.offsets_initializer import OffsetsRetriever
 from kafka_sql.source.enumerator.plan import plan_batch
 from kafka_sql.source.reader.split_reader import read_latest_rows
 from kafka_sql.table.declaration import Column, Table
-from tests.batch_read import commit, declared, offsets, planned
+from tests.batch_read import commit, define_table, offsets, planned_ranges
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -24,8 +24,8 @@ NOON = 1_700_000_000_000
 
 
 @pytest.fixture
-def ten(topics: Topics) -> str:
-    """Ten records in partition 0, one a second from NOON, and none in partition 1."""
+def ten_records(topics: Topics) -> str:
+    """Create a topic with ten_records records in partition 0, one per second from NOON, and none in partition 1."""
     topic = topics.create(2)
     for i in range(10):
         topics.put(topic, b"%d" % i, timestamp=NOON + i * 1000)
@@ -38,18 +38,18 @@ def group() -> str:
 
 
 def start(topics: Topics, topic: str, mode: str, **options: str) -> int:
-    """Where a batch starts in partition 0; partition 1 starts at its only offset."""
-    ranges = planned(declared(topics, topic, scan_startup_mode=mode, **options))
+    """Return the start offset of a batch read in partition 0. Partition 1 is empty."""
+    ranges = planned_ranges(define_table(topics, topic, scan_startup_mode=mode, **options))
     assert ranges[f"{topic}[1]"] == (0, 0)
     assert ranges[f"{topic}[0]"][1] == 10
     return ranges[f"{topic}[0]"][0]
 
 
-def test_earliest_and_latest(topics: Topics, ten: str) -> None:
-    assert start(topics, ten, "earliest-offset") == 0
-    assert start(topics, ten, "latest-offset") == 10
-    assert offsets(declared(topics, ten)) == list(range(10))
-    assert offsets(declared(topics, ten, scan_startup_mode="latest-offset")) == []
+def test_earliest_and_latest(topics: Topics, ten_records: str) -> None:
+    assert start(topics, ten_records, "earliest-offset") == 0
+    assert start(topics, ten_records, "latest-offset") == 10
+    assert offsets(define_table(topics, ten_records)) == list(range(10))
+    assert offsets(define_table(topics, ten_records, scan_startup_mode="latest-offset")) == []
 
 
 @pytest.mark.parametrize(
@@ -68,34 +68,34 @@ def test_earliest_and_latest(topics: Topics, ten: str) -> None:
         (str(NOON + 9001), 10),
     ],
 )
-def test_timestamps(topics: Topics, ten: str, text: str, expected: int) -> None:
-    assert start(topics, ten, "timestamp", scan_startup_timestamp__millis=text) == expected
+def test_timestamps(topics: Topics, ten_records: str, text: str, expected: int) -> None:
+    assert start(topics, ten_records, "timestamp", scan_startup_timestamp__millis=text) == expected
 
 
 def test_relative_timestamps(topics: Topics) -> None:
     topic, now = topics.create(), int(time.time() * 1000)
     for hours in (3, 2, 1, 0):
         topics.put(topic, b"", timestamp=now - hours * 3_600_000)
-    definition = declared(topics, topic, scan_startup_mode="timestamp", scan_startup_timestamp__millis="-90 min")
+    definition = define_table(topics, topic, scan_startup_mode="timestamp", scan_startup_timestamp__millis="-90 min")
     assert offsets(definition) == [2, 3]
 
 
-def test_specific_offsets_in_flinks_syntax(topics: Topics, ten: str) -> None:
+def test_specific_offsets_in_flinks_syntax(topics: Topics, ten_records: str) -> None:
     specific = {"scan_startup_specific__offsets": "partition:0,offset:7;partition:1,offset:0"}
-    assert start(topics, ten, "specific-offsets", **specific) == 7
+    assert start(topics, ten_records, "specific-offsets", **specific) == 7
 
 
 def test_specific_offsets_of_several_topics(topics: Topics) -> None:
     one, two = topics.create(), topics.create()
     topics.put(one, b"a", b"b", b"c")
     topics.put(two, b"d", b"e", b"f")
-    definition = declared(
+    definition = define_table(
         topics,
         f"{one};{two}",
         scan_startup_mode="specific-offsets",
         scan_startup_specific__offsets=f"topic:{one},partition:0,offset:1;topic:{two},partition:0,offset:2",
     )
-    assert planned(definition) == {f"{one}[0]": (1, 3), f"{two}[0]": (2, 3)}
+    assert planned_ranges(definition) == {f"{one}[0]": (1, 3), f"{two}[0]": (2, 3)}
 
 
 def test_unlisted_partitions_start_at_the_committed_offset_or_by_the_reset_strategy(topics: Topics, group: str) -> None:
@@ -108,87 +108,87 @@ def test_unlisted_partitions_start_at_the_committed_offset_or_by_the_reset_strat
         "scan_startup_specific__offsets": "partition:0,offset:1",
         "properties_group_id": group,
     }
-    assert planned(declared(topics, topic, **options)) == {
+    assert planned_ranges(define_table(topics, topic, **options)) == {
         f"{topic}[0]": (1, 3),
         f"{topic}[1]": (2, 3),
         f"{topic}[2]": (0, 3),
     }
-    latest = declared(topics, topic, **options, properties_auto_offset_reset="latest")
-    assert planned(latest)[f"{topic}[2]"] == (3, 3)
+    latest = define_table(topics, topic, **options, properties_auto_offset_reset="latest")
+    assert planned_ranges(latest)[f"{topic}[2]"] == (3, 3)
     with pytest.raises(OffsetError, match=rf"has no valid committed offset for {topic}\[2\]"):
-        planned(declared(topics, topic, **options, properties_auto_offset_reset="none"))
+        planned_ranges(define_table(topics, topic, **options, properties_auto_offset_reset="none"))
 
 
-def test_sentinel_offsets(topics: Topics, ten: str, group: str) -> None:
-    commit(topics, group, {(ten, 0): 4})
+def test_sentinel_offsets(topics: Topics, ten_records: str, group: str) -> None:
+    commit(topics, group, {(ten_records, 0): 4})
     for offset, expected in ((-2, 0), (-1, 10), (-3, 4)):
         specific = {"scan_startup_specific__offsets": f"partition:0,offset:{offset}", "properties_group_id": group}
-        assert start(topics, ten, "specific-offsets", **specific) == expected
+        assert start(topics, ten_records, "specific-offsets", **specific) == expected
 
 
-def test_group_offsets(topics: Topics, ten: str, group: str) -> None:
-    commit(topics, group, {(ten, 0): 6})
+def test_group_offsets(topics: Topics, ten_records: str, group: str) -> None:
+    commit(topics, group, {(ten_records, 0): 6})
     options = {"properties_group_id": group, "properties_auto_offset_reset": "earliest"}
-    assert start(topics, ten, "group-offsets", **options) == 6
-    assert start(topics, ten, "group-offsets", **{**options, "properties_auto_offset_reset": "latest"}) == 6
-    definition = declared(topics, ten, scan_startup_mode="group-offsets", properties_group_id=group)
+    assert start(topics, ten_records, "group-offsets", **options) == 6
+    assert start(topics, ten_records, "group-offsets", **{**options, "properties_auto_offset_reset": "latest"}) == 6
+    definition = define_table(topics, ten_records, scan_startup_mode="group-offsets", properties_group_id=group)
     with pytest.raises(OffsetError) as e:
-        planned(definition)
-    assert f"group '{group}' has no valid committed offset for {ten}[1]" in str(e.value)
+        planned_ranges(definition)
+    assert f"group '{group}' has no valid committed offset for {ten_records}[1]" in str(e.value)
     for option in ("'properties.auto.offset.reset'", "'scan.startup.mode'", "'properties.group.id'"):
         assert option in str(e.value)
 
 
-def test_the_reset_strategy_applies_without_committed_offsets(topics: Topics, ten: str, group: str) -> None:
+def test_the_reset_strategy_applies_without_committed_offsets(topics: Topics, ten_records: str, group: str) -> None:
     for strategy, expected in (("earliest", 0), ("latest", 10)):
         options = {"properties_group_id": group, "properties_auto_offset_reset": strategy}
-        assert start(topics, ten, "group-offsets", **options) == expected
+        assert start(topics, ten_records, "group-offsets", **options) == expected
 
 
-def test_group_offsets_require_a_group(topics: Topics, ten: str) -> None:
+def test_group_offsets_require_a_group(topics: Topics, ten_records: str) -> None:
     with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
-        planned(declared(topics, ten, scan_startup_mode="group-offsets"))
+        planned_ranges(define_table(topics, ten_records, scan_startup_mode="group-offsets"))
     with pytest.raises(MissingOptionError, match=r"option 'properties\.group\.id' is required"):
-        planned(declared(topics, ten, scan_bounded_mode="group-offsets"))
+        planned_ranges(define_table(topics, ten_records, scan_bounded_mode="group-offsets"))
 
 
 def third_from_the_end(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
-    """An initializer as users write it."""
+    """Start three records before the end of each partition."""
     first = client.beginning_offsets(partitions)
     return {p: max(first[p], end - 3) for p, end in client.end_offsets(partitions).items()}
 
 
 def by_group_and_time(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
-    """The later of the group's offset and a time's; -2 stands for the earliest."""
+    """Start at the later of the committed offset and a timestamp's offset; -2 is the earliest offset."""
     committed = client.committed_offsets(partitions)
     timed = client.offsets_for_times(dict.fromkeys(partitions, NOON + 3000))
     return {p: max(committed.get(p, -2), timed.get(p, -2)) for p in partitions}
 
 
-def nothing(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+def empty(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
     return {}
 
 
-def test_user_defined_offsets_initializers(topics: Topics, ten: str, group: str) -> None:
-    def begins(name: str) -> tuple[int, int]:
-        definition = declared(
+def test_user_defined_offsets_initializers(topics: Topics, ten_records: str, group: str) -> None:
+    def start_and_stop(name: str) -> tuple[int, int]:
+        definition = define_table(
             topics,
-            ten,
+            ten_records,
             scan_startup_offsets__initializer=f"tests.integration.source.enumerator.test_startup_and_bounds:{name}",
             properties_group_id=group,
         )
-        return planned(definition)[f"{ten}[0]"]
+        return planned_ranges(definition)[f"{ten_records}[0]"]
 
-    assert begins("third_from_the_end") == (7, 10)
-    assert begins("by_group_and_time") == (3, 10)
-    commit(topics, group, {(ten, 0): 5})
-    assert begins("by_group_and_time") == (5, 10)
-    with pytest.raises(OffsetError, match=rf"returned an invalid offset for {ten}\[0\]: None"):
-        begins("nothing")
-    with pytest.raises(InvalidOptionError, match="has no callable 'nobody'"):
-        begins("nobody")
+    assert start_and_stop("third_from_the_end") == (7, 10)
+    assert start_and_stop("by_group_and_time") == (3, 10)
+    commit(topics, group, {(ten_records, 0): 5})
+    assert start_and_stop("by_group_and_time") == (5, 10)
+    with pytest.raises(OffsetError, match=rf"returned an invalid offset for {ten_records}\[0\]: None"):
+        start_and_stop("empty")
+    with pytest.raises(InvalidOptionError, match="has no callable 'missing'"):
+        start_and_stop("missing")
     with pytest.raises(InvalidOptionError, match="module 'no_such_module' cannot be imported on the driver"):
-        planned(declared(topics, ten, scan_startup_offsets__initializer="no_such_module:x"))
+        planned_ranges(define_table(topics, ten_records, scan_startup_offsets__initializer="no_such_module:x"))
 
 
 @pytest.mark.parametrize(
@@ -203,26 +203,28 @@ def test_user_defined_offsets_initializers(topics: Topics, ten: str, group: str)
         ({"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:-1"}, (0, 10)),
     ],
 )
-def test_bounded_modes(topics: Topics, ten: str, options: dict[str, str], expected: tuple[int, int]) -> None:
-    definition = declared(topics, ten, **options)
-    assert planned(definition) == {f"{ten}[0]": expected, f"{ten}[1]": (0, 0)}
+def test_bounded_modes(topics: Topics, ten_records: str, options: dict[str, str], expected: tuple[int, int]) -> None:
+    definition = define_table(topics, ten_records, **options)
+    assert planned_ranges(definition) == {f"{ten_records}[0]": expected, f"{ten_records}[1]": (0, 0)}
     assert offsets(definition) == list(range(*expected))
 
 
-def test_bounded_by_group_offsets(topics: Topics, ten: str, group: str) -> None:
-    commit(topics, group, {(ten, 0): 6})
-    definition = declared(topics, ten, scan_bounded_mode="group-offsets", properties_group_id=group)
-    with pytest.raises(OffsetError, match=rf"{ten}\[1\] should stop at committed offset. But there is no committed"):
-        planned(definition)
-    commit(topics, group, {(ten, 1): 0})
+def test_bounded_by_group_offsets(topics: Topics, ten_records: str, group: str) -> None:
+    commit(topics, group, {(ten_records, 0): 6})
+    definition = define_table(topics, ten_records, scan_bounded_mode="group-offsets", properties_group_id=group)
+    with pytest.raises(
+        OffsetError, match=rf"{ten_records}\[1\] should stop at committed offset. But there is no committed"
+    ):
+        planned_ranges(definition)
+    commit(topics, group, {(ten_records, 1): 0})
     assert offsets(definition) == list(range(6))
 
 
-def test_empty_ranges_and_starts_after_the_end_read_nothing(topics: Topics, ten: str) -> None:
+def test_empty_ranges_and_starts_after_the_end_read_nothing(topics: Topics, ten_records: str) -> None:
     for begin, end in ((4, 4), (8, 3), (200, 10), (200, 100)):
-        definition = declared(
+        definition = define_table(
             topics,
-            ten,
+            ten_records,
             scan_startup_mode="specific-offsets",
             scan_startup_specific__offsets=f"partition:0,offset:{begin}",
             scan_bounded_mode="specific-offsets",
@@ -236,38 +238,47 @@ def test_topic_lists_patterns_and_partitions(topics: Topics) -> None:
     for suffix, partitions in (("eu", 2), ("us", 1), ("us-old", 1)):
         topics.create_named(f"{name}.{suffix}", partitions)
 
-    def found(topic: str | None, **options: str) -> list[str]:
-        return [place.removeprefix(f"{name}.") for place in planned(declared(topics, topic, **options))]
+    def partitions_of(topic: str | None, **options: str) -> list[str]:
+        return [
+            partition.removeprefix(f"{name}.") for partition in planned_ranges(define_table(topics, topic, **options))
+        ]
 
-    assert found(f"{name}.us;{name}.eu") == ["eu[0]", "eu[1]", "us[0]"]
-    assert found(None, topic__pattern=rf"{name}\.(eu|us)") == ["eu[0]", "eu[1]", "us[0]"]
-    assert found(None, topic__pattern=rf"{name}\.us.*") == ["us[0]", "us-old[0]"]
-    assert found(None, topic__pattern=name) == []  # not the whole name
-    assert found(None, scan_partitions=f"{name}.eu:1;{name}.us:0") == ["eu[1]", "us[0]"]
-    assert found(f"{name}.eu", scan_partitions=f"{name}.eu:1") == ["eu[1]"]
+    assert partitions_of(f"{name}.us;{name}.eu") == ["eu[0]", "eu[1]", "us[0]"]
+    assert partitions_of(None, topic__pattern=rf"{name}\.(eu|us)") == ["eu[0]", "eu[1]", "us[0]"]
+    assert partitions_of(None, topic__pattern=rf"{name}\.us.*") == ["us[0]", "us-old[0]"]
+    assert partitions_of(None, topic__pattern=name) == []  # does not match the full name
+    assert partitions_of(None, scan_partitions=f"{name}.eu:1;{name}.us:0") == ["eu[1]", "us[0]"]
+    assert partitions_of(f"{name}.eu", scan_partitions=f"{name}.eu:1") == ["eu[1]"]
 
 
-def test_patterns_do_not_match_internal_topics(topics: Topics, ten: str, group: str) -> None:
-    commit(topics, group, {(ten, 0): 1})
+def test_patterns_do_not_match_internal_topics(topics: Topics, ten_records: str, group: str) -> None:
+    commit(topics, group, {(ten_records, 0): 1})
     assert "__consumer_offsets" in topics.admin.list_topics(timeout=30).topics
-    own = "__consumer_offsets|__transaction_state|no-such"
-    assert planned(declared(topics, None, topic__pattern=own)) == {}
+    internal = "__consumer_offsets|__transaction_state|no-such"
+    assert planned_ranges(define_table(topics, None, topic__pattern=internal)) == {}
 
 
 def test_a_pattern_without_matches_is_logged(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert planned(declared(topics, None, topic__pattern="no-such-.*")) == {}
+        assert planned_ranges(define_table(topics, None, topic__pattern="no-such-.*")) == {}
     assert "no topic matches the pattern 'no-such-.*'" in caplog.text
 
 
-def test_missing_topics_and_partitions_fail_or_are_ignored(topics: Topics, ten: str) -> None:
-    with pytest.raises(TopicNotFoundError, match=f"'{ten}-x' does not exist on .* Did you mean '{ten}'"):
-        planned(declared(topics, f"{ten};{ten}-x"))
-    with pytest.raises(TopicNotFoundError, match=rf"names {ten}\[7\], which does not exist"):
-        planned(declared(topics, None, scan_partitions=f"{ten}:0,7"))
-    ignoring = {"scan_missing__topics": "ignore"}
-    assert list(planned(declared(topics, f"{ten};{ten}-x", **ignoring))) == [f"{ten}[0]", f"{ten}[1]"]
-    assert list(planned(declared(topics, None, scan_partitions=f"{ten}:0,7", **ignoring))) == [f"{ten}[0]"]
+def test_missing_topics_and_partitions_fail_or_are_ignored(topics: Topics, ten_records: str) -> None:
+    with pytest.raises(
+        TopicNotFoundError, match=f"'{ten_records}-x' does not exist on .* Did you mean '{ten_records}'"
+    ):
+        planned_ranges(define_table(topics, f"{ten_records};{ten_records}-x"))
+    with pytest.raises(TopicNotFoundError, match=rf"do not exist on the Kafka brokers: {ten_records}\[7\]"):
+        planned_ranges(define_table(topics, None, scan_partitions=f"{ten_records}:0,7"))
+    ignore = {"scan_missing__topics": "ignore"}
+    assert list(planned_ranges(define_table(topics, f"{ten_records};{ten_records}-x", **ignore))) == [
+        f"{ten_records}[0]",
+        f"{ten_records}[1]",
+    ]
+    assert list(planned_ranges(define_table(topics, None, scan_partitions=f"{ten_records}:0,7", **ignore))) == [
+        f"{ten_records}[0]"
+    ]
 
 
 def test_latest_rows_of_a_bounded_upsert_table(topics: Topics) -> None:
@@ -293,6 +304,6 @@ def test_latest_rows_of_a_bounded_upsert_table(topics: Topics) -> None:
         options = {**table.options, "scan.bounded.specific-offsets": f"partition:0,offset:{end}"}
         definition = validate_table(replace(table, options=options))
         (split,) = plan_batch(definition)
-        found = [row for batch in read_latest_rows(definition, schema, split) for row in batch.to_pylist()]
-        assert {row["k"]: row["v"] for row in found} == rows
-        assert len(found) == len(rows)
+        latest = [row for batch in read_latest_rows(definition, schema, split) for row in batch.to_pylist()]
+        assert {row["k"]: row["v"] for row in latest} == rows
+        assert len(latest) == len(rows)

@@ -1,4 +1,4 @@
-"""Racks of executors, for tests: functions that 'scan.rack-id' names, and what the client says of where it reads."""
+"""Functions for 'scan.rack-id' in tests. They also record librdkafka's statistics, to show which brokers are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER = "RACK_TEST_FOLDER"
 
 
 def by_executor() -> str:
-    """One rack a process's working folder, which is an executor's own; statistics go into a file of the rack."""
+    """Return a rack per working folder, which differs between executors; write statistics to a file of the rack."""
     folder, here = Path(os.environ[FOLDER]), os.getcwd()
     for rack in "bc":
         try:
@@ -32,14 +32,14 @@ def _write_statistics(file: Path) -> None:
 
 
 def b() -> str:
-    """A rack of its own."""
+    """Return a rack."""
     return "b"
 
 
 def none() -> None:
-    """No rack."""
+    """Return no rack."""
 
 
 def wrong() -> int:
-    """No text."""
+    """Return something other than a string."""
     return 1

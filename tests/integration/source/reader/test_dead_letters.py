@@ -1,4 +1,4 @@
-"""Records that cannot be read, written into a topic of their own."""
+"""Test that undecodable records are written to a dead letter topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys: read and written in a format of their own, beside the value or out of it."""
+"""Test record keys with a separate format, included in the value or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYED = {"format": None, "value.format": "json", "key.format": "json", "key.fiel
 
 
 def table(topics: Topics, topic: str, **more: str | None) -> str:
-    """WITH of a table whose key is JSON."""
+    """Return the WITH clause of a table with a JSON key."""
     options = {**KEYED, **more}
     text = topics.with_options(topic, **{k: v for k, v in options.items() if v is not None})
     return text.replace("'format' = 'json', ", "", 1) if options["format"] is None else text

@@ -1,4 +1,4 @@
-"""A reading task's memory is bounded by options, whatever the backlog."""
+"""Test that options bound the memory of a reading task, whatever the backlog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.topics import Topics
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells a process's peak memory on Linux"),
+    pytest.mark.skipif(sys.platform != "linux", reason="peak memory is only available on Linux"),
 ]
 
 BOUNDED = {
@@ -25,9 +25,9 @@ BOUNDED = {
 
 
 def read(spark: Any, sql: Any, topics: Topics, topic: str, query: str, **options: str) -> tuple[Any, float]:
-    """The query's row, and the peak of the worker that read."""
+    """Return the query's row, and the peak memory of the worker."""
     sql(f"CREATE TABLE t (v BYTES) {topics.with_options(topic, format='raw', **options)}")
-    sql("SELECT count(*) FROM t WHERE v IS NULL LIMIT 0").collect()  # the workers are there
+    sql("SELECT count(*) FROM t WHERE v IS NULL LIMIT 0").collect()  # starts the workers
     forget_peaks()
     (row,) = sql(query).collect()
     peak = peak_megabytes()

@@ -1,4 +1,4 @@
-"""Metadata columns: every key read and written, under the declared type."""
+"""Test reading and writing all metadata keys with their declared types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 Sql = Callable[..., Any]
-MOMENT = 1_700_000_000_123  # 2023-11-14 22:13:20.123 UTC
+TIMESTAMP_MILLIS = 1_700_000_000_123  # 2023-11-14 22:13:20.123 UTC
 
 
 def rows(frame: Any) -> list[tuple[Any, ...]]:
@@ -33,8 +33,8 @@ def test_all_metadata_keys(sql: Sql, topics: Topics) -> None:
         f" {topics.with_options(topic)}"
     )
     headers = [("k", b"1"), ("n", None), ("k", b"2")]
-    topics.put(topic, b'{"a": 1}', partition=1, timestamp=MOMENT, headers=headers)
-    topics.put(topic, None, b'{"a": 2}', partition=1, timestamp=MOMENT)
+    topics.put(topic, b'{"a": 1}', partition=1, timestamp=TIMESTAMP_MILLIS, headers=headers)
+    topics.put(topic, None, b'{"a": 2}', partition=1, timestamp=TIMESTAMP_MILLIS)
     assert rows(sql("SELECT topic, p, `leader-epoch`, `offset`, ts, kind FROM t ORDER BY a")) == [
         (topic, 1, 0, 0, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
         (topic, 1, 0, 2, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
@@ -60,7 +60,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
             f" {topics.with_options(topic)}"
         )
         headers = [("k", "\u00fc".encode()), ("x", b"\xff"), ("n", None)]
-        topics.put(topic, b'{"a": 1}', timestamp=MOMENT, headers=headers)
+        topics.put(topic, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS, headers=headers)
         found = sql("SELECT p, o, od, b, n, n0, CAST(l0 AS STRING) AS l0, s, d, headers, hs FROM t").collect()[0]
         assert (found.p, found.o, int(found.od), found.b) == (0, "0", 0, topic.encode())
         assert (found.n, found.n0) == (datetime(2023, 11, 15, 7, 13, 20, 123000), datetime(2023, 11, 15, 7, 13, 20))
@@ -68,7 +68,9 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
         assert found.headers == {"k": "\u00fc", "x": "\ufffd", "n": None}
         assert [tuple(h) for h in found.hs] == [(b"k", "\u00fc"), (b"x", "\ufffd"), (b"n", None)]
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        assert rows(sql("SELECT s FROM t")) == [("2023-11-14 22:13:20.123",)]  # the query's zone, not the statement's
+        assert rows(sql("SELECT s FROM t")) == [
+            ("2023-11-14 22:13:20.123",)
+        ]  # the time zone at query time, not at CREATE TABLE
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -108,11 +110,14 @@ def test_writing_timestamp_and_headers(sql: Sql, topics: Topics) -> None:
         " UNION ALL SELECT 2, TIMESTAMP_NTZ'2023-11-14 22:13:21', NULL"
     )
     found = {m.value(): (m.timestamp()[1], m.headers()) for m in topics.take(topic, 2)}
-    assert found == {b'{"a":1}': (MOMENT, [("k", b"v"), ("n", None)]), b'{"a":2}': (MOMENT + 877, None)}
+    assert found == {
+        b'{"a":1}': (TIMESTAMP_MILLIS, [("k", b"v"), ("n", None)]),
+        b'{"a":2}': (TIMESTAMP_MILLIS + 877, None),
+    }
     sql("INSERT INTO t (a) VALUES (3)")
     last = next(m for m in topics.take(topic, 3) if m.value() == b'{"a":3}')
     assert last.headers() is None
-    assert last.timestamp()[1] > MOMENT
+    assert last.timestamp()[1] > TIMESTAMP_MILLIS
 
 
 def test_writing_a_header_list(sql: Sql, topics: Topics) -> None:
@@ -131,7 +136,7 @@ def test_read_only_metadata(sql: Sql, topics: Topics) -> None:
     with_options = topics.with_options(topic)
     sql(f"CREATE TABLE o (a INT, `offset` BIGINT METADATA) {with_options}")
     topics.put(topic, b'{"a": 1}')
-    assert rows(sql("SELECT * FROM o")) == [(1, 0)]  # to read it, VIRTUAL is not needed
+    assert rows(sql("SELECT * FROM o")) == [(1, 0)]  # can be read without VIRTUAL
     with pytest.raises(KafkaSqlError, match=r"Invalid metadata key 'offset' in column 'offset' .* keys for writing: "):
         sql("INSERT INTO o VALUES (1, 2)")
     sql(f"CREATE TABLE n (a INT, topic STRING METADATA) {with_options}")
@@ -184,7 +189,7 @@ def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: 
     source, sink = topics.create(), topics.create()
     sql(f"CREATE TABLE s (a INT, d STRING METADATA FROM 'timestamp' VIRTUAL) {topics.with_options(source)}")
     sql(f"CREATE TABLE o (a INT, d STRING) {topics.with_options(sink)}")
-    topics.put(source, b'{"a": 1}', timestamp=MOMENT)
+    topics.put(source, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS)
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql("INSERT INTO o SELECT a, d FROM s")

@@ -1,4 +1,4 @@
-"""A reader reads from the replica of its own rack: three real brokers in three racks."""
+"""Test that readers use the replica in their rack, with three brokers in three racks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.client_config import task_client_config
-from tests.batch_read import declared
+from tests.batch_read import define_table
 from tests.integration.source.reader import rack_functions
 from tests.topics import Topics
 
@@ -30,13 +30,13 @@ BYTES = COUNT * SIZE
 
 
 class Racks:
-    """Three brokers, and what each has sent."""
+    """Three brokers in three racks."""
 
     def __init__(self, nodes: EmbeddedKafka) -> None:
         self.nodes, self.topics = nodes, Topics(nodes.bootstrap_servers)
 
     def create(self, name: str, partitions: int = 1) -> str:
-        """A topic that node 1 leads, with a replica on each node and COUNT records."""
+        """Create a topic with leader 1, a replica on each node and COUNT records."""
         admin = AdminClient({"bootstrap.servers": self.nodes.bootstrap_servers, "log_level": 0})
         placed = NewTopic(name, partitions, replica_assignment=[[1, 2, 3]] * partitions)
         admin.create_topics([placed])[name].result(30)
@@ -64,7 +64,7 @@ def statistics() -> Iterator[Statistics]:
     found, logger = Statistics(), logging.getLogger("kafka_sql.kafka.statistics")
     logger.addHandler(found)
     logger.setLevel(logging.INFO)
-    logger.propagate = False  # a failing test would show thousands of them
+    logger.propagate = False  # a failing test would print thousands of records
     yield found
     logger.propagate = True
     logger.removeHandler(found)
@@ -72,7 +72,7 @@ def statistics() -> Iterator[Statistics]:
 
 
 class Statistics(logging.Handler):
-    """What librdkafka said last of the bytes that came from each node."""
+    """Keeps librdkafka's last statistics of bytes received per node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,12 +83,12 @@ class Statistics(logging.Handler):
 
 
 def received(said: Any) -> dict[int, int]:
-    """Bytes by node, of one client's statistics."""
+    """Return the bytes received per node from a client's statistics."""
     return {broker["nodeid"]: broker["rxbytes"] for broker in said["brokers"].values() if broker["nodeid"] > 0}
 
 
-# many small fetches, so that there are statistics long before the end
-FEW = {
+# many small fetches, so that statistics are reported well before the end
+SMALL_FETCHES = {
     "properties_statistics_interval_ms": "20",
     "properties_queued_max_messages_kbytes": "256",
     "properties_max_partition_fetch_bytes": "20000",
@@ -97,7 +97,7 @@ FEW = {
 
 
 def read(topic: str, config: Mapping[str, str], at_first: Callable[[], None] = lambda: None) -> None:
-    """All records, in small runs.
+    """Read all records in small batches.
 
     Args:
         at_first: is called when the first of them are there.
@@ -119,22 +119,22 @@ def test_tasks_read_from_replicas_in_their_rack(
     ways = {
         "env:NODE_AZ": 2,
         f"file:{tmp_path / 'rack'}": 3,
-        "tests.integration.source.reader.rack_functions:none": 1,  # no rack: the leader
+        "tests.integration.source.reader.rack_functions:none": 1,  # no rack: reads from the leader
     }
     for text, node in ways.items():
-        read(topic, task_client_config(declared(cluster.topics, topic, scan_rack__id=text, **FEW), 0))
+        read(topic, task_client_config(define_table(cluster.topics, topic, scan_rack__id=text, **SMALL_FETCHES), 0))
         mine = dict(statistics.received)
         assert mine.pop(node) > 100_000, text
         assert all(count < 100_000 for count in mine.values()), text
-    # a rack without a replica: the leader
-    config = {**declared(cluster.topics, topic, **FEW).client, "client.rack": "nowhere"}
+    # a rack without a replica: reads from the leader
+    config = {**define_table(cluster.topics, topic, **SMALL_FETCHES).client, "client.rack": "nowhere"}
     read(topic, config)
     assert statistics.received[1] > 100_000
-    # the near replica dies while it is read: no gap
+    # the replica in the rack fails while it is read: no records are missing
     read(topic, {**config, "client.rack": "b"}, lambda: cluster.kill("b"))
 
 
-# -- on executors ----------------------------------------------------------------------------------------------------
+# -- executors ----------------------------------------------------------------------------------------------------
 
 PROGRAM = """
 import json, os, signal, sys, threading, time
@@ -180,13 +180,13 @@ found = {"rows": list(rows), "sent": [b - a for a, b in zip(before, after)]}
 
 def kill_while_it_sends():
     while sent_by(brokers[1]) == after[1]:
-        time.sleep(0.01)  # the broker has no event for it
+        time.sleep(0.01)  # brokers do not signal it
     os.kill(pids[1], signal.SIGKILL)
 
 
 killer = threading.Thread(target=kill_while_it_sends)
 killer.start()
-# many small fetches, so that it dies long before the end
+# many small fetches, so that the broker stops well before the end
 rows = spark.sql('''SELECT count(*), count(DISTINCT a) FROM t /*+ OPTIONS(
   'properties.queued.max.messages.kbytes' = '256', 'properties.max.partition.fetch.bytes' = '20000',
   'properties.fetch.max.bytes' = '1048576', 'properties.statistics.interval.ms' = '0') */''').collect()[0]
@@ -197,7 +197,7 @@ spark.stop()
 """
 
 
-@pytest.mark.long  # a Spark application of its own, with three more JVMs, and three brokers
+@pytest.mark.long  # a separate Spark application with three more JVMs, and three brokers
 def test_executors_in_two_racks(cluster: Racks, tmp_path: Path) -> None:
     topic = cluster.create("two-racks", partitions=4)
     pids = json.dumps([node.pid for node in cluster.nodes.nodes])
@@ -223,5 +223,5 @@ def test_executors_in_two_racks(cluster: Racks, tmp_path: Path) -> None:
     for rack, node in (("b", 2), ("c", 3)):
         said = [json.loads(line) for line in (tmp_path / f"statistics-{rack}").read_text().splitlines()]
         mine = [received(one) for one in said]
-        assert max(one.get(node, 0) for one in mine) > BYTES / 16  # a client learns of the nodes by and by
+        assert max(one.get(node, 0) for one in mine) > BYTES / 16  # a client discovers the nodes gradually
         assert all(one.get(other, 0) < BYTES / 100 for one in mine for other in {1, 2, 3} - {node})

@@ -1,5 +1,6 @@
-"""A program that streams a table into Parquet files until it is killed: ``python streaming_driver.py BROKER TOPIC
-FOLDER``. With ``rest`` behind it reads all that is left, ends, and prints what the files hold.
+"""Stream a table into Parquet files until killed: ``python streaming_driver.py BROKER TOPIC FOLDER [finish]``.
+
+With ``finish``, read all remaining records, terminate, and print a summary of the files.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ DECLARATION = """CREATE TABLE src (a INT, `partition` INT METADATA VIRTUAL, `off
   'connector' = 'kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{broker}', 'format' = 'json',
   'properties.group.id' = '{topic}', 'scan.startup.mode' = 'earliest-offset', 'scan.parallelism' = '1',
   'scan.max-offsets-per-trigger' = '{limit}')"""
-HELD = """SELECT `partition`, count(*) AS n, count(DISTINCT `offset`) AS offsets, min(`offset`) AS first,
+SUMMARY = """SELECT `partition`, count(*) AS n, count(DISTINCT `offset`) AS offsets, min(`offset`) AS first,
   max(`offset`) AS last, count(CASE WHEN a = `offset` THEN 1 END) AS right FROM parquet.`{folder}/out`
   GROUP BY `partition` ORDER BY `partition`"""
 
 
-def main(broker: str, topic: str, folder: str, rest: str = "") -> None:
-    """Stream in batches of few records."""
+def main(broker: str, topic: str, folder: str, finish: str = "") -> None:
+    """Stream in small batches."""
     spark = kafka_sql.enable(
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it does not live long
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # a short-lived process
         .config("spark.sql.warehouse.dir", str(Path(folder) / "warehouse"))
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    spark.sql(DECLARATION.format(broker=broker, topic=topic, limit=1_000_000 if rest else 100))
+    spark.sql(DECLARATION.format(broker=broker, topic=topic, limit=1_000_000 if finish else 100))
     writer = spark.readStream.table("src").writeStream.format("parquet").option("path", f"{folder}/out")
     writer = writer.option("checkpointLocation", f"{folder}/checkpoint")
-    (writer.trigger(availableNow=True) if rest else writer).start().awaitTermination()
-    print(json.dumps([tuple(row) for row in spark.sql(HELD.format(folder=folder)).collect()]))
+    (writer.trigger(availableNow=True) if finish else writer).start().awaitTermination()
+    print(json.dumps([tuple(row) for row in spark.sql(SUMMARY.format(folder=folder)).collect()]))
     spark.stop()
 
 

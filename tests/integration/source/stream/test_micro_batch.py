@@ -1,4 +1,4 @@
-"""What a stream reads from batch to batch, on a real broker and without Spark: discovery, ends, restarts, loss."""
+"""Test micro-batches on a real broker, without Spark: discovery, stop offsets, restarts, data loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.source.enumerator.partitions import Discovery
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
-from tests.batch_read import Streaming, commit, declared, delete_records, offsets, read, transaction
+from tests.batch_read import Streaming, commit, define_table, delete_records, offsets, read, transaction
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -26,17 +26,17 @@ def recreate(topics: Topics, topic: str, *values: bytes) -> None:
     topics.put(topic, *values)
 
 
-def more_partitions(topics: Topics, topic: str, count: int) -> None:
+def add_partitions(topics: Topics, topic: str, count: int) -> None:
     topics.admin.create_partitions([NewPartitions(topic, count)])[topic].result(30)
 
 
-def forever(query: Streaming) -> None:
+def run_forever(query: Streaming) -> None:
     while True:
         query.batch()
 
 
 def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | None]) -> None:
-    """A new partition or topic is known to all brokers after a moment."""
+    """Run batches until a new partition or topic is known to all brokers."""
     found: list[bytes | None] = []
     for _ in range(1000):
         found += batch()
@@ -48,9 +48,9 @@ def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | N
 def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"old")
-    query = Streaming(declared(topics, topic, scan_startup_mode="latest-offset", **NOW))
+    query = Streaming(define_table(topics, topic, scan_startup_mode="latest-offset", **NOW))
     assert query.values() == []
-    more_partitions(topics, topic, 2)
+    add_partitions(topics, topic, 2)
     topics.put(topic, b"first", b"second", partition=1)
     eventually(query.values, [b"first", b"second"])
     topics.put(topic, b"third", partition=1)
@@ -60,8 +60,10 @@ def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> Non
 def test_new_topics_are_read_from_the_earliest_offset(topics: Topics) -> None:
     name = f"n{uuid.uuid4().hex}"
     topics.create_named(f"{name}.a")
-    pattern = Streaming(declared(topics, None, topic__pattern=rf"{name}\..", scan_startup_mode="latest-offset", **NOW))
-    listed = Streaming(declared(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE))
+    pattern = Streaming(
+        define_table(topics, None, topic__pattern=rf"{name}\..", scan_startup_mode="latest-offset", **NOW)
+    )
+    listed = Streaming(define_table(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE))
     assert (pattern.values(), listed.values()) == ([], [])
     topics.create_named(f"{name}.b")
     topics.put(f"{name}.b", b"1", b"2")
@@ -72,81 +74,81 @@ def test_new_topics_are_read_from_the_earliest_offset(topics: Topics) -> None:
 def test_discovery_interval(topics: Topics) -> None:
     topic, time = topics.create(), [0.0]
     tables = {
-        "interval": declared(topics, topic, scan_topic__partition__discovery_interval="5 min"),
-        "never": declared(topics, topic, scan_topic__partition__discovery_interval="0"),
-        "bounded": declared(topics, topic, scan_bounded_mode="latest-offset", **NOW),
+        "interval": define_table(topics, topic, scan_topic__partition__discovery_interval="5 min"),
+        "never": define_table(topics, topic, scan_topic__partition__discovery_interval="0"),
+        "bounded": define_table(topics, topic, scan_bounded_mode="latest-offset", **NOW),
     }
     cluster = Cluster(tables["never"].client)
-    looks = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
-    found = {name: [len(look.partitions(cluster))] for name, look in looks.items()}
-    more_partitions(topics, topic, 3)
+    discoveries = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
+    found = {name: [len(discovery.partitions(cluster))] for name, discovery in discoveries.items()}
+    add_partitions(topics, topic, 3)
     for time[0] in (1, 299.9, 300, 301):
-        for name, look in looks.items():
-            found[name].append(len(look.partitions(cluster)))
+        for name, discovery in discoveries.items():
+            found[name].append(len(discovery.partitions(cluster)))
     assert found == {"interval": [1, 1, 1, 3, 3], "never": [1] * 5, "bounded": [1] * 5}
 
 
 def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
-    stays, goes = topics.create(), topics.create()
-    topics.put(stays, b"a")
-    topics.put(goes, b"b", b"c")
-    query = Streaming(declared(topics, f"{stays};{goes}"))
+    remaining, deleted = topics.create(), topics.create()
+    topics.put(remaining, b"a")
+    topics.put(deleted, b"b", b"c")
+    query = Streaming(define_table(topics, f"{remaining};{deleted}"))
     assert query.values() == [b"a", b"b", b"c"]
     checkpoint = query.checkpoint
-    topics.admin.delete_topics([goes])[goes].result(30)
+    topics.admin.delete_topics([deleted])[deleted].result(30)
     with pytest.raises(
-        OffsetError, match=rf"{goes}\[0\]@2: .* the partition no longer exists. .*'scan.missing-topics'"
+        OffsetError, match=rf"{deleted}\[0\]@2: .* the partition no longer exists. .*'scan.missing-topics'"
     ):
-        forever(query)  # until the brokers have deleted it
-    with pytest.raises(TopicNotFoundError, match=f"Topic '{goes}' does not exist"):
+        run_forever(query)  # until the brokers have deleted the topic
+    with pytest.raises(TopicNotFoundError, match=f"Topic '{deleted}' does not exist"):
         Streaming(query.definition, checkpoint).batch()
-    forgetful = query.again(**IGNORE)
-    topics.put(stays, b"d")
+    ignoring = query.restart(**IGNORE)
+    topics.put(remaining, b"d")
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert forgetful.values() == [b"d"]
-    assert f"{goes}[0] no longer exist" in caplog.text
-    recreate(topics, goes, b"new")
-    eventually(forgetful.again(**NOW).values, [b"new"])
+        assert ignoring.values() == [b"d"]
+    assert f"{deleted}[0] no longer exist" in caplog.text
+    recreate(topics, deleted, b"new")
+    eventually(ignoring.restart(**NOW).values, [b"new"])
 
 
 def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
-    query = Streaming(declared(topics, topic))
+    query = Streaming(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, b"new")
     with pytest.raises(
         OffsetError, match=rf"{topic}\[0\]@3: .* the partition ends at 1. The topic was deleted or recreated"
     ):
-        query.again().batch()
-    forgetful = query.again(**IGNORE)
-    assert forgetful.values() == [b"new"]
+        query.restart().batch()
+    ignoring = query.restart(**IGNORE)
+    assert ignoring.values() == [b"new"]
     topics.put(topic, b"newer")
-    assert forgetful.values() == [b"newer"]
+    assert ignoring.values() == [b"newer"]
 
 
 def test_recreated_topics_are_detected_by_their_id(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
-    query = Streaming(declared(topics, topic))
+    query = Streaming(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, *(b"%d" % i for i in range(3)))
-    forgetful = query.again(**IGNORE)
+    ignoring = query.restart(**IGNORE)
     with pytest.raises(OffsetError, match=rf"{topic}\[0\]@3: .* the topic has another id. The topic was"):
-        query.again().batch()  # it ends where the checkpoint is
+        query.restart().batch()  # it ends at the checkpoint's offset
     topics.put(topic, b"3")
     with pytest.raises(OffsetError, match="the topic has another id"):
-        query.again().batch()
-    assert forgetful.values() == [b"0", b"1", b"2", b"3"]
+        query.restart().batch()
+    assert ignoring.values() == [b"0", b"1", b"2", b"3"]
     topics.put(topic, b"4")
-    assert forgetful.values() == [b"4"]
-    assert forgetful.again().values() == []
+    assert ignoring.values() == [b"4"]
+    assert ignoring.restart().values() == []
 
 
 def test_a_repeated_batch_is_not_read_from_a_recreated_topic(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b", b"c")
-    definition = declared(topics, topic)
+    definition = define_table(topics, topic)
     first = MicroBatchStream(definition)
     start = first.initial_offset()
     end = first.latest_offset(start, is_limited=True)
@@ -161,40 +163,42 @@ def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Top
     for suffix in ("a", "b"):
         topics.create_named(f"{name}.{suffix}")
         topics.put(f"{name}.{suffix}", suffix.encode())
-    query = Streaming(declared(topics, f"{name}.a"))
+    query = Streaming(define_table(topics, f"{name}.a"))
     assert query.values() == [b"a"]
-    assert query.again(topic=f"{name}.a;{name}.b", scan_startup_mode="latest-offset").values() == [b"b"]
-    assert query.again(topic="", topic__pattern=rf"{name}\..").values() == [b"b"]
+    assert query.restart(topic=f"{name}.a;{name}.b", scan_startup_mode="latest-offset").values() == [b"b"]
+    assert query.restart(topic="", topic__pattern=rf"{name}\..").values() == [b"b"]
 
 
 def test_topics_removed_at_a_restart_fail_or_are_ignored(topics: Topics) -> None:
     one, two, other = topics.create(), topics.create(), topics.create()
     topics.put(one, b"1")
-    query = Streaming(declared(topics, f"{one};{two}"))
+    query = Streaming(define_table(topics, f"{one};{two}"))
     assert query.values() == [b"1"]
     topics.put(two, b"2")
     with pytest.raises(OffsetError, match=rf"has offsets of '{one}', but the table reads '{two}'"):
-        query.again(topic=two).batch()
+        query.restart(topic=two).batch()
     with pytest.raises(OffsetError, match=f"the table reads topics that match the pattern '{two}'"):
-        query.again(topic="", topic__pattern=two).batch()
-    assert query.again(topic=two, **IGNORE).values() == [b"2"]
-    with pytest.raises(OffsetError, match=f"has offsets of '{one}, {two}'"):  # nothing is the same: another query's
-        query.again(topic=other, **IGNORE).batch()
+        query.restart(topic="", topic__pattern=two).batch()
+    assert query.restart(topic=two, **IGNORE).values() == [b"2"]
+    with pytest.raises(
+        OffsetError, match=f"has offsets of '{one}, {two}'"
+    ):  # no common partition: the checkpoint of another query
+        query.restart(topic=other, **IGNORE).batch()
 
 
 def test_scan_partitions_changed_at_a_restart(topics: Topics) -> None:
     topic = topics.create(3)
     for partition in range(3):
         topics.put(topic, b"%d" % partition, partition=partition)
-    query = Streaming(declared(topics, None, scan_partitions=f"{topic}:0,1"))
+    query = Streaming(define_table(topics, None, scan_partitions=f"{topic}:0,1"))
     assert query.values() == [b"0", b"1"]
-    assert query.again(scan_partitions=f"{topic}:0,1,2").values() == [b"2"]
+    assert query.restart(scan_partitions=f"{topic}:0,1,2").values() == [b"2"]
     with pytest.raises(
         OffsetError,
         match=rf"has offsets of {topic}\[1\], but the table reads the partitions of option 'scan.partitions'",
     ):
-        query.again(scan_partitions=f"{topic}:0,2").batch()
-    assert query.again(scan_partitions=f"{topic}:0,2", **IGNORE).values() == [b"2"]
+        query.restart(scan_partitions=f"{topic}:0,2").batch()
+    assert query.restart(scan_partitions=f"{topic}:0,2", **IGNORE).values() == [b"2"]
 
 
 @pytest.mark.parametrize(
@@ -216,10 +220,10 @@ def test_bounded_streams_end_at_their_stop_offsets(
     for i, value in enumerate((b"a", b"b", b"c"), 1):
         topics.put(topic, value, timestamp=i * 1000)
     commit(topics, group, {(topic, 0): 2, (topic, 1): 0})
-    query = Streaming(declared(topics, topic, properties_group_id=group, **bound, **NOW))
+    query = Streaming(define_table(topics, topic, properties_group_id=group, **bound, **NOW))
     found = query.values()
     topics.put(topic, b"later", b"too late")
-    more_partitions(topics, topic, 3)
+    add_partitions(topics, topic, 3)
     topics.put(topic, b"elsewhere", partition=2)
     assert (found, query.values(), query.values()) == (expected, [], [])
 
@@ -228,23 +232,23 @@ def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics)
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(10)))
     bounded = {"scan_bounded_mode": "latest-offset", "scan_max__offsets__per__trigger": "3"}
-    query, found = Streaming(declared(topics, topic, **bounded)), []
+    query, found = Streaming(define_table(topics, topic, **bounded)), []
     for size in (3, 3, 3, 1, 0):
         batch = query.values()
         assert len(batch) == size
         found += batch
         if len(found) < 10:
             topics.put(topic, b"later")
-            query = query.again()
+            query = query.restart()
     assert found == [b"%d" % i for i in range(10)]
-    assert query.again().values() == [b"later"] * 3  # after its end it is a new range
+    assert query.restart().values() == [b"later"] * 3  # after its end, a restart resolves a new end
 
 
 def test_bounded_streams_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:4"}
-    query = Streaming(declared(topics, topic, **bounded))
+    query = Streaming(define_table(topics, topic, **bounded))
     assert (query.values(), query.values()) == ([b"a", b"b"], [])
     topics.put(topic, b"c", b"d", b"e")
     assert (query.values(), query.values()) == ([b"c", b"d"], [])
@@ -253,22 +257,22 @@ def test_bounded_streams_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> 
 def test_min_offsets_wait_for_the_maximum_delay(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b"a")
-    least = {"scan_min__offsets__per__trigger": "3"}
-    patient = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 h"))
-    hasty = Streaming(declared(topics, topic, **least, scan_max__trigger__delay="1 ms"))
-    assert (patient.values(), hasty.values()) == ([b"a"], [b"a"])
+    min_offsets = {"scan_min__offsets__per__trigger": "3"}
+    long_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 h"))
+    short_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 ms"))
+    assert (long_delay.values(), short_delay.values()) == ([b"a"], [b"a"])
     topics.put(topic, b"b")
-    assert patient.values() == []
-    eventually(hasty.values, [b"b"])
+    assert long_delay.values() == []
+    eventually(short_delay.values, [b"b"])
     topics.put(topic, b"c", b"d")
-    assert patient.values() == [b"b", b"c", b"d"]
+    assert long_delay.values() == [b"b", b"c", b"d"]
 
 
 def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(5)))
     for start, end in ((2, 2), (4, 2), (9, 5), (9, 7)):
-        definition = declared(
+        definition = define_table(
             topics,
             topic,
             scan_startup_mode="specific-offsets",
@@ -283,15 +287,15 @@ def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
 def test_starts_after_the_log_end_are_reset_as_in_flink(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
-    beyond = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
+    after_end = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert Streaming(declared(topics, topic, **beyond)).values() == [b"a", b"b"]
+        assert Streaming(define_table(topics, topic, **after_end)).values() == [b"a", b"b"]
     assert f"{topic}[0]@3 (the log ends at 2)" in caplog.text
-    assert Streaming(declared(topics, topic, **beyond, properties_auto_offset_reset="latest")).values() == []
-    with pytest.raises(OffsetError, match="no reset strategy"):
-        Streaming(declared(topics, topic, **beyond, properties_auto_offset_reset="none")).batch()
-    at_end = {**beyond, "scan_startup_specific__offsets": "partition:0,offset:2"}
-    assert Streaming(declared(topics, topic, **at_end)).values() == []
+    assert Streaming(define_table(topics, topic, **after_end, properties_auto_offset_reset="latest")).values() == []
+    with pytest.raises(OffsetError, match="no offset reset strategy"):
+        Streaming(define_table(topics, topic, **after_end, properties_auto_offset_reset="none")).batch()
+    at_end = {**after_end, "scan_startup_specific__offsets": "partition:0,offset:2"}
+    assert Streaming(define_table(topics, topic, **at_end)).values() == []
 
 
 READ_COMMITTED = {"properties_isolation_level": "read_committed"}
@@ -299,20 +303,22 @@ READ_COMMITTED = {"properties_isolation_level": "read_committed"}
 
 def test_aborted_records_are_skipped_and_open_transactions_limit_the_read(topics: Topics) -> None:
     topic = topics.create()
-    transaction(topics, topic, b"a", end="commit")  # 0, its marker 1
-    transaction(topics, topic, b"x", end="abort")  # 2, 3
-    opened = transaction(topics, topic, b"b", b"c", end="open")  # 4, 5
-    topics.put(topic, b"d")  # 6
-    committed = declared(topics, topic, **READ_COMMITTED)
-    query, dirty = Streaming(committed), Streaming(declared(topics, topic))
+    transaction(topics, topic, b"a", end="commit")  # offset 0, marker 1
+    transaction(topics, topic, b"x", end="abort")  # offset 2, marker 3
+    open_transaction = transaction(topics, topic, b"b", b"c", end="open")  # offsets 4, 5
+    topics.put(topic, b"d")  # offset 6
+    committed = define_table(topics, topic, **READ_COMMITTED)
+    query, uncommitted = Streaming(committed), Streaming(define_table(topics, topic))
     assert query.values() == [b"a"]
     assert read(committed) == [((topic, 0, 0), b"a")]
-    assert dirty.values() == [b"a", b"x", b"b", b"c", b"d"]
-    assert dirty.again(properties_isolation_level="read_committed").values() == []  # beyond the last stable offset
-    opened.commit_transaction(30)  # 7, which the partition has a moment later
+    assert uncommitted.values() == [b"a", b"x", b"b", b"c", b"d"]
+    assert (
+        uncommitted.restart(properties_isolation_level="read_committed").values() == []
+    )  # after the last stable offset
+    open_transaction.commit_transaction(30)  # marker 7, written asynchronously
     eventually(query.values, [b"b", b"c", b"d"])
     assert offsets(committed) == [0, 4, 5, 6]
-    assert offsets(declared(topics, topic)) == [0, 2, 4, 5, 6]
+    assert offsets(define_table(topics, topic)) == [0, 2, 4, 5, 6]
 
 
 def test_bounded_batches_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> None:
@@ -323,8 +329,8 @@ def test_bounded_batches_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> 
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
     later = Timer(1.5, topics.put, (topic, b"b", b"c", b"d"))
     later.start()
-    # longer than the time without progress that is an error elsewhere
-    waiting = declared(topics, topic, **bounded, properties_default_api_timeout_ms="1000")
+    # longer than the timeout without progress for existing offsets
+    waiting = define_table(topics, topic, **bounded, properties_default_api_timeout_ms="1000")
     assert [value for _, value in read(waiting)] == [b"a", b"b", b"c"]
     later.join()
 
@@ -333,7 +339,7 @@ def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCapture
     topic = topics.create(2)
     topics.put(topic, *(b"%d" % i for i in range(6)))
     topics.put(topic, b"x", partition=1)
-    query = Streaming(declared(topics, topic))
+    query = Streaming(define_table(topics, topic))
     assert len(query.values()) == 7
     topics.put(topic, b"6", b"7", b"8", b"9")
     delete_records(topics, topic, 8)
@@ -342,7 +348,7 @@ def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCapture
     assert f"{topic}[0]@6: the earliest available offset is 8, 2 offsets are lost." in str(e.value)
     assert f"{topic}[1]" not in str(e.value)
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert query.again(scan_fail__on__data__loss="false").values() == [b"8", b"9"]
+        assert query.restart(scan_fail__on__data__loss="false").values() == [b"8", b"9"]
     assert f"{topic}[0]@6: the earliest available offset is 8, 2 offsets are lost." in caplog.text
 
 
@@ -350,16 +356,16 @@ def test_batch_reads_of_removed_records(topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(6)))
     delete_records(topics, topic, 4)
-    wanting = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:1"}
+    from_removed = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:1"}
     with pytest.raises(DataLossError, match=r"@1: the earliest available offset is 4, 3 offsets are lost"):
-        read(declared(topics, topic, **wanting))
-    going_on = {**wanting, "scan_fail__on__data__loss": "false"}
-    assert offsets(declared(topics, topic, **going_on)) == [4, 5]
+        read(define_table(topics, topic, **from_removed))
+    continuing = {**from_removed, "scan_fail__on__data__loss": "false"}
+    assert offsets(define_table(topics, topic, **continuing)) == [4, 5]
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
-    with pytest.raises(DataLossError, match=r"2 offsets are lost"):  # of those in the range
-        read(declared(topics, topic, **wanting, **bounded))
-    assert offsets(declared(topics, topic, **going_on, **bounded)) == []
-    assert offsets(declared(topics, topic)) == [4, 5]  # the earliest offset loses nothing
+    with pytest.raises(DataLossError, match=r"2 offsets are lost"):  # only those in the range count
+        read(define_table(topics, topic, **from_removed, **bounded))
+    assert offsets(define_table(topics, topic, **continuing, **bounded)) == []
+    assert offsets(define_table(topics, topic)) == [4, 5]  # no loss from the earliest offset
 
 
 def test_records_removed_while_a_task_reads_are_data_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
@@ -368,14 +374,14 @@ def test_records_removed_while_a_task_reads_are_data_loss(topics: Topics, caplog
 
     topic = topics.create()
     topics.put(topic, *(b"%d" % i for i in range(6)))
-    definition = declared(topics, topic)
+    definition = define_table(topics, topic)
     splits = plan_batch(definition)
     delete_records(topics, topic, 4)
     with pytest.raises(DataLossError, match=rf"{topic}\[0\]@0: the earliest available offset is 4, 4 offsets"):
         records(definition, splits)
-    going_on = declared(topics, topic, scan_fail__on__data__loss="false")
+    continuing = define_table(topics, topic, scan_fail__on__data__loss="false")
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert [place[2] for place, _ in records(going_on, splits)] == [4, 5]
+        assert [location[2] for location, _ in records(continuing, splits)] == [4, 5]
     assert "4 offsets are lost" in caplog.text
 
 
@@ -385,10 +391,10 @@ def test_compaction_is_not_data_loss(topics: Topics) -> None:
     )
     topics.put(topic, *(b"%d" % i for i in range(20)), key=b"k")
     from_five = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:5"}
-    whole, definition = declared(topics, topic), declared(topics, topic, **from_five)
+    all_records, definition = define_table(topics, topic), define_table(topics, topic, **from_five)
     while 5 in offsets(definition):
-        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, which lets the cleaner work
-    before, found, after = (offsets(table) for table in (whole, definition, whole))
-    while before != after:  # the cleaner went on between the reads
-        before, found, after = (offsets(table) for table in (whole, definition, whole))
+        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, so that it can be compacted
+    before, found, after = (offsets(table) for table in (all_records, definition, all_records))
+    while before != after:  # compaction ran between the reads
+        before, found, after = (offsets(table) for table in (all_records, definition, all_records))
     assert found == [offset for offset in before if offset >= 5]

@@ -1,4 +1,4 @@
-"""A stream into a table, whose driver is killed: no offset is lost, none is read twice."""
+"""Test that a stream whose driver is run_and_kill loses no offset and reads none twice."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTITIONS, RECORDS = 2, 1500  # of each partition and life; more than a driver comes to read
-PATIENCE = 600  # seconds for a driver's first batch
+PARTITIONS, RECORDS = 2, 1500  # per partition and run; more than a driver can read
+TIMEOUT = 600  # seconds until a driver's first batch
 
 
-def newest(folder: Path, log: str) -> int:
-    """The last batch in one of the checkpoint's logs; -1 where there is none."""
+def last_batch(folder: Path, log: str) -> int:
+    """Return the last batch in one of the checkpoint's logs; -1 if it is empty."""
     return max((int(f.name) for f in (folder / "checkpoint" / log).glob("[0-9]*")), default=-1)
 
 
@@ -41,27 +41,27 @@ def start(topics: Topics, topic: str, folder: Path, *more: str) -> subprocess.Po
         )
 
 
-def planned(folder: Path) -> Callable[[], bool]:
-    """Whether a driver has written down a batch of its own and has not committed it."""
-    last = newest(folder, "offsets")
-    return lambda: newest(folder, "offsets") > max(last, newest(folder, "commits"))
+def has_planned_batch(folder: Path) -> Callable[[], bool]:
+    """Return a predicate: the driver has has_planned_batch a new batch and not has_committed_batch it."""
+    last = last_batch(folder, "offsets")
+    return lambda: last_batch(folder, "offsets") > max(last, last_batch(folder, "commits"))
 
 
-def committed(folder: Path) -> Callable[[], bool]:
-    """Whether a driver has committed a batch."""
-    last = newest(folder, "commits")
-    return lambda: newest(folder, "commits") > last
+def has_committed_batch(folder: Path) -> Callable[[], bool]:
+    """Return a predicate: the driver has has_committed_batch a new batch."""
+    last = last_batch(folder, "commits")
+    return lambda: last_batch(folder, "commits") > last
 
 
-def killed(topics: Topics, topic: str, folder: Path, reached: Callable[[], bool], delay: float) -> None:
-    """Run a driver until it is where it is to be and the delay has passed; kill it and all that it started."""
+def run_and_kill(topics: Topics, topic: str, folder: Path, is_reached: Callable[[], bool], delay: float) -> None:
+    """Run a driver until the predicate holds and the delay has passed; then kill its process group."""
     driver = start(topics, topic, folder)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     try:
-        while not reached():
+        while not is_reached():
             assert driver.poll() is None, (folder / "driver.err").read_text()
-            assert time.monotonic() < deadline, f"the driver is not there within {PATIENCE} s"
-            time.sleep(0.01)  # the file system tells nobody
+            assert time.monotonic() < deadline, f"the driver did not get there within {TIMEOUT} s"
+            time.sleep(0.01)  # polling, because the file system does not notify
         time.sleep(delay)
     finally:
         os.killpg(driver.pid, signal.SIGKILL)
@@ -72,20 +72,22 @@ def check(topics: Topics, folder: Path, kills: int) -> None:
     topic, records = topics.create(PARTITIONS), RECORDS * kills
     for partition in range(PARTITIONS):
         topics.put(topic, *(b'{"a": %d}' % i for i in range(records)), partition=partition)
-    chance, halves, began = random.Random(kills), 0, time.monotonic()
-    for life in range(kills):
-        # every third one in a batch that it began itself: in the first life that is the one whose start Spark forgets
-        reached, delay = (planned(folder), 0.0) if life % 3 == 0 else (committed(folder), chance.uniform(0, 1.5))
-        killed(topics, topic, folder, reached, delay)
-        offsets, commits = newest(folder, "offsets"), newest(folder, "commits")
-        halves += offsets > commits
-        print(f"{time.monotonic() - began:4.0f} s: kill {life + 1}, batches planned {offsets + 1}, done {commits + 1}")
-    driver = start(topics, topic, folder, "rest")
-    assert driver.wait(PATIENCE) == 0, (folder / "driver.err").read_text()
-    held = json.loads((folder / "driver.out").read_text().splitlines()[-1])
-    assert held == [[p, records, records, 0, records - 1, records] for p in range(PARTITIONS)]
-    assert newest(folder, "commits") > kills // 2
-    assert halves  # a batch was done again
+    rng, uncommitted_batches, started = random.Random(kills), 0, time.monotonic()
+    for attempt in range(kills):
+        # every third run is killed in a new batch; in the first run, Spark does not store that batch's start
+        is_reached, delay = (
+            (has_planned_batch(folder), 0.0) if attempt % 3 == 0 else (has_committed_batch(folder), rng.uniform(0, 1.5))
+        )
+        run_and_kill(topics, topic, folder, is_reached, delay)
+        offsets, commits = last_batch(folder, "offsets"), last_batch(folder, "commits")
+        uncommitted_batches += offsets > commits
+        print(f"{time.monotonic() - started:4.0f} s: kill {attempt + 1}, planned {offsets + 1}, done {commits + 1}")
+    driver = start(topics, topic, folder, "finish")
+    assert driver.wait(TIMEOUT) == 0, (folder / "driver.err").read_text()
+    summary = json.loads((folder / "driver.out").read_text().splitlines()[-1])
+    assert summary == [[p, records, records, 0, records - 1, records] for p in range(PARTITIONS)]
+    assert last_batch(folder, "commits") > kills // 2
+    assert uncommitted_batches  # a batch was repeated
 
 
 @pytest.mark.timeout(1800)

@@ -1,6 +1,6 @@
-"""The reader under Spark's protocol, with crashes at every point of it: each offset is in one committed batch.
+"""Test the stream reader with crashes at every point of Spark's protocol: each offset is in one committed batch.
 
-Spark's side is played here (MicroBatchExecution's order of calls and logs), so that hundreds of restarts take seconds.
+The test simulates Spark (MicroBatchExecution's order of calls and logs), so that hundreds of restarts take seconds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ SCHEMA = pa.schema([("a", pa.int32())])
 
 
 class Crash(Exception):
-    """The driver is gone."""
+    """The driver has crashed."""
 
 
 class Query:
-    """A query's logs, which outlive its drivers."""
+    """A query with its logs, which survive crashes of its drivers."""
 
-    def __init__(self, definition: Definition, chance: random.Random, produce: Callable[[], None]) -> None:
-        self.definition, self.chance, self.produce = definition, chance, produce
-        self.offsets: list[str] = []  # the offset log: a batch's end
-        self.committed: list[list[tuple[str, int, int]]] = []  # the commit log: with what each batch has read
+    def __init__(self, definition: Definition, rng: random.Random, produce: Callable[[], None]) -> None:
+        self.definition, self.rng, self.produce = definition, rng, produce
+        self.offsets: list[str] = []  # the offset log: the end of each batch
+        self.committed: list[
+            list[tuple[str, int, int]]
+        ] = []  # the commit log, with the offsets that each batch has read
         self.driver: StreamReader | None = None
         self.crashes = 0
 
@@ -45,11 +47,11 @@ class Query:
             self.batch()
 
     def trigger(self) -> None:
-        """One trigger."""
+        """Run one trigger."""
         assert self.driver is not None
         start = json.loads(self.offsets[-1]) if self.offsets else round_trip(self.driver.initialOffset())
-        self.produce()  # records come at any time
-        limit = self.driver.getDefaultReadLimit() if self.chance.random() < 0.8 else ReadAllAvailable()
+        self.produce()  # records arrive at any time
+        limit = self.driver.getDefaultReadLimit() if self.rng.random() < 0.8 else ReadAllAvailable()
         end = json.dumps(self.driver.latestOffset(start, limit))
         if self.offsets and end == self.offsets[-1]:
             return
@@ -61,8 +63,8 @@ class Query:
 
     def batch(self) -> None:
         assert self.driver is not None
-        known = len(self.offsets) > 1
-        start = json.loads(self.offsets[-2]) if known else round_trip(self.driver.initialOffset())
+        has_previous = len(self.offsets) > 1
+        start = json.loads(self.offsets[-2]) if has_previous else round_trip(self.driver.initialOffset())
         tasks = self.driver.partitions(start, json.loads(self.offsets[-1]))
         self.crash()
         self.committed.append(
@@ -71,8 +73,8 @@ class Query:
         self.crash()
 
     def crash(self) -> None:
-        first = len(self.offsets) == 1 and self.crashes == 0  # the batch whose start Spark does not keep
-        if first or self.chance.random() < 0.15:
+        first = len(self.offsets) == 1 and self.crashes == 0  # Spark does not store the start of the first batch
+        if first or self.rng.random() < 0.15:
             self.crashes += 1
             raise Crash
 
@@ -84,7 +86,7 @@ def round_trip(offset: Any) -> Any:
 @pytest.mark.parametrize("mode", ["earliest-offset", "latest-offset"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: int) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     topic, partitions = topics.create(2), 2
     options = {
         "connector": "kafka",
@@ -100,14 +102,14 @@ def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: in
     counts: Counter[int] = Counter()
 
     def produce() -> None:
-        partition, count = chance.randrange(partitions), chance.randrange(12)
+        partition, count = rng.randrange(partitions), rng.randrange(12)
         topics.put(topic, *[b"{}"] * count, partition=partition)
         counts[partition] += count
 
     for _ in range(3):
         produce()
     first = Counter[int]() if mode == "earliest-offset" else counts.copy()
-    query = Query(validate_table(Table(("t",), (Column("a", "INT", "INT"),), options)), chance, produce)
+    query = Query(validate_table(Table(("t",), (Column("a", "INT", "INT"),), options)), rng, produce)
     for step in range(40):
         if step in (15, 25):
             partitions += 1
@@ -125,6 +127,6 @@ def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: in
     while before != len(query.offsets):
         before = len(query.offsets)
         query.trigger()
-    read = Counter(place for batch in query.committed for place in batch)
+    read = Counter(offset for batch in query.committed for offset in batch)
     assert read == Counter((topic, p, o) for p, n in counts.items() for o in range(first[p], n))
     assert query.crashes > 5

@@ -14,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.jobs.bounded import is_end_reached
 from kafka_sql.sql.jobs.job_registry import session_jobs
-from tests.batch_read import declared, delete_records, transaction
+from tests.batch_read import define_table, delete_records, transaction
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -118,7 +118,7 @@ def test_end_exists(topics: Topics) -> None:
     topics.put(topic, b"a", b"b")
     for offset, expected in ((2, True), (3, False)):
         bounded = {"scan_bounded_mode": "specific-offsets"}
-        definition = declared(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
+        definition = define_table(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
         assert end_exists(definition) is expected
 
 

@@ -1,4 +1,4 @@
-"""Records that cannot be read: left out, given as rows; against each record read by itself."""
+"""Test undecodable records (skipped, or as error rows) against decoding each record separately."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def schema(*columns: Column) -> pa.Schema:
 
 def decoder(definition: Definition, *columns: Column) -> tuple[TolerantRowDecoder, BadRecordHandler]:
     split = Split("t", 0, 0, 1000)
-    bad = BadRecordHandler(definition, split)
-    return TolerantRowDecoder(definition, schema(*columns), split, bad), bad
+    handler = BadRecordHandler(definition, split)
+    return TolerantRowDecoder(definition, schema(*columns), split, handler), handler
 
 
 def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None) -> Records:
@@ -65,35 +65,35 @@ def records(payloads: list[bytes | None], keys: list[bytes | None] | None = None
 @given(PAYLOADS)
 def test_decodable_records_are_read_as_if_the_others_were_missing(payloads: list[bytes | None]) -> None:
     definition = validate_table(Table(("t",), (N, AT), OPTIONS))
-    lenient, _ = decoder(definition, N, AT)
+    tolerant, _ = decoder(definition, N, AT)
     strict = RowDecoder(definition, schema(N, AT), Split("t", 0, 0, 1000))
     expected: list[dict[str, Any]] = []
     for i, payload in enumerate(payloads):
-        one = records([payload])
+        record = records([payload])
         try:
-            rows = strict.decode(Records(one.values, np.array([i * 2])))
+            rows = strict.decode(Records(record.values, np.array([i * 2])))
         except DecodeError:
             continue
         expected += rows.batch.to_pylist()
-    assert lenient.decode(records(payloads)).batch.to_pylist() == expected
+    assert tolerant.decode(records(payloads)).batch.to_pylist() == expected
 
 
 def test_error_rows_have_the_error_and_the_raw_payload() -> None:
     columns = (N, AT, ERROR, RAW_KEY, RAW_VALUE)
     definition = validate_table(Table(("t",), columns, {**OPTIONS, "error-handling.mode": "fail"}))
     assert definition.has_error_column
-    lenient, _ = decoder(definition, *columns)
-    assert lenient.record_fields.keys
-    batch = lenient.decode(records([b'{"n": 1}', b'{"n": "x"}', None, b"{"], [b"a", b"b", b"c", None])).batch
-    found = batch.to_pylist()
-    assert [(row["n"], row["at"], row["k"], row["v"]) for row in found] == [
+    tolerant, _ = decoder(definition, *columns)
+    assert tolerant.record_fields.keys
+    batch = tolerant.decode(records([b'{"n": 1}', b'{"n": "x"}', None, b"{"], [b"a", b"b", b"c", None])).batch
+    rows = batch.to_pylist()
+    assert [(row["n"], row["at"], row["k"], row["v"]) for row in rows] == [
         (1, 0, b"a", b'{"n": 1}'),
         (None, 2, b"b", b'{"n": "x"}'),
         (None, 6, None, b"{"),
     ]
-    assert found[0]["why"] is None
-    assert found[1]["why"].startswith("[DECODE] t[0]@2, field 'n': found ")
-    assert found[2]["why"].startswith("[DECODE] t[0]@6: the payload is not valid JSON")
+    assert rows[0]["why"] is None
+    assert rows[1]["why"].startswith("[DECODE] t[0]@2, field 'n': found ")
+    assert rows[2]["why"].startswith("[DECODE] t[0]@6: the payload is not valid JSON")
 
 
 def test_latest_rows_with_undecodable_records_in_between() -> None:
@@ -108,39 +108,42 @@ def test_latest_rows_with_undecodable_records_in_between() -> None:
     }
     key = Column("id", "STRING", "STRING", nullable=False)
     definition = validate_table(Table(("t",), (key, N), options, primary_key=("id",)))
-    lenient, bad = decoder(definition, key, N)
+    tolerant, handler = decoder(definition, key, N)
     a, b = b'{"id": "a"}', b'{"id": "b"}'
     changes = records(
         [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None, None, b'{"n": 4}'], [a, b, a, b"[", b"{", b, a]
     )
 
-    def run() -> Iterator[Records]:
+    def batches() -> Iterator[Records]:
         yield changes
 
-    found = [row for batch in normalize(lenient, run(), upsert_changes) for row in batch.to_pylist()]
-    assert found == [{"id": "a", "n": 4}]
-    assert bad._count == 3
+    rows = [row for batch in normalize(tolerant, batches(), upsert_changes) for row in batch.to_pylist()]
+    assert rows == [{"id": "a", "n": 4}]
+    assert handler._count == 3
 
 
 def test_skipped_records_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     definition = validate_table(Table(("db", "t"), (N,), {**OPTIONS, "error-handling.mode": "log"}))
-    with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
-        assert bad is not None
-        TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), bad).decode(records([b"{"] * 20))
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 11
-    assert told[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is not valid JSON")
-    assert told[-1] == "table 'db.t': 20 records of t[0] between offsets 0 and 40 could not be decoded and were skipped"
+    with caplog.at_level(logging.WARNING, "kafka_sql"), bad_record_handler(definition, Split("t", 0, 0, 40)) as handler:
+        assert handler is not None
+        TolerantRowDecoder(definition, schema(N), Split("t", 0, 0, 40), handler).decode(records([b"{"] * 20))
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 11
+    assert messages[0].startswith("table 'db.t': skipped a record: [DECODE] t[0]@0: the payload is not valid JSON")
+    assert (
+        messages[-1]
+        == "table 'db.t': 20 records of t[0] between offsets 0 and 40 could not be decoded and were skipped"
+    )
 
 
 def test_the_first_undecodable_record_fails_the_query_by_default() -> None:
     definition = validate_table(Table(("t",), (N,), {**OPTIONS, "error-handling.mode": "fail"}))
-    with bad_record_handler(definition, Split("t", 0, 0, 40)) as bad:
-        assert bad is None
+    with bad_record_handler(definition, Split("t", 0, 0, 40)) as handler:
+        assert handler is None
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "error", "message"),
     [
         ({"error-handling.log.target": "dead"}, MissingOptionError, "requires 'error-handling.mode' = 'log'"),
         (
@@ -150,8 +153,8 @@ def test_the_first_undecodable_record_fails_the_query_by_default() -> None:
         ),
     ],
 )
-def test_options(options: dict[str, str], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
+def test_options(options: dict[str, str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         validate_table(Table(("t",), (N,), {**OPTIONS, **options}))
 
 

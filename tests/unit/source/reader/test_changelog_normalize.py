@@ -1,4 +1,4 @@
-"""The latest row of each key: against Flink's semantics, a dictionary written record by record."""
+"""Test the latest row of each key against Flink's semantics: a dictionary that is updated record by record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLUMNS = (
     Column("o", "BIGINT", "BIGINT", metadata="offset", virtual=True),
 )
 SCHEMA = pa.schema([("v", pa.int64()), pa.field("k", pa.string(), nullable=False), ("o", pa.int64())])
-# key, value: None is a tombstone, an empty text no row, a list as many rows
+# key, value: None is a tombstone, "" decodes to no row, a list to one row per element
 CHANGES = st.lists(
     st.tuples(st.sampled_from("abcd"), st.none() | st.just("") | st.lists(st.integers(0, 99), min_size=1, max_size=2))
 )
@@ -61,7 +61,7 @@ def test_streaming_reads_of_upsert_tables_are_rejected() -> None:
 
 
 def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Records:
-    # two spellings of one key: what counts is what it says
+    # two JSON spellings of the same key: keys are compared by value
     keys = [json.dumps({"k": k}, separators=None if i % 2 else (",", ":")).encode() for i, (k, _) in enumerate(changes)]
     values = [
         None if v is None else b"" if isinstance(v, str) else json.dumps([{"v": n} for n in v]).encode()
@@ -71,9 +71,9 @@ def records(changes: list[tuple[str, list[int] | str | None]], first: int) -> Re
     return Records(pa.array(values, pa.binary()), offsets, pa.array(keys, pa.binary()))
 
 
-@examples(60)  # the first decoder of a process takes its time
+@examples(60)  # the first decoder of a process is slow
 @given(st.lists(CHANGES, max_size=5), st.integers(0, 20))
-def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | None]]], enough: int) -> None:
+def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | None]]], compact_after: int) -> None:
     expected: dict[str, tuple[int, int]] = {}
     offset = 0
     for batch in batches:
@@ -84,7 +84,7 @@ def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | 
                 expected[key] = (int(value[-1]), offset * 3)
             offset += 1
 
-    def run() -> Iterator[Records]:
+    def record_batches() -> Iterator[Records]:
         first = 0
         for batch in batches:
             if batch:
@@ -92,9 +92,9 @@ def test_latest_rows_of_upserts(batches: list[list[tuple[str, list[int] | str | 
             first += len(batch)
 
     definition = validate_table(Table(("t",), COLUMNS, OPTIONS, primary_key=("k",)))
-    rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
-    found = [row for b in normalize(rows, run(), upsert_changes, enough) for row in b.to_pylist()]
-    assert found == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
+    decoder = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset * 3))
+    rows = [row for b in normalize(decoder, record_batches(), upsert_changes, compact_after) for row in b.to_pylist()]
+    assert rows == sorted(({"v": v, "k": k, "o": o} for k, (v, o) in expected.items()), key=lambda r: int(r["o"]))
 
 
 CHANGELOG = {
@@ -104,16 +104,16 @@ CHANGELOG = {
     "scan.startup.mode": "earliest-offset",
     "format": "debezium-json",
 }
-# a key, and the value and key that it gets; None deletes it
+# a key, and its new value and key; None deletes the row
 EVENTS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.none() | st.tuples(st.integers(0, 99), st.sampled_from("abcd"))), max_size=12
 )
 
 
 @given(st.lists(EVENTS, max_size=4), st.integers(0, 20))
-def test_latest_rows_of_a_changelog(batches: list[list[Any]], enough: int) -> None:
+def test_latest_rows_of_a_changelog(batches: list[list[Any]], compact_after: int) -> None:
     content: dict[str, tuple[int, int]] = {}
-    runs: list[Records] = []
+    record_batches: list[Records] = []
     offset = 0
     for batch in batches:
         payloads: list[bytes | None] = []
@@ -121,22 +121,24 @@ def test_latest_rows_of_a_changelog(batches: list[list[Any]], enough: int) -> No
             before = {"k": key, "v": content[key][0]} if key in content else None
             if change is None:
                 content.pop(key, None)
-                event = {"op": "d", "before": before} if before is not None else None  # a tombstone says nothing
+                event = {"op": "d", "before": before} if before is not None else None  # a tombstone changes nothing
             else:
-                value, moved = change
+                value, new_key = change
                 if before is not None:
                     del content[key]
-                content[moved] = (value, offset)
-                event = {"op": "u" if before else "c", "before": before, "after": {"k": moved, "v": value}}
+                content[new_key] = (value, offset)
+                event = {"op": "u" if before else "c", "before": before, "after": {"k": new_key, "v": value}}
             payloads.append(None if event is None else json.dumps(event).encode())
             offset += 1
         if payloads:
             offsets = np.arange(offset - len(payloads), offset)
-            runs.append(Records(pa.array(payloads, pa.binary()), offsets, None))
+            record_batches.append(Records(pa.array(payloads, pa.binary()), offsets, None))
     definition = validate_table(Table(("t",), COLUMNS, CHANGELOG, primary_key=("k",)))
-    rows = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
-    found = [row for b in normalize(rows, iter(runs), changelog_changes, enough) for row in b.to_pylist()]
-    assert found == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
+    decoder = RowDecoder(definition, SCHEMA, Split("t", 0, 0, offset))
+    rows = [
+        row for b in normalize(decoder, iter(record_batches), changelog_changes, compact_after) for row in b.to_pylist()
+    ]
+    assert rows == [{"v": v, "k": k, "o": o} for k, (v, o) in sorted(content.items(), key=lambda item: item[1][1])]
 
 
 def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
@@ -147,15 +149,15 @@ def test_changelogs_need_a_primary_key_or_a_row_kind_column() -> None:
     ):
         without_key.reader(stored)
     for key in ((), ("k",)):
-        plain = make_data_source(
+        without_row_kind = make_data_source(
             "kafka.t", validate_table(Table(("db", "t"), COLUMNS, CHANGELOG, primary_key=key)), stored
         )({})
         with pytest.raises(UnsupportedSqlError, match=r"streaming reads of the format 'debezium-json' need a"):
-            plain.streamReader(stored)
-        kinds = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
-        with_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
-        log = make_data_source(
-            "kafka.t", validate_table(Table(("db", "t"), kinds, CHANGELOG, primary_key=key)), with_kind
+            without_row_kind.streamReader(stored)
+        columns = (*COLUMNS, Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True))
+        with_row_kind = stored.add("kind", StringType()) if "kind" not in stored.names else stored
+        changes = make_data_source(
+            "kafka.t", validate_table(Table(("db", "t"), columns, CHANGELOG, primary_key=key)), with_row_kind
         )({})
-        assert log.reader(with_kind)
-        assert log.streamReader(with_kind)
+        assert changes.reader(with_row_kind)
+        assert changes.streamReader(with_row_kind)

@@ -1,4 +1,4 @@
-"""A format's own metadata, with a format made here: one byte of length, a text, the rest is the value."""
+"""Test metadata of formats with a test format: a byte with the number of rows, a one-character tag, and the value."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from kafka_sql.options import Options
 from kafka_sql.source.reader import split_reader
 from kafka_sql.table.declaration import Column, Table
 
-ASKED: list[tuple[str, ...]] = []
+REQUESTED: list[tuple[str, ...]] = []
 
 
 class TaggedDecoder:
-    """Values are rows as often as their length says, with the tag's text as metadata."""
+    """Repeats each value as often as its first byte says, with the tag as metadata."""
 
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
-        ASKED.append(metadata)
+        REQUESTED.append(metadata)
         self._metadata = metadata
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         repeated = [(i, p) for i, p in enumerate(payloads.to_pylist()) for _ in range(p[0])]
-        made = {"tag": pa.array([p[1:2].decode() for _, p in repeated]), "size": pa.array([p[0] for _, p in repeated])}
-        texts = pa.array([p[2:].decode() for _, p in repeated], pa.string())
-        return Decoded([texts], pa.array([i for i, _ in repeated], pa.int64()), [made[k] for k in self._metadata])
+        metadata = {
+            "tag": pa.array([p[1:2].decode() for _, p in repeated]),
+            "size": pa.array([p[0] for _, p in repeated]),
+        }
+        values = pa.array([p[2:].decode() for _, p in repeated], pa.string())
+        return Decoded([values], pa.array([i for i, _ in repeated], pa.int64()), [metadata[k] for k in self._metadata])
 
 
 TAGGED = Format(
@@ -49,7 +52,7 @@ OPTIONS = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The rows of a table with these columns over three records."""
+    """Return a function that reads three records as a table with the given columns."""
     monkeypatch.setitem(FORMATS, "tagged", TAGGED)
 
     def read_records(*_: object, **__: object) -> Iterator[Records]:
@@ -60,9 +63,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(split_reader, "read_records", read_records)
 
     def run(*columns: tuple[Column, pa.DataType]) -> list[tuple[Any, ...]]:
-        ASKED.clear()
+        REQUESTED.clear()
         definition = validate_table(Table(("t",), tuple(c for c, _ in columns), OPTIONS))
-        schema = pa.schema([(c.name, kind) for c, kind in columns])
+        schema = pa.schema([(c.name, data_type) for c, data_type in columns])
         (batch,) = split_reader.read_split(definition, schema, Split("t", 0, 5, 8))
         return list(zip(*batch.to_pydict().values(), strict=True))
 
@@ -77,21 +80,21 @@ SIZE = (Column("s", "STRING", "STRING", metadata="value.size", virtual=True), pa
 
 def test_format_metadata_has_the_declared_type(read: Any) -> None:
     assert read(SIZE, VALUE, OFFSET, TAG) == [("1", "a", 5, "x"), ("2", "c", 7, "z"), ("2", "c", 7, "z")]
-    assert ASKED == [("size", "tag")]
+    assert REQUESTED == [("size", "tag")]
 
 
 def test_only_declared_format_metadata_is_requested(read: Any) -> None:
     assert read(VALUE, OFFSET) == [("a", 5), ("c", 7), ("c", 7)]
-    assert ASKED == [()]
+    assert REQUESTED == [()]
 
 
 def test_an_unknown_key_lists_the_formats_keys(read: Any) -> None:
-    wrong = (Column("x", "STRING", "STRING", metadata="value.tga", virtual=True), pa.string())
+    invalid = (Column("x", "STRING", "STRING", metadata="value.tga", virtual=True), pa.string())
     with pytest.raises(SchemaError, match=r"for reading: value.tag, value.size, topic, .* Did you mean 'value.tag'"):
-        read(VALUE, wrong)
+        read(VALUE, invalid)
 
 
 def test_a_type_that_format_metadata_cannot_be_cast_to(read: Any) -> None:
-    wrong = (Column("x", "INT", "INT", metadata="value.tag", virtual=True), pa.int32())
+    invalid = (Column("x", "INT", "INT", metadata="value.tag", virtual=True), pa.int32())
     with pytest.raises(SchemaError, match=r"metadata column 'x' with metadata key 'value\.tag' of table 't'"):
-        read(VALUE, wrong)
+        read(VALUE, invalid)

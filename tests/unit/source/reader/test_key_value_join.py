@@ -1,4 +1,4 @@
-"""Rows of keys and values: against Flink's loops, written out."""
+"""Test the join of keys and values against nested loops as in Flink."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ COUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8)
 
 
 def decoded(counts: list[int], records: int) -> Decoded:
-    """One column that says the row, for payloads of so many rows each."""
+    """Return a column of row numbers, for payloads with the given numbers of rows."""
     rows = [record for record, count in enumerate(counts) for _ in range(count)]
-    same = rows == list(range(records))
-    return Decoded([pa.array(range(len(rows)), pa.int64())], None if same else pa.array(rows, pa.int64()))
+    is_identity = rows == list(range(records))
+    return Decoded([pa.array(range(len(rows)), pa.int64())], None if is_identity else pa.array(rows, pa.int64()))
 
 
 @given(COUNTS)
 def test_each_value_row_is_joined_with_each_key_row(counts: list[tuple[int, int]]) -> None:
     keys, values = [k for k, _ in counts], [v for _, v in counts]
     expected = []
-    for record, (of_key, of_value) in enumerate(counts):
-        for v in range(of_value):
-            for k in range(of_key):
+    for record, (key_count, value_count) in enumerate(counts):
+        for v in range(value_count):
+            for k in range(key_count):
                 expected.append((sum(keys[:record]) + k, sum(values[:record]) + v, record))
     key, value = decoded(keys, len(counts)), decoded(values, len(counts))
-    found = join_key_and_value(len(counts), key, value)
+    origins = join_key_and_value(len(counts), key, value)
     columns = [
-        *found.take_keys(key.columns),
-        *found.take_values(value.columns),
-        found.take_records(pa.array(range(len(counts)), pa.int64())),
+        *origins.take_keys(key.columns),
+        *origins.take_values(value.columns),
+        origins.take_records(pa.array(range(len(counts)), pa.int64())),
     ]
     assert list(zip(*(c.to_pylist() for c in columns), strict=True)) == expected
 
@@ -41,7 +41,7 @@ def test_each_value_row_is_joined_with_each_key_row(counts: list[tuple[int, int]
 def test_values_without_a_key(counts: list[tuple[int, int]]) -> None:
     values = [v for _, v in counts]
     value = decoded(values, len(counts))
-    found = join_key_and_value(len(counts), None, value)
-    assert found.take_values(value.columns)[0] is value.columns[0]
+    origins = join_key_and_value(len(counts), None, value)
+    assert origins.take_values(value.columns)[0] is value.columns[0]
     expected = [record for record, count in enumerate(values) for _ in range(count)]
-    assert found.take_records(pa.array(range(len(counts)), pa.int64())).to_pylist() == expected
+    assert origins.take_records(pa.array(range(len(counts)), pa.int64())).to_pylist() == expected

@@ -1,4 +1,4 @@
-"""Where a process finds its rack."""
+"""Test the sources of the rack id."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.source.client_config import task_client_config
-from tests.batch_read import declared
+from tests.batch_read import define_table
 from tests.topics import Topics
 
 
 def rack(text: str | None, **more: str) -> str | None:
     options = more if text is None else {"scan_rack__id": text, **more}
-    return task_client_config(declared(Topics("localhost:1"), "t", **options), 3).get("client.rack")
+    return task_client_config(define_table(Topics("localhost:1"), "t", **options), 3).get("client.rack")
 
 
 def test_sources_of_the_rack_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_an_empty_source_falls_back_to_the_client_property(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("file:/no/such", "file '/no/such' cannot be read on this machine: No such file"),
         ("no_such_module:f", "module 'no_such_module' cannot be imported in the process that reads"),
@@ -50,8 +50,8 @@ def test_an_empty_source_falls_back_to_the_client_property(text: str) -> None:
         ("env:", "expected 'env:NAME', 'file:/path' or 'module:callable'"),
     ],
 )
-def test_invalid_sources(text: str, words: str) -> None:
+def test_invalid_sources(text: str, message: str) -> None:
     with pytest.raises(InvalidOptionError) as e:
         rack(text)
     assert "'scan.rack-id'" in str(e.value)
-    assert words in str(e.value)
+    assert message in str(e.value)

@@ -1,4 +1,4 @@
-"""Limits of a micro-batch, shared out."""
+"""Test the allocation of a micro-batch's limit to partitions."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_a_backlog_within_the_limit_is_read_completely() -> None:
 def test_the_limit_is_used_completely_and_never_exceeded(
     backlog: dict[tuple[str, int], int], limit: int, turn: int
 ) -> None:
-    shares = allocate(backlog, limit, turn)
-    assert sum(shares.values()) == min(limit, sum(backlog.values()))
-    assert all(0 < n <= backlog[p] for p, n in shares.items())
+    allocated = allocate(backlog, limit, turn)
+    assert sum(allocated.values()) == min(limit, sum(backlog.values()))
+    assert all(0 < n <= backlog[p] for p, n in allocated.items())
     if limit >= len(backlog):
-        assert shares.keys() == backlog.keys()
-        fair = {p: n * sum(shares.values()) / sum(backlog.values()) for p, n in backlog.items()}
-        assert all(abs(n - fair[p]) <= len(backlog) * (1 + 1e-12 * n) for p, n in shares.items())
+        assert allocated.keys() == backlog.keys()
+        proportional = {p: n * sum(allocated.values()) / sum(backlog.values()) for p, n in backlog.items()}
+        assert all(abs(n - proportional[p]) <= len(backlog) * (1 + 1e-12 * n) for p, n in allocated.items())
 
 
 def test_only_partitions_with_a_backlog() -> None:

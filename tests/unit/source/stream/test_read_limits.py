@@ -1,4 +1,4 @@
-"""Admission control, and a Spark that has none."""
+"""Test admission control, with and without support in PySpark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.Mon
     ],
 )
 def test_default_limit(options: dict[str, str], expected: tuple[Any, ...]) -> None:
-    sparks = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
+    limits = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
     limit = read_limits.default_limit(limits_from_options(declared(**options).options))
-    assert limit == getattr(sparks, expected[0])(*expected[1:])
+    assert limit == getattr(limits, expected[0])(*expected[1:])
     assert read_limits.is_limited(limit) is bool(options)

@@ -1,4 +1,4 @@
-"""A stream's offset in Spark's checkpoint."""
+"""Test the JSON of stream offsets in Spark's checkpoint."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OFFSETS = st.dictionaries(
 
 
 def test_json_format() -> None:
-    progress = StreamOffset({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
-    assert json.dumps(to_json(progress)) == (
+    offset = StreamOffset({("orders", 1): 17, ("orders", 0): 42, ("b", 10): 1, ("b", 9): 2}, {("b", 9): 0})
+    assert json.dumps(to_json(offset)) == (
         '{"version": 2, "offsets": {"b": {"9": 2, "10": 1}, "orders": {"0": 42, "1": 17}}, "starts": {"b": {"9": 0}}}'
     )
     assert to_json(StreamOffset({})) == {"version": 2, "offsets": {}}
@@ -27,15 +27,15 @@ def test_json_format() -> None:
 
 def test_version_1_can_be_read() -> None:
     assert from_json({"orders": {"0": 42, "1": 17}}) == StreamOffset({("orders", 0): 42, ("orders", 1): 17})
-    assert from_json({"version": {"0": 42}}) == StreamOffset({("version", 0): 42})  # a topic's name
+    assert from_json({"version": {"0": 42}}) == StreamOffset({("version", 0): 42})  # a topic named "version"
     assert from_json({}) == StreamOffset({})
 
 
 @given(OFFSETS, OFFSETS, OFFSETS, st.dictionaries(st.text(), st.text()))
 def test_json_round_trip(offsets: Any, starts: Any, stops: Any, ids: Any) -> None:
-    progress = StreamOffset(offsets, starts, stops, ids)
-    text = json.dumps(to_json(progress))
-    assert from_json(json.loads(text)) == progress
+    offset = StreamOffset(offsets, starts, stops, ids)
+    text = json.dumps(to_json(offset))
+    assert from_json(json.loads(text)) == offset
     assert json.dumps(to_json(from_json(json.loads(text)))) == text
 
 
@@ -48,7 +48,7 @@ def test_later_versions_are_rejected() -> None:
         from_json({"version": 3, "offsets": {}})
 
 
-@pytest.mark.parametrize("foreign", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
-def test_offsets_of_other_sources_are_rejected(foreign: Any) -> None:
+@pytest.mark.parametrize("stored", [17, {"rate": 5}, {"t": {"x": 1}}, {"t": {"0": None}}, {"t": [1]}])
+def test_offsets_of_other_sources_are_rejected(stored: Any) -> None:
     with pytest.raises(CheckpointError, match=r"is not an offset of a Kafka table.*SET another 'pipeline.name'"):
-        from_json(foreign)
+        from_json(stored)
