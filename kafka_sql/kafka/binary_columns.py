@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.runtime.numba_support import compiled, copy
+from kafka_sql.kafka.column_kernels import copy_values
 
 # int32 Arrow offsets, the address of the bytes, uint8 validity
 ColumnView: TypeAlias = tuple["np.ndarray[Any, Any]", int, "np.ndarray[Any, Any]"]
@@ -25,20 +25,9 @@ def copy_binary(addresses: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) 
     """
     offsets = np.empty(len(addresses) + 1, np.int32)
     data = np.empty(int(np.maximum(sizes, 0).sum()), np.uint8)
-    _copy_values(addresses, sizes, offsets, data)
+    copy_values(addresses, sizes, offsets, data)
     valid = addresses != 0
     return binary_array(offsets, data, valid, len(valid) - int(np.count_nonzero(valid)))
-
-
-@compiled
-def _copy_values(addresses: np.ndarray, sizes: np.ndarray, offsets: np.ndarray, data: np.ndarray) -> None:
-    position, target = 0, data.ctypes.data
-    for i in range(len(addresses)):
-        offsets[i] = position
-        if sizes[i] > 0:
-            copy(target + position, addresses[i], sizes[i])
-            position += sizes[i]
-    offsets[len(addresses)] = position
 
 
 def binary_array(

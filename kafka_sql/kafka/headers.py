@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_sql.runtime.numba_support import compiled
+from kafka_sql.kafka.column_kernels import mark_last_headers
 
 
 def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:
@@ -16,41 +16,11 @@ def headers_to_maps(headers: pa.ListArray) -> pa.MapArray:
     _, name_offsets, data = entries.field(0).buffers()
     is_last = np.zeros(len(entries), np.uint8)
     names = np.frombuffer(data or b"", np.uint8)
-    if len(entries) and _mark_last(lists, np.frombuffer(name_offsets, np.int32), names, is_last):
+    if len(entries) and mark_last_headers(lists, np.frombuffer(name_offsets, np.int32), names, is_last):
         entries = entries.filter(pa.array(is_last.view(bool)))
         lists = np.concatenate(([0], np.cumsum(is_last, dtype=np.int32)))[lists].astype(np.int32)
     offsets = pa.Array.from_buffers(pa.int32(), len(lists), [None, pa.py_buffer(lists)])
     return pa.MapArray.from_arrays(offsets, entries.field(0), entries.field(1))
-
-
-@compiled
-def _mark_last(lists: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray) -> int:
-    """Mark the headers that no later header of the same record and name replaces.
-
-    Args:
-        lists: int32: Arrow's offsets of each record's headers.
-        name_offsets, names: int32 offsets and uint8 bytes of the names.
-        is_last: uint8, filled: 1 for a header that is kept.
-
-    Returns:
-        how many headers are replaced.
-    """
-    replaced = 0
-    for row in range(len(lists) - 1):
-        for i in range(lists[row], lists[row + 1]):
-            is_last[i] = 1
-            size = name_offsets[i + 1] - name_offsets[i]
-            for k in range(i + 1, lists[row + 1]):
-                same = name_offsets[k + 1] - name_offsets[k] == size
-                at = 0
-                while same and at < size:
-                    same = names[name_offsets[i] + at] == names[name_offsets[k] + at]
-                    at += 1
-                if same:
-                    is_last[i] = 0
-                    replaced += 1
-                    break
-    return replaced
 
 
 def flatten_headers(

@@ -1,0 +1,55 @@
+"""Copy values into columns and find duplicate header names: compiled loops, without a Python object per record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_sql.runtime.numba_support import compiled, copy
+
+
+@compiled
+def copy_values(addresses: np.ndarray, sizes: np.ndarray, offsets: np.ndarray, data: np.ndarray) -> None:
+    """Copy values that are anywhere in memory into one buffer.
+
+    Args:
+        addresses, sizes: int64: of the values, in bytes; sizes below 0 count as 0.
+        offsets: int32, filled: Arrow's offsets.
+        data: uint8, filled: the bytes.
+    """
+    position, target = 0, data.ctypes.data
+    for i in range(len(addresses)):
+        offsets[i] = position
+        if sizes[i] > 0:
+            copy(target + position, addresses[i], sizes[i])
+            position += sizes[i]
+    offsets[len(addresses)] = position
+
+
+@compiled
+def mark_last_headers(lists: np.ndarray, name_offsets: np.ndarray, names: np.ndarray, is_last: np.ndarray) -> int:
+    """Mark the headers that no later header of the same record and name replaces.
+
+    Args:
+        lists: int32: Arrow's offsets of each record's headers.
+        name_offsets, names: int32 offsets and uint8 bytes of the names.
+        is_last: uint8, filled: 1 for a header that is kept.
+
+    Returns:
+        how many headers are replaced.
+    """
+    replaced = 0
+    for row in range(len(lists) - 1):
+        for i in range(lists[row], lists[row + 1]):
+            is_last[i] = 1
+            size = name_offsets[i + 1] - name_offsets[i]
+            for k in range(i + 1, lists[row + 1]):
+                same = name_offsets[k + 1] - name_offsets[k] == size
+                at = 0
+                while same and at < size:
+                    same = names[name_offsets[i] + at] == names[name_offsets[k] + at]
+                    at += 1
+                if same:
+                    is_last[i] = 0
+                    replaced += 1
+                    break
+    return replaced
