@@ -200,14 +200,15 @@ def _connector(raw: Mapping[str, str]) -> str:
     name = raw.get(opt.CONNECTOR.key)
     if name is None:
         near = nearest(opt.CONNECTOR.key, raw)
-        hint = f" Did you mean it by '{near}'?" if near else ""
-        raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}")
+        hint = f" Did you mean '{near}'?" if near else ""
+        raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}", option="connector")
     if name not in _CONNECTORS:
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{name}' (option 'connector'). Available: "
             + ", ".join(f"'{c}'" for c in _CONNECTORS)
             + "."
-            + did_you_mean(name, _CONNECTORS)
+            + did_you_mean(name, _CONNECTORS),
+            option="connector",
         )
     return name
 
@@ -217,12 +218,16 @@ def _value_format(raw: Mapping[str, str], connector: str) -> tuple[str, str]:
     short, long = opt.FORMAT.key, opt.VALUE_FORMAT.key
     if connector == opt.KAFKA and short in raw:
         if long in raw:
-            raise ConflictingOptionsError(f"Options '{short}' and '{long}' shouldn't be set together. Remove one.")
+            raise ConflictingOptionsError(
+                f"Options '{short}' and '{long}' shouldn't be set together. Remove one.", option=long
+            )
         return short, ""
     if long in raw:
         return long, "value."
     alternative = f" (or '{short}')" if connector == opt.KAFKA else ""
-    raise MissingOptionError(f"Could not find required scan format '{long}'{alternative}. {opt.FORMAT.doc}")
+    raise MissingOptionError(
+        f"Could not find required scan format '{long}'{alternative}. {opt.FORMAT.doc}", option=long
+    )
 
 
 def _check_kafka_formats(table: Table, key: Payload | None, value: Payload) -> None:

@@ -41,7 +41,8 @@ class ApplicationTables:
         if self.store is not None and self.store.path != store.path:
             raise InvalidOptionError(
                 f"Catalog folder '{store.path}': this Spark application already uses catalog folder "
-                f"'{self.store.path}'. Use that folder, or start another application."
+                f"'{self.store.path}'. Use that folder, or start another application.",
+                option="spark.kafka_sql.catalog",
             )
         self.store = self.store or store
 

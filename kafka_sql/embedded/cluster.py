@@ -159,7 +159,8 @@ class EmbeddedKafka:
         if stored and [path.parent.parent for path in stored] != folders:
             raise EmbeddedKafkaError(
                 f"{self._folder} has the data of {len(stored)} nodes, but {self._count} were requested. "
-                f"Set nodes={len(stored)}, or use another folder."
+                f"Set nodes={len(stored)}, or use another folder.",
+                path=str(self._folder),
             )
         return (cluster_id(folders[0]) if stored else None) or random_uuid()
 
@@ -176,5 +177,7 @@ def _lock_folder(folder: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(fd)
-        raise EmbeddedKafkaError(f"Another broker is using the data in {folder}. Stop it first.") from error
+        raise EmbeddedKafkaError(
+            f"Another broker is using the data in {folder}. Stop it first.", path=str(folder)
+        ) from error
     return fd

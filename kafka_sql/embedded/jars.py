@@ -47,7 +47,8 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
         except OSError as error:
             raise EmbeddedKafkaError(
                 f"The jars of Apache Kafka cannot be stored in {folder.parent}: {error}. "
-                "Set the environment variable KAFKA_SQL_CACHE to a writable folder."
+                "Set the environment variable KAFKA_SQL_CACHE to a writable folder.",
+                path=str(folder.parent),
             ) from error
     return [folder / jar.file for jar in jars]
 
@@ -90,6 +91,6 @@ def ivy_settings() -> Path:
     path = Path(override).expanduser().absolute()
     if not path.is_file():
         raise EmbeddedKafkaError(
-            f"KAFKA_SQL_IVY_SETTINGS = {path} is not a file. Set it to the path of an ivysettings.xml."
+            f"KAFKA_SQL_IVY_SETTINGS = {path} is not a file. Set it to the path of an ivysettings.xml.", path=str(path)
         )
     return path

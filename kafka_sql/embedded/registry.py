@@ -186,7 +186,8 @@ def _unpacked_app(java: str) -> Path:
     except OSError as error:
         raise EmbeddedKafkaError(
             f"{_NAME} cannot be stored in {folder.parent}: {error}. "
-            "Set the environment variable KAFKA_SQL_CACHE to a writable folder."
+            "Set the environment variable KAFKA_SQL_CACHE to a writable folder.",
+            path=str(folder.parent),
         ) from error
     return folder
 

@@ -111,7 +111,9 @@ def cluster_id(folder: Path) -> str | None:
         return None
     match = re.search(r"^cluster\.id=(\S+)$", meta.read_text(), re.MULTILINE)
     if match is None:
-        raise EmbeddedKafkaError(f"{meta} has no cluster.id: the data of this broker is damaged. Use another folder.")
+        raise EmbeddedKafkaError(
+            f"{meta} has no cluster.id: the data of this broker is damaged. Use another folder.", path=str(meta)
+        )
     return match[1]
 
 

@@ -87,7 +87,8 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
             return 0
         if code in _AUTHORIZATION_FAILED:
             raise AuthorizationError(
-                f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it. {_GRANT_ADVICE}"
+                f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it. {_GRANT_ADVICE}",
+                topic=LOG_TOPIC,
             )
         leader = leaders[0] if leaders else None
         if leader is None:  # brokers learn of a new topic one after another
@@ -107,7 +108,8 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
 def _read_error(code: int, reason: str) -> BrokerError:
     if code in _AUTHORIZATION_FAILED:
         return AuthorizationError(
-            f"{_LOG_TOPIC_NAME}, cannot be read: {reason}. Grant the user READ, WRITE and DESCRIBE on it."
+            f"{_LOG_TOPIC_NAME}, cannot be read: {reason}. Grant the user READ, WRITE and DESCRIBE on it.",
+            topic=LOG_TOPIC,
         )
     return BrokerError(f"Topic '{LOG_TOPIC}' cannot be read: {reason}.", topic=LOG_TOPIC)
 
@@ -181,11 +183,13 @@ def create_log(config: Mapping[str, str]) -> None:
         if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
             raise AuthorizationError(
                 f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it, and may not create it: "
-                f"{error.str()} {_GRANT_ADVICE}"
+                f"{error.str()} {_GRANT_ADVICE}",
+                topic=LOG_TOPIC,
             ) from e
         if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise BrokerError(
                 f"{_LOG_TOPIC_NAME}, could not be created: {error.str()} ({error.name()}). Grant the user CREATE, or "
-                "create it with one partition and 'cleanup.policy' = 'compact'."
+                "create it with one partition and 'cleanup.policy' = 'compact'.",
+                topic=LOG_TOPIC,
             ) from e
         _clusters_with_log.add(config["bootstrap.servers"])

@@ -210,7 +210,8 @@ class Options:
             raise MissingOptionError(
                 "One or more required options are missing. Missing required options are: "
                 + ", ".join(f"'{prefix}{o.key}'" for o in missing)
-                + f". {missing[0].doc}"
+                + f". {missing[0].doc}",
+                option=prefix + missing[0].key,
             )
         self._values: dict[str, Any] = {}
         self._set_keys: set[str] = set()
@@ -248,7 +249,8 @@ def _find_key(option: Option[Any], raw: Mapping[str, str], prefix: str) -> str:
     if len({raw[k] for k in keys}) > 1:
         names = " and ".join(f"'{prefix}{k}'" for k in keys)
         raise ConflictingOptionsError(
-            f"Options {names} are keys of the same option, but have different values. Keep '{prefix}{option.key}'."
+            f"Options {names} are keys of the same option, but have different values. Keep '{prefix}{option.key}'.",
+            option=prefix + option.key,
         )
     return keys[0] if keys else option.key
 

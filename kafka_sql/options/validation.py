@@ -97,7 +97,7 @@ def _check_topic(options: Options) -> None:
             f"Option 'topic-pattern' and '{opt.SCAN_PARTITIONS.key}' shouldn't be set together.", option="topic-pattern"
         )
     if not options.is_set(opt.TOPIC) and pattern is None and partitions is None:
-        raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}")
+        raise MissingOptionError(f"Either 'topic' or 'topic-pattern' must be set. {opt.TOPIC.doc}", option="topic")
     if pattern is not None:
         try:
             compile_java_pattern(pattern)

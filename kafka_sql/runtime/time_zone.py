@@ -20,6 +20,7 @@ def session_zone() -> str:
     if zone is None:
         raise InvalidOptionError(
             f"A TIMESTAMP column FROM 'timestamp' needs the session's time zone. Set '{SESSION_ZONE}', or declare the "
-            "column TIMESTAMP_LTZ(3)."
+            "column TIMESTAMP_LTZ(3).",
+            option=SESSION_ZONE,
         )
     return zone

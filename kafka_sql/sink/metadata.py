@@ -122,7 +122,8 @@ def to_epoch_millis(column: pa.TimestampArray, name: str) -> npt.NDArray[np.int6
     if smallest is not None and smallest < 1000:
         raise EncodeError(
             f"Column '{name}' (METADATA FROM 'timestamp') has a timestamp before 1970-01-01 00:00:00.001 UTC, which "
-            "Kafka does not support. Write NULL to use the time of sending."
+            "Kafka does not support. Write NULL to use the time of sending.",
+            field=name,
         )
     millis = pc.divide(micros, 1000).fill_null(0)
     return np.asarray(millis)
@@ -142,5 +143,6 @@ def cast_column(column: MetadataColumn, array: pa.Array, zone: str) -> pa.Array:
     except pa.ArrowInvalid as e:
         raise EncodeError(
             f"Column '{column.name}' (METADATA FROM '{column.key}') has a local time that does not exist in the "
-            f"session's time zone '{zone}': {e}."
+            f"session's time zone '{zone}': {e}.",
+            field=column.name,
         ) from e

@@ -153,4 +153,4 @@ def _check_not_null(definition: Definition, batch: pa.RecordBatch, has_value: pa
             continue
         nulls = pc.is_null(batch.column(column.name))
         if pc.any(nulls if has_value is None or column.name in keys else pc.and_(nulls, has_value)).as_py():
-            raise EncodeError(f"column '{column.name}' is declared NOT NULL, but a row has NULL.")
+            raise EncodeError(f"column '{column.name}' is declared NOT NULL, but a row has NULL.", field=column.name)

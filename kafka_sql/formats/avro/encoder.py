@@ -139,7 +139,9 @@ class AvroWriter:
         if outcome == k.NULL_FOUND:
             return null_error(path)
         size = self._plan.operations[operation][k.A]
-        return EncodeError(f"Fail to serialize at field: {path}. The Avro schema expects a fixed of {size} bytes.")
+        return EncodeError(
+            f"Fail to serialize at field: {path}. The Avro schema expects a fixed of {size} bytes.", field=path
+        )
 
 
 def _emit_value(
@@ -219,7 +221,9 @@ def _scalar_operation(t: pa.DataType, avro: AvroType, name: str) -> tuple[int, i
 
 def null_error(path: str) -> EncodeError:
     """Return the error of a null in a field that is not a union with null."""
-    return EncodeError(f"Fail to serialize at field: {path}. It is NULL, but the Avro schema does not allow null.")
+    return EncodeError(
+        f"Fail to serialize at field: {path}. It is NULL, but the Avro schema does not allow null.", field=path
+    )
 
 
 def write_factor(avro: AvroType, t: pa.DataType) -> int:

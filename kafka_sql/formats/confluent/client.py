@@ -288,7 +288,7 @@ def _field(document: Any, key: str, type_: type[T], what: str) -> T:
 def _quote(subject: str) -> str:
     """Return a subject as a segment of a URL's path."""
     if any("\ud800" <= character <= "\udfff" for character in subject):
-        raise SchemaRegistryError(f"Invalid subject {subject!a}: it contains a surrogate.")
+        raise SchemaRegistryError(f"Invalid subject {subject!a}: it contains a surrogate.", subject=subject)
     if subject in (".", ".."):  # as a segment, these mean another path
         return subject.replace(".", "%2E")
     return str(httpx.URL("http://x/").copy_with(path="/" + subject).raw_path[1:].decode()).replace("/", "%2F")

@@ -41,7 +41,8 @@ class WireFormatEncoder:
         if subject is None:
             raise MissingOptionError(
                 f"Option {known.subject.key} is required for serialization, where the table has not one topic. "
-                f"{known.subject.doc}"
+                f"{known.subject.doc}",
+                option=known.subject.key,
             )
         self._writer, self._subject, self._text = writer, subject, text
         found = registry_settings(known, options)

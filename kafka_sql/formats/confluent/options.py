@@ -175,7 +175,8 @@ def registry_settings(known: RegistryOptions, options: Options) -> RegistrySetti
         if key not in names and not key.startswith(_HEADER):
             raise InvalidOptionError(
                 f"The property '{prefix}.{key}' is not known. Known are: {', '.join(names)}, {_HEADER}*."
-                + did_you_mean(key, names)
+                + did_you_mean(key, names),
+                option=f"{prefix}.{key}",
             )
     java = {key: options.get(option) or properties.get(key, "") for key, option in known.client_properties.items()}
     java = {key: resolve(value, f"{prefix}.{key}") for key, value in java.items()}
@@ -218,8 +219,8 @@ def _check(known: RegistryOptions, java: Mapping[str, str]) -> None:
     if user and ":" not in user:
         raise InvalidOptionError(f"Invalid value for option '{user_key}': expected 'user:password'.", option=user_key)
     if basic == "USER_INFO" and not user:
-        raise MissingOptionError(f"'{basic_key}' is 'USER_INFO', but '{user_key}' is missing.")
+        raise MissingOptionError(f"'{basic_key}' is 'USER_INFO', but '{user_key}' is missing.", option=user_key)
     if bearer and not token:
-        raise MissingOptionError(f"'{bearer_key}' is '{bearer}', but '{token_key}' is missing.")
+        raise MissingOptionError(f"'{bearer_key}' is '{bearer}', but '{token_key}' is missing.", option=token_key)
     if user and token:
-        raise ConflictingOptionsError(f"'{user_key}' and '{token_key}' shouldn't be set together.")
+        raise ConflictingOptionsError(f"'{user_key}' and '{token_key}' shouldn't be set together.", option=token_key)

@@ -28,5 +28,6 @@ def check_schema(schema: pa.Schema) -> None:
             if not is_scalar(element):
                 raise SchemaError(
                     f"Only simple types are supported in the second level nesting of fields '{field.name}' but was: "
-                    f"{element}. The csv format has one level of ARRAY or ROW."
+                    f"{element}. The csv format has one level of ARRAY or ROW.",
+                    column=field.name,
                 )

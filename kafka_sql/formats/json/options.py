@@ -84,5 +84,6 @@ def check_decoding(options: Options) -> None:
     if options[FAIL_ON_MISSING_FIELD] and options[IGNORE_PARSE_ERRORS]:
         raise ConflictingOptionsError(
             f"{FAIL_ON_MISSING_FIELD.key} and {IGNORE_PARSE_ERRORS.key} shouldn't both be true. "
-            "Set one of them to 'false' or leave it out."
+            "Set one of them to 'false' or leave it out.",
+            option=IGNORE_PARSE_ERRORS.key,
         )

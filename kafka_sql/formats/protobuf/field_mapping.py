@@ -94,7 +94,8 @@ def map_fields(
         if fd is None:
             raise SchemaError(
                 f"Column {inside} does not exist in definition of proto class: the message {message.full_name} has "
-                f"the fields {', '.join(message.fields_by_name) or '(none)'}."
+                f"the fields {', '.join(message.fields_by_name) or '(none)'}.",
+                column=inside,
             )
         found.append(_column(field, fd, inside, evolving))
     return tuple(found)

@@ -85,7 +85,8 @@ def _check_unsigned(column: FieldMapping, array: pa.Array) -> None:
         wrong = found["min"] if found["min"] < 0 else found["max"]
         raise EncodeError(
             f"Fail to serialize at field: {column.path}. {wrong} is no number from 0 to {limit - 1}, which the field "
-            f"{column.fd.full_name} has."
+            f"{column.fd.full_name} has.",
+            field=column.path,
         )
 
 
@@ -119,7 +120,9 @@ def _documents(column: FieldMapping, array: pa.Array) -> pa.BinaryArray:
             made = json_format.Parse(text, kind())
         except json_format.ParseError as e:
             name = column.message.full_name if column.message is not None else ""
-            raise EncodeError(f"Fail to serialize at field: {column.path}. The text is no JSON of {name}: {e}") from e
+            raise EncodeError(
+                f"Fail to serialize at field: {column.path}. The text is no JSON of {name}: {e}", field=column.path
+            ) from e
         return bytes(made.SerializeToString(deterministic=True))
 
     return pa.array([None if text is None else written(text) for text in array.to_pylist()], pa.binary())

@@ -76,5 +76,6 @@ def check_kinit_arguments(settings: Mapping[str, str]) -> None:
             raise InvalidOptionError(
                 f"Option 'properties.{key}', or its part of 'properties.sasl.jaas.config', has an unsupported "
                 "character: the value becomes part of the kinit command. Use letters, digits and ._@/:+,=%- in a "
-                "principal, and no quotes, $, ` or \\ in the name of a keytab."
+                "principal, and no quotes, $, ` or \\ in the name of a keytab.",
+                option=f"properties.{key}",
             )

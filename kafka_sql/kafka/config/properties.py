@@ -88,7 +88,9 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
                 continue
             is_deferred = has_reference(value)
             if is_deferred and key in _NO_REFERENCES:
-                raise InvalidOptionError(f"Option 'properties.{key}' must be a literal value, not a reference.")
+                raise InvalidOptionError(
+                    f"Option 'properties.{key}' must be a literal value, not a reference.", option=f"properties.{key}"
+                )
             code = bindings.conf_set(conf, key.encode(), b"" if is_deferred else value.encode(), error, 512)
             if code != bindings.CONF_OK and (code == bindings.CONF_UNKNOWN or not is_deferred):
                 raise _rejection(original_names.get(key, key), code, error.value.decode(errors="replace"))
@@ -141,12 +143,17 @@ def api_timeout(config: Mapping[str, str]) -> float:
 def _convert_property(key: str, value: str) -> dict[str, str]:
     """Return a property with librdkafka's name; nothing if ``convert`` converts it, or if it is ignored."""
     if key in REJECTED_LIBRDKAFKA_OPTIONS:
-        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {REJECTED_LIBRDKAFKA_OPTIONS[key]}.")
+        raise InvalidOptionError(
+            f"Option 'properties.{key}' is not supported: {REJECTED_LIBRDKAFKA_OPTIONS[key]}.",
+            option=f"properties.{key}",
+        )
     java = JAVA_PROPERTIES.get(key)
     if java is None:
         return {key: value}
     if java.handling is Handling.REJECTED and value not in java.neutral_values:
-        raise InvalidOptionError(f"Option 'properties.{key}' is not supported: {java.reason}.")
+        raise InvalidOptionError(
+            f"Option 'properties.{key}' is not supported: {java.reason}.", option=f"properties.{key}"
+        )
     if java.handling is Handling.IGNORED and value not in java.neutral_values:
         _LOG.warning("option 'properties.%s' has no effect: %s", key, java.reason)
     if java.handling in (Handling.REJECTED, Handling.IGNORED):
@@ -187,18 +194,23 @@ def _check_characters(key: str, value: str) -> None:
 
 def _check_number(key: str, value: str, expected: str) -> None:
     if parse_digits(value) is None:
-        raise InvalidOptionError(f"Invalid value for option 'properties.{key}': expected {expected}.")
+        raise InvalidOptionError(
+            f"Invalid value for option 'properties.{key}': expected {expected}.", option=f"properties.{key}"
+        )
 
 
 def _rejection(key: str, code: int, message: str) -> Exception:
     if code == bindings.CONF_UNKNOWN:
         known = [*JAVA_PROPERTIES, *DEFAULTS, *LIBRDKAFKA_OPTIONS]
         return UnknownOptionError(
-            f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}"
+            f"Option 'properties.{key}' is not a Kafka client property.{did_you_mean(key, known)}",
+            option=f"properties.{key}",
         )
     # librdkafka's message contains the value, which may be a secret: only the allowed range is shown
     allowed_range = f": {message.split(' allowed ')[-1]}" if " allowed " in message else ""
-    return InvalidOptionError(f"Invalid value for option 'properties.{key}'{allowed_range}.")
+    return InvalidOptionError(
+        f"Invalid value for option 'properties.{key}'{allowed_range}.", option=f"properties.{key}"
+    )
 
 
 # options that only librdkafka has, for suggestions

@@ -52,11 +52,14 @@ def check_stores(config: Mapping[str, str]) -> None:
     for key, other in ((TRUST, TRUST_TEXT), (KEYS, KEY_TEXT), (KEYS, CHAIN_TEXT)):
         if config.get(key) and config.get(other):
             raise ConflictingOptionsError(
-                f"Options 'properties.{key}' and 'properties.{other}' are mutually exclusive. Remove one of them."
+                f"Options 'properties.{key}' and 'properties.{other}' are mutually exclusive. Remove one of them.",
+                option=f"properties.{key}",
             )
     for key, other in ((KEY_TEXT, CHAIN_TEXT), (CHAIN_TEXT, KEY_TEXT)):
         if config.get(key) and not config.get(other):
-            raise MissingOptionError(f"Option 'properties.{key}' requires 'properties.{other}'.")
+            raise MissingOptionError(
+                f"Option 'properties.{key}' requires 'properties.{other}'.", option=f"properties.{other}"
+            )
     texts = {key: config[key] for key in (TRUST_TEXT, KEY_TEXT, CHAIN_TEXT, KEY_PASSWORD) if config.get(key)}
     literals = {key: text for key, text in texts.items() if not has_reference(text)}
     if TRUST_TEXT in literals:
@@ -96,7 +99,9 @@ def _check_allowed(option: str, path: str) -> None:
     try:
         allowed_paths.resolve_allowed(path)
     except OSError as e:
-        raise InvalidOptionError(f"Option 'properties.{option}': file '{path}' cannot be used: {e.strerror}.") from None
+        raise InvalidOptionError(
+            f"Option 'properties.{option}': file '{path}' cannot be used: {e.strerror}.", option=f"properties.{option}"
+        ) from None
 
 
 def _trusted(settings: Mapping[str, str]) -> str | None:
@@ -127,7 +132,8 @@ def _file(option: str, path: str) -> bytes:
     except OSError as e:
         raise KeyStoreError(
             f"Option 'properties.{option}': file '{path}' cannot be read on this machine: {e.strerror}. The driver "
-            "and all executors need the file."
+            "and all executors need the file.",
+            option=f"properties.{option}",
         ) from None
 
 
@@ -138,4 +144,6 @@ def _read(option: str, path: str, options: Mapping[StorePart, str], read: Callab
         where = f": file '{path}'" if path else ""
         related = options.get(e.part, option)
         advice = f" Check option 'properties.{related}'." if related != option else ""
-        raise KeyStoreError(f"Option 'properties.{option}'{where}: {e}.{advice}") from None
+        raise KeyStoreError(
+            f"Option 'properties.{option}'{where}: {e}.{advice}", option=f"properties.{option}"
+        ) from None

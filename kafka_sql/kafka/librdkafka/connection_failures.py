@@ -69,12 +69,12 @@ def auth_error(message: str, settings: Mapping[str, str], timeout: float) -> Bro
     server = f"{address[1]}:{address[2]}" if address else settings.get("bootstrap.servers", "")
     if "certificate verify failed" in message and address:
         failure = explain_broker_certificate((address[1], int(address[2])), settings, timeout)
-        return AuthenticationError(f"{server}: the broker's certificate is rejected: {failure}")
+        return AuthenticationError(f"{server}: the broker's certificate is rejected: {failure}", servers=server)
     if _ALERT in message:
         failure = explain_client_certificate(settings)
-        return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}")
+        return AuthenticationError(f"{server}: the broker rejects the client's certificate: {failure}", servers=server)
     short = re.sub(r" \(after \d+ms in state \w+\)", "", _ADDRESS.sub("", message)).rstrip(". ")
-    return AuthenticationError(f"{server}: {short}. {_advice(message)}.")
+    return AuthenticationError(f"{server}: {short}. {_advice(message)}.", servers=server)
 
 
 def _advice(message: str) -> str:

@@ -183,5 +183,8 @@ def _first_offset(handle: Handle, split: Split) -> int:
 def _raise_data_loss(split: Split, offset: int, first: int) -> None:
     raise DataLossError(
         f"{split.describe_offset(offset)}: the record was deleted before it was read. The first available offset is "
-        f"{first}."
+        f"{first}.",
+        topic=split.topic,
+        partition=split.partition,
+        offset=offset,
     )

@@ -171,7 +171,8 @@ class Connection:
             return tls_context(config).wrap_socket(self._socket, server_hostname=address[0])
         except ssl.SSLCertVerificationError as e:
             raise BrokerError(
-                f"{address[0]}:{address[1]}: the broker's certificate is not trusted: {e.verify_message}."
+                f"{address[0]}:{address[1]}: the broker's certificate is not trusted: {e.verify_message}.",
+                servers=f"{address[0]}:{address[1]}",
             ) from e
 
     def _authenticate(self, address: Address, config: Mapping[str, str]) -> None:
@@ -180,7 +181,8 @@ class Connection:
         if response.number("h") != ErrorCode.NONE:
             supported = ", ".join(str(m) for m in response.array(response.string))
             raise BrokerError(
-                f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}."
+                f"{address[0]}:{address[1]} does not support SASL mechanism '{name}'. It supports: {supported}.",
+                servers=f"{address[0]}:{address[1]}",
             )
         exchange = sasl_exchange(config, address[0])
         try:
@@ -191,13 +193,17 @@ class Connection:
                 if code != ErrorCode.NONE:
                     raise BrokerError(
                         f"{address[0]}:{address[1]}: SASL authentication failed: {text or error_text(code)}. "
-                        "Check 'properties.sasl.*'."
+                        "Check 'properties.sasl.*'.",
+                        servers=f"{address[0]}:{address[1]}",
                     )
                 message = exchange.send(challenge)
         except StopIteration:
             return
         except ValueError:  # invalid base64 or UTF-8
-            raise BrokerError(f"{address[0]}:{address[1]}: SASL: malformed response of the broker.") from None
+            raise BrokerError(
+                f"{address[0]}:{address[1]}: SASL: malformed response of the broker.",
+                servers=f"{address[0]}:{address[1]}",
+            ) from None
 
     def _request_versions(self) -> dict[int, int]:
         response = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))

@@ -25,7 +25,8 @@ def check_tls(config: Mapping[str, str]) -> None:
         if config.get(key):
             raise InvalidOptionError(
                 f"Option 'properties.{key}' is not supported with 'sink.delivery-guarantee' = 'exactly-once': the "
-                "client that ends transactions uses Python's ssl, which has no such setting. Remove it."
+                "client that ends transactions uses Python's ssl, which has no such setting. Remove it.",
+                option=f"properties.{key}",
             )
 
 

@@ -53,7 +53,9 @@ def _is_committed(transactions: TransactionAdmin, decided: DecidedTransaction, c
     if code == ErrorCode.NONE:
         return True
     if code not in _ENDED:
-        raise TransactionError(f"Transaction '{decided.id}' could not be committed: {error_text(code)}.")
+        raise TransactionError(
+            f"Transaction '{decided.id}' could not be committed: {error_text(code)}.", transactional_id=decided.id
+        )
     witness = decided.witness
     outcome = transactions.outcome(witness, decided.producer) if witness is not None else Outcome.UNKNOWN
     if outcome in (Outcome.COMMITTED, Outcome.ABORTED):
@@ -63,7 +65,8 @@ def _is_committed(transactions: TransactionAdmin, decided: DecidedTransaction, c
         f"The outcome of transaction '{decided.id}' ({decided.rows} rows) is unknown: the coordinator no longer knows "
         f"it ({ErrorCode(code).name}), and its record {where} is {outcome.value}. If the rows were written, run: "
         "kafka-sql transactions commit --accept-missing. To write the whole batch again: kafka-sql transactions abort "
-        "--rewrite."
+        "--rewrite.",
+        transactional_id=decided.id,
     )
 
 

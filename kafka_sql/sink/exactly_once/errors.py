@@ -97,7 +97,8 @@ def statement_lost(statement: Decision, lost: Sequence[DecidedTransaction]) -> D
     return DecidedTransactionLostError(
         f"An earlier statement under 'sink.transactional-id-prefix' = '{statement.prefix}' was decided, but its driver "
         f"died and the brokers aborted part of it. {_missing_rows(lost)} Its other rows are written. To continue: "
-        f"kafka-sql transactions commit --prefix {statement.prefix} --accept-missing."
+        f"kafka-sql transactions commit --prefix {statement.prefix} --accept-missing.",
+        transactional_id=statement.prefix,
     )
 
 

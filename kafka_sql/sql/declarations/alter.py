@@ -56,10 +56,12 @@ def apply_alteration(base: Declaration, alteration: Alteration) -> Declaration:
 def _drop_columns(base: Declaration, names: tuple[str, ...], statement: str) -> Declaration:
     for name in names:
         if names.count(name) > 1:
-            raise SchemaError(f"{statement}: Duplicate column `{name}`.")
+            raise SchemaError(f"{statement}: Duplicate column `{name}`.", column=name)
         _check_unused(base, name, statement, dropped=names)
         if any(name in key.columns for key in base.keys):
-            raise SchemaError(f"{statement}: The column `{name}` is used as the primary key. DROP PRIMARY KEY first.")
+            raise SchemaError(
+                f"{statement}: The column `{name}` is used as the primary key. DROP PRIMARY KEY first.", column=name
+            )
     return replace(base, columns=[c for c in base.columns if c.name not in names])
 
 
@@ -67,7 +69,7 @@ def _rename_column(base: Declaration, change: RenameColumn, statement: str) -> D
     old, new = change.old, change.new
     _check_unused(base, old, statement)
     if any(c.name == new for c in base.columns):
-        raise SchemaError(f"{statement}: The column `{new}` already existed in table schema.")
+        raise SchemaError(f"{statement}: The column `{new}` already existed in table schema.", column=new)
 
     def name(column: str) -> str:
         return new if column == old else column
@@ -97,14 +99,17 @@ def _check_unused(base: Declaration, name: str, statement: str, dropped: Iterabl
     names = [c.name for c in base.columns]
     if name not in names:
         suggestion = did_you_mean(name, names)
-        raise SchemaError(f"{statement}: The column `{name}` does not exist in the base table.{suggestion}")
+        raise SchemaError(
+            f"{statement}: The column `{name}` does not exist in the base table.{suggestion}", column=name
+        )
     users = sorted(c.name for c in base.columns if c.name not in dropped and name in _referenced_columns_of(c))
     if users:
         columns = ", ".join(f"`{user}`" for user in users)
-        raise SchemaError(f"{statement}: The column `{name}` is referenced by computed column {columns}.")
+        raise SchemaError(f"{statement}: The column `{name}` is referenced by computed column {columns}.", column=name)
     if any(name == m.column or name in _referenced_columns(m.expression) for m in base.watermarks):
         raise SchemaError(
-            f"{statement}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first."
+            f"{statement}: The column `{name}` is referenced by watermark expression. DROP WATERMARK first.",
+            column=name,
         )
 
 
@@ -145,7 +150,7 @@ def _add_or_modify(base: Declaration, change: AddOrModify, statement: str) -> De
     declared: set[str] = set()
     for column, position in change.columns:
         if column.name in declared:
-            raise SchemaError(f"{statement}: Encounter duplicate column `{column.name}`.")
+            raise SchemaError(f"{statement}: Encounter duplicate column `{column.name}`.", column=column.name)
         declared.add(column.name)
         old = next((c for c in columns if c.name == column.name), None)
         _check_column(base, column.name, old, change.is_modify, statement)
@@ -168,10 +173,12 @@ def _check_column(base: Declaration, name: str, old: ColumnDeclaration | None, i
     if is_modify and old is None:
         suggestion = did_you_mean(name, [c.name for c in base.columns])
         raise SchemaError(
-            f"{statement}: Try to modify a column `{name}` which does not exist in the table.{suggestion}"
+            f"{statement}: Try to modify a column `{name}` which does not exist in the table.{suggestion}", column=name
         )
     if not is_modify and old is not None:
-        raise SchemaError(f"{statement}: Try to add a column `{name}` which already exists in the table. Use MODIFY.")
+        raise SchemaError(
+            f"{statement}: Try to add a column `{name}` which already exists in the table. Use MODIFY.", column=name
+        )
 
 
 def _place_column(
@@ -188,9 +195,12 @@ def _place_column(
             columns[columns.index(old)] = column
         return
     if position.after is not None and position.after not in [c.name for c in columns]:
-        raise SchemaError(f"{statement}: Referenced column `{position.after}` by 'AFTER' does not exist in the table.")
+        raise SchemaError(
+            f"{statement}: Referenced column `{position.after}` by 'AFTER' does not exist in the table.",
+            column=position.after,
+        )
     if position.after == column.name:
-        raise SchemaError(f"{statement}: column `{column.name}` cannot be placed AFTER itself.")
+        raise SchemaError(f"{statement}: column `{column.name}` cannot be placed AFTER itself.", column=column.name)
     if old is not None:
         columns.remove(old)
     names = [c.name for c in columns]

@@ -182,7 +182,8 @@ def _check_columns(declaration: Declaration) -> None:
             raise SchemaError(
                 f"Column '{column.name}' is declared more than once."
                 if previous == column.name
-                else f"Columns '{previous}' and '{column.name}' differ only in case. Spark names are case-insensitive."
+                else f"Columns '{previous}' and '{column.name}' differ only in case. Spark names are case-insensitive.",
+                column=column.name,
             )
         declared_names[column.name.lower()] = column.name
 

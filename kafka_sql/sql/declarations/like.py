@@ -87,7 +87,8 @@ def _check_column(column: ColumnDeclaration, old: ColumnDeclaration | None, stra
         shown = "generated" if feature == "GENERATED" else column_type
         raise SchemaError(
             f"LIKE: A {shown} column named '{column.name}' already exists in the base table. You might want to specify "
-            f"EXCLUDING {feature} or OVERWRITING {feature}."
+            f"EXCLUDING {feature} or OVERWRITING {feature}.",
+            column=column.name,
         )
 
 
@@ -125,7 +126,8 @@ def _options(strategy: str, base: list[tuple[str, str]], declared: list[tuple[st
             value = "******" if is_secret(key) else inherited[key]
             raise ConflictingOptionsError(
                 f"LIKE: There already exists an option ['{key}' -> '{value}'] in the base table. You might want to "
-                "specify EXCLUDING OPTIONS or OVERWRITING OPTIONS."
+                "specify EXCLUDING OPTIONS or OVERWRITING OPTIONS.",
+                option=key,
             )
     specified = {key for key, _ in declared}
     # to_table rejects duplicate keys
