@@ -49,8 +49,8 @@ def clamp_to_log_start(definition: Definition, cluster: Cluster, starts: Offsets
 
 def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], None]:
     """Return a function that a task calls if the log's beginning passes the offset it is about to read."""
-    return lambda split, wanted, first: report_data_loss(
-        definition, [LostRange(split.topic, split.partition, wanted, first, split.stop)]
+    return lambda split, offset, first: report_data_loss(
+        definition, [LostRange(split.topic, split.partition, offset, first, split.stop)]
     )
 
 
