@@ -1,1 +1,1 @@
-"""Where tables live: the provider class that makes a table known to Spark, and the tables of a session."""
+"""The tables of a session: their data sources, their names in Spark's catalog, and the folder that persists them."""

@@ -81,8 +81,8 @@ class SparkCatalog:
         if entry.table.temporary:
             self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         elif entry.is_view:
-            found = find_existing(self.spark_sql, entry.name).get(entry.name[1])
-            if found is not None and found.is_view and entry.sql_name in found.text:
+            existing = find_existing(self.spark_sql, entry.name).get(entry.name[1])
+            if existing is not None and existing.is_view and entry.sql_name in existing.text:
                 self.spark_sql(f"DROP VIEW IF EXISTS {quoted_name(entry.name)}")
         self.drop_source(entry)
 
@@ -93,8 +93,8 @@ class SparkCatalog:
 
     def drop_source(self, entry: CatalogTable) -> None:
         """Drop the table of a data source from Spark's catalog."""
-        found = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
-        if found is not None and found.owner is not None and found.provider == entry.provider:
+        existing = find_existing(self.spark_sql, entry.storage_name).get(entry.storage_name[1])
+        if existing is not None and existing.owner is not None and existing.provider == entry.provider:
             self.spark_sql(f"DROP TABLE IF EXISTS {entry.sql_name}")
         self._permanent.release(entry.storage_name)
 
@@ -154,9 +154,9 @@ class SparkCatalog:
             TableExistsError: another object has the name.
         """
         shown = ".".join(filter(None, name))
-        found = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
+        objects = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX
-        existing, source = found.get(name[1]), found.get(source_name)
+        existing, source = objects.get(name[1]), objects.get(source_name)
         if existing is None or not existing.is_view or f"`{source_name}`" not in existing.text:
             source = None  # the view, if it is one, has another source
         owner = source.owner if source is not None else existing.owner if existing is not None else None
@@ -213,8 +213,8 @@ def _parse_information(information: str) -> ExistingObject:
 
 def _field(label: str, information: str) -> str:
     """Return the first line with a label; comments, which could contain the same label, come last."""
-    found = re.search(_FIELD.format(label), information, re.MULTILINE)
-    return found[1] if found else ""
+    line = re.search(_FIELD.format(label), information, re.MULTILINE)
+    return line[1] if line else ""
 
 
 @contextmanager

@@ -200,11 +200,11 @@ class Tables:
         """
         key = entry.name, frozenset(options.items())
         with self._permanent.lock:
-            base, found = self._with_options.get(key, (None, None))
-            if found is not None:
+            base, cached = self._with_options.get(key, (None, None))
+            if cached is not None:
                 if base is entry:
-                    return found
-                self._spark_catalog.drop_source(found)  # the table was altered since
+                    return cached
+                self._spark_catalog.drop_source(cached)  # the table was altered since
             table = with_fields(entry.table, options={**entry.table.options, **options})
             storage_name = self._permanent.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED_SUFFIX))
             hinted = make_catalog_table(entry.name, self._validate(table), storage_name, provider_name=storage_name)

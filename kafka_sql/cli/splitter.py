@@ -27,17 +27,17 @@ def split(text: str) -> tuple[list[SplitStatement], int]:
     Semicolons in strings, quoted names, comments and blocks (``BEGIN ... END`` of SQL scripts and statement sets) do
     not count. Statements that consist of comments only are omitted.
     """
-    found, start = [], 0
+    complete, start = [], 0
     while (end := _end(text, start)) is not None:
-        found += _statement(text, start, end)
+        complete += _statement(text, start, end)
         start = end + 1
-    return found, start
+    return complete, start
 
 
 def statements(text: str) -> Iterator[SplitStatement]:
     """Yield all statements of ``text``; the last one needs no semicolon. An unclosed comment is a statement, too."""
-    found, rest = split(text)
-    yield from found
+    complete, rest = split(text)
+    yield from complete
     yield from _statement(text, rest, len(text))
 
 

@@ -18,7 +18,7 @@ _MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow
 _SECRET = re.compile(secrets_pattern())
 _MASK = "******"
 _MIN_SECRET = 4  # characters; shorter secrets would match anywhere in a message
-_OURS = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
+_WRAPPED_ERROR = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
 _CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
 _CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
@@ -56,11 +56,11 @@ def unwrap_errors() -> Iterator[None]:
                 "executor and set 'spark.pyspark.python' to that Python.",
                 module=missing[1],
             ) from e
-        found = _OURS.findall(str(e))
-        error_class = getattr(errors, found[-1][0], None) if found else None
+        wrapped = _WRAPPED_ERROR.findall(str(e))
+        error_class = getattr(errors, wrapped[-1][0], None) if wrapped else None
         if error_class is None:
             raise
-        raise error_class.from_message(found[-1][1]) from e
+        raise error_class.from_message(wrapped[-1][1]) from e
 
 
 def mask_secrets(message: str) -> str:

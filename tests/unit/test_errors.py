@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from kafka_sql import errors
+from kafka_sql.definition import validate_table
 from kafka_sql.errors import DecodeError, KafkaSqlError, SqlSyntaxError
+from kafka_sql.sql.declarations.create import parse_create
 
 
 def _classes(base: type[KafkaSqlError] = KafkaSqlError) -> Iterator[type[KafkaSqlError]]:
@@ -73,3 +75,19 @@ def test_a_decode_error_gets_its_location() -> None:
     error = DecodeError(3, "a.b[2]", "expected BIGINT").at("orders[0]@17")
     assert str(error) == "[DECODE] orders[0]@17, field 'a.b[2]': expected BIGINT"
     assert (error.row, error.field, error.where) == (3, "a.b[2]", "orders[0]@17")
+
+
+def test_errors_carry_the_facts_of_their_messages() -> None:
+    statement = "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'format' = 'raw', 'scan.startup.mode' = 'x')"
+    with pytest.raises(errors.InvalidOptionError) as option:
+        validate_table(parse_create(statement))
+    assert option.value.option == "scan.startup.mode"
+    with pytest.raises(errors.SchemaError) as column:
+        parse_create("CREATE TABLE t (a INT, A INT) WITH ('connector' = 'kafka')")
+    assert column.value.column == "A"
+
+
+def test_alter_keeps_the_attributes_of_an_error() -> None:
+    error = SqlSyntaxError("expected a type", 2, 7, "2 | a INTT").with_prefix("ALTER TABLE t: ")
+    assert (error.line, error.column, error.marked) == (2, 7, "2 | a INTT")
+    assert error.message == "ALTER TABLE t: expected a type"

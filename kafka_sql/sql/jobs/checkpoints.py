@@ -25,7 +25,7 @@ def folder_name(table: str) -> str:
 
 def query_digest(text: str) -> str:
     """Return a digest that identifies a query: whitespace, comments and the case of words do not count, hints do."""
-    words = (lexeme.upper or lexeme.text for lexeme in lexer.tokenize_spark_with_hints(text))
+    words = (token.upper or token.text for token in lexer.tokenize_spark_with_hints(text))
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
