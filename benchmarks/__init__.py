@@ -1,1 +1,1 @@
-"""Measurements against the peers, each in one run on one broker. A ratio is the claim, an absolute figure is not."""
+"""Benchmarks against Spark's own Kafka connector and Flink SQL. Claims are ratios of runs on the same broker."""

@@ -1,7 +1,7 @@
-"""This project beside Spark's own Kafka source and sink and Flink SQL: ``python -m benchmarks [--quick] [--only ...]``.
+"""Compare this project with Spark's own Kafka connector and Flink SQL: ``python -m benchmarks [--quick] [--only ...]``.
 
-One broker, all peers in one run and in alternation, warm-ups first; results are compared, and another result fails the
-run. What is claimed is a ratio: the figures are this machine's. Keeps them in ``benchmarks/results``.
+All peers run alternately on the same broker, after warm-up rounds. Their results are compared, and a difference fails
+the run. Only ratios are claimed; absolute values depend on the machine. Results are stored in ``benchmarks/results``.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 
 from benchmarks import growth
 from benchmarks.cluster import Cluster
-from benchmarks.contest import Result
-from benchmarks.floor import floor
-from benchmarks.latency import latency
-from benchmarks.orders import Topic, definition, rows
+from benchmarks.comparison import Result
+from benchmarks.floor import measure_floor
+from benchmarks.latency import measure_latency
+from benchmarks.orders import Topic, create_table, select_rows
+from benchmarks.peer_process import PeerProcess
 from benchmarks.peers import launch
-from benchmarks.reading import read
-from benchmarks.report import line, machine, save, table
-from benchmarks.stages import stages
-from benchmarks.starting import Start, first, small
-from benchmarks.station import Station
-from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE, write
+from benchmarks.reading import measure_reads
+from benchmarks.report import format_line, machine, save, table
+from benchmarks.stages import measure_stages
+from benchmarks.start_up import Start, measure_first_query, measure_small_queries
+from benchmarks.writing import AT_LEAST_ONCE, EXACTLY_ONCE, measure_writes
 
 _FORMATS = ("raw", "json", "csv", "avro", "avro-confluent")
 _SIZES = {"1 KB": (870, 400_000), "10 KB": (9_900, 40_000)}  # bytes of filler, records
@@ -34,118 +34,127 @@ _SIZES = {"1 KB": (870, 400_000), "10 KB": (9_900, 40_000)}  # bytes of filler, 
 
 @dataclass
 class Bench:
-    """What all parts of a run share."""
+    """Shared state of all parts of a run."""
 
     cluster: Cluster
     folder: Path
     scale: float
     runs: int
-    ours: Station
-    sparks: Station
-    flink: Station
+    kafka_sql: PeerProcess
+    spark: PeerProcess
+    flink: PeerProcess
 
     @property
-    def all(self) -> list[Station]:
-        """The three peers."""
-        return [self.ours, self.sparks, self.flink]
+    def all(self) -> list[PeerProcess]:
+        """All peers."""
+        return [self.kafka_sql, self.spark, self.flink]
 
     def topic(self, format: str, records: int, partitions: int = 4, filler: int = 0) -> Topic:
-        """A topic that is filled by this project; raw is the one of JSON."""
+        """Return a topic filled by this project. Format raw uses the JSON topic."""
         stored = "json" if format == "raw" else format
         name = f"{stored}_{records}_{partitions}_{filler}".replace("-", "_")
-        made = Topic(name, stored, records, partitions, self.cluster.bootstrap, self.cluster.registry, filler)
+        topic = Topic(name, stored, records, partitions, self.cluster.bootstrap, self.cluster.registry, filler)
         if name not in self.filled:
             self.cluster.create(name, partitions)
-            self.ours.ask("sql", text=definition(name, made))
-            self.ours.ask("sql", text=f"INSERT INTO {name} {rows(made, f'range(0, {records}, 1, 2)')}")
+            self.kafka_sql.request("sql", text=create_table(name, topic))
+            self.kafka_sql.request("sql", text=f"INSERT INTO {name} {select_rows(topic, f'range(0, {records}, 1, 2)')}")
             self.filled.add(name)
         return Topic(name, format, records, partitions, self.cluster.bootstrap, self.cluster.registry, filler)
 
     def __post_init__(self) -> None:
-        """No topic is filled yet."""
+        """Start without filled topics."""
         self.filled: set[str] = set()
 
 
 def reading(bench: Bench) -> Iterator[Result]:
-    """Each format."""
+    """Measure each format."""
     for format in _FORMATS:
-        yield from read("read", format, bench.topic(format, int(2_000_000 * bench.scale)), bench.all, bench.runs)
+        yield from measure_reads(
+            "read", format, bench.topic(format, int(2_000_000 * bench.scale)), bench.all, bench.runs
+        )
 
 
 def sizing(bench: Bench) -> Iterator[Result]:
-    """Records of 1 KB and 10 KB; 1 and 16 partitions."""
+    """Measure records of 1 KB and 10 KB, and 1 and 16 partitions."""
     for size, (filler, records) in _SIZES.items():
         for format in ("raw", "json"):
             topic = bench.topic(format, int(records * bench.scale), filler=filler)
-            yield from read("sizes", f"{format}, {size}", topic, bench.all, bench.runs)
+            yield from measure_reads("sizes", f"{format}, {size}", topic, bench.all, bench.runs)
     for partitions in (1, 16):
         topic = bench.topic("json", int(1_000_000 * bench.scale), partitions)
-        yield from read("sizes", f"json, {partitions} partitions", topic, bench.all, bench.runs)
+        yield from measure_reads("sizes", f"json, {partitions} partitions", topic, bench.all, bench.runs)
 
 
 def sample(bench: Bench) -> Iterator[Result]:
-    """A little of reading and of writing."""
+    """Measure a small sample of reads and writes."""
     records = int(2_000_000 * bench.scale)
     for format in ("raw", "json"):
-        yield from read("read", format, bench.topic(format, records), bench.all, bench.runs)
-    like = Topic("", "json", records // 2, 4, bench.cluster.bootstrap, bench.cluster.registry)
-    ways = [(station.name, station, AT_LEAST_ONCE) for station in bench.all]
-    yield from write("json, at least once", like, ways, bench.cluster, bench.runs, warm_ups=1)
+        yield from measure_reads("read", format, bench.topic(format, records), bench.all, bench.runs)
+    template = Topic("", "json", records // 2, 4, bench.cluster.bootstrap, bench.cluster.registry)
+    writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
+    yield from measure_writes("json, at least once", template, writers, bench.cluster, bench.runs, warm_ups=1)
 
 
 def one_core(bench: Bench) -> Iterator[Result]:
-    """The same on one core."""
+    """Measure reading with one core."""
     topic = bench.topic("json", int(1_000_000 * bench.scale))
     with ExitStack() as stack:
-        starts = (launch.ours, launch.sparks, launch.flink)
-        stations = [stack.enter_context(start(bench.folder, 1)) for start in starts]
-        yield from read("cores", "json, 1 core", topic, stations, bench.runs)
+        starts = (launch.start_kafka_sql, launch.start_spark, launch.start_flink)
+        peers = [stack.enter_context(start(bench.folder, 1)) for start in starts]
+        yield from measure_reads("cores", "json, 1 core", topic, peers, bench.runs)
 
 
 def writing(bench: Bench) -> Iterator[Result]:
-    """Each guarantee; in more rounds, as these differ most from each other."""
+    """Measure each delivery guarantee, with more rounds because these runs vary most."""
     runs = bench.runs + 2
     for format in ("json", "avro"):
-        like = Topic("", format, int(2_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
-        ways = [(station.name, station, AT_LEAST_ONCE) for station in bench.all]
-        yield from write(f"{format}, at least once", like, ways, bench.cluster, runs)
+        template = Topic("", format, int(2_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
+        writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
+        yield from measure_writes(f"{format}, at least once", template, writers, bench.cluster, runs)
         if format == "json":
-            ways = [(bench.ours.name, bench.ours, EXACTLY_ONCE), (bench.flink.name, bench.flink, EXACTLY_ONCE)]
-            yield from write(f"{format}, exactly once", like, ways, bench.cluster, runs)
+            writers = [
+                (bench.kafka_sql.name, bench.kafka_sql, EXACTLY_ONCE),
+                (bench.flink.name, bench.flink, EXACTLY_ONCE),
+            ]
+            yield from measure_writes(f"{format}, exactly once", template, writers, bench.cluster, runs)
 
 
 def starting(bench: Bench) -> Iterator[Result]:
-    """Small queries, warm and cold."""
+    """Measure small queries, warm and cold."""
     topic = bench.topic("json", 1_000, 2)
-    yield from small(topic, bench.all, max(3, int(20 * bench.scale)))
-    starts: dict[str, Start] = {launch.OURS: launch.ours, launch.SPARK: launch.sparks}
-    yield from first(topic, starts, bench.folder, bench.runs)
+    yield from measure_small_queries(topic, bench.all, max(3, int(20 * bench.scale)))
+    starts: dict[str, Start] = {launch.OURS: launch.start_kafka_sql, launch.SPARK: launch.start_spark}
+    yield from measure_first_query(topic, starts, bench.folder, bench.runs)
 
 
-def following(bench: Bench) -> Iterator[Result]:
-    """Latency of micro-batches."""
+def streaming(bench: Bench) -> Iterator[Result]:
+    """Measure the latency of micro-batches."""
     for rate in (20, 20_000):
-        stations = [bench.ours, bench.sparks]
-        yield from latency(rate, int(15 * bench.scale) + 5, stations, bench.cluster, bench.folder, bench.runs)
+        peers = [bench.kafka_sql, bench.spark]
+        yield from measure_latency(rate, int(15 * bench.scale) + 5, peers, bench.cluster, bench.folder, bench.runs)
 
 
-def outside(bench: Bench) -> Iterator[Result]:
-    """The reader without Spark."""
-    yield from floor(bench.topic("raw", int(2_000_000 * bench.scale), 1), bench.runs + 2)
+def without_spark(bench: Bench) -> Iterator[Result]:
+    """Measure the reader without Spark."""
+    yield from measure_floor(bench.topic("raw", int(2_000_000 * bench.scale), 1), bench.runs + 2)
 
 
 def profile(bench: Bench) -> Iterator[Result]:
-    """Where the time goes."""
+    """Measure CPU time by process and step."""
     many = int(1_000_000 * bench.scale)
     for format in ("raw", "json", "avro"):
-        yield from stages(bench.topic(format, many), bench.topic(format, many, 1), bench.ours, bench.runs)
+        yield from measure_stages(bench.topic(format, many), bench.topic(format, many, 1), bench.kafka_sql, bench.runs)
 
 
 def growing(bench: Bench) -> Iterator[Result]:
-    """More partitions, more columns, more schemas."""
-    yield from growth.partitions((10, 100, 1000), [bench.ours, bench.sparks], bench.cluster, bench.runs)
-    yield from growth.columns((1, 10, 100), int(200_000 * bench.scale), bench.ours, bench.cluster, bench.runs)
-    yield from growth.schemas((1, 100, 1000), int(200_000 * bench.scale), bench.ours, bench.cluster, bench.runs)
+    """Measure more partitions, more columns and more schemas."""
+    yield from growth.measure_partitions((10, 100, 1000), [bench.kafka_sql, bench.spark], bench.cluster, bench.runs)
+    yield from growth.measure_columns(
+        (1, 10, 100), int(200_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs
+    )
+    yield from growth.measure_schemas(
+        (1, 100, 1000), int(200_000 * bench.scale), bench.kafka_sql, bench.cluster, bench.runs
+    )
 
 
 PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
@@ -154,8 +163,8 @@ PARTS: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "cores": one_core,
     "write": writing,
     "start": starting,
-    "latency": following,
-    "floor": outside,
+    "latency": streaming,
+    "floor": without_spark,
     "growth": growing,
     "stages": profile,
 }
@@ -163,28 +172,30 @@ SAMPLE = {"sample": sample}
 
 
 def main() -> int:
-    """Measure, and say where the results are."""
+    """Measure, and print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run of each; a few contests")
-    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts; all of them by default")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records, one run, few comparisons")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run (default: all)")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     arguments = parser.parse_args()
     arguments.out.mkdir(exist_ok=True)
-    kept = arguments.out / ("quick.json" if arguments.quick else "full.json")
+    path = arguments.out / ("quick.json" if arguments.quick else "full.json")
     results: list[Result] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         cluster = stack.enter_context(Cluster())
-        peers = [stack.enter_context(s(folder)) for s in (launch.ours, launch.sparks, launch.flink)]
+        peers = [
+            stack.enter_context(s(folder)) for s in (launch.start_kafka_sql, launch.start_spark, launch.start_flink)
+        ]
         bench = Bench(cluster, folder, 0.1 if arguments.quick else 1, 1 if arguments.quick else arguments.runs, *peers)
         print(" · ".join(f"{k} {v}" for k, v in machine().items()), flush=True)
         parts = {part: PARTS[part] for part in arguments.only or ()} or (SAMPLE if arguments.quick else PARTS)
         for measure in parts.values():
             for result in measure(bench):
-                print(line(result), flush=True)
-                results = save(result, kept)
-    print(f"\n{table(results)}\nResults: {kept}; `python -m benchmarks.page` puts them into the documentation")
+                print(format_line(result), flush=True)
+                results = save(result, path)
+    print(f"\n{table(results)}\nResults: {path}. `python -m benchmarks.page` writes them to the documentation.")
     return 0
 
 

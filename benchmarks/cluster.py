@@ -1,4 +1,4 @@
-"""The broker and the registry that all peers share."""
+"""Start the broker and the schema registry that all peers share."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kafka_sql.embedded.registry import EmbeddedRegistry
 
 
 class Cluster:
-    """One broker with a server's JVM, and a schema registry, for the length of a ``with`` block."""
+    """A broker with server JVM settings, and a schema registry, during a ``with`` block."""
 
     def __enter__(self) -> Cluster:
-        """Start them."""
-        # at once: while deleted topics are kept for Kafka's minute, each write takes memory that the machine has not
-        # touched yet, which doubled the broker's time for those that came late in a run
-        gone = {"log.segment.delete.delay.ms": "0"}
-        self._kafka = EmbeddedKafka(properties=gone, java_options=["-Xmx1g"]).start()
+        """Start both."""
+        # Delete the files of deleted topics at once. With the default of one minute, each write uses new memory, which
+        # doubled the broker's time for the later measurements of a run.
+        properties = {"log.segment.delete.delay.ms": "0"}
+        self._kafka = EmbeddedKafka(properties=properties, java_options=["-Xmx1g"]).start()
         try:
             self._registry = EmbeddedRegistry().start()
         except BaseException:
@@ -28,15 +28,17 @@ class Cluster:
         self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End them."""
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop both."""
         self._registry.stop()
         self._kafka.stop()
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic."""
+        """Create a topic."""
         self._admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(60)
 
     def delete(self, topic: str) -> None:
-        """Delete one."""
+        """Delete a topic."""
         self._admin.delete_topics([topic])[topic].result(60)

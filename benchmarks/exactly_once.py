@@ -1,8 +1,8 @@
-"""What exactly-once costs a continuous query: micro-batches of 100,000 rows and of 200, beside at-least-once.
+"""Measure the cost of exactly-once, compared with at-least-once, for micro-batches of 100,000 and 200 rows.
 
-``python -m benchmarks.exactly_once --rounds 8 --batches 12``. Times are Spark's own, of whole micro-batches. Each round
-runs both queries, by turns the one or the other first, and its ratio is that of its two medians: a machine that is
-slower for a minute is so for both.
+``python -m benchmarks.exactly_once --rounds 8 --batches 12``. Times are those of whole micro-batches in Spark. Each
+round runs both queries, in alternating order, and gives the ratio of the two medians. A temporarily slow machine thus
+affects both.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.direct.transactional_producer import open_direct_transaction
 from kafka_sql.sink.exactly_once import transactional_ids
 from kafka_sql.sink.exactly_once.committer import Committer
-from kafka_sql.sink.exactly_once.records import Prepared, Writer
+from kafka_sql.sink.exactly_once.records import PreparedTransaction, Writer
 
-WARM_UP = 3  # batches of each query that do not count
-_BEFORE = 4000  # transactions before the first query: a new broker compiles what they ask of it for that long
+WARM_UP = 3  # unmeasured batches per query
+_WARM_UP_TRANSACTIONS = 4000  # transactions before the first query, until the new broker has compiled its code
 _TABLES = ("at_least_once", "exactly_once")
 
 
@@ -37,31 +37,31 @@ def main() -> int:
     """Measure, and print medians and ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--batches", type=int, default=12, help="of each query in a round")
+    parser.add_argument("--batches", type=int, default=12, help="batches per query and round")
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 200])
     arguments = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with tempfile.TemporaryDirectory() as folder, EmbeddedKafka(java_options=["-Xmx1g"]) as kafka:
         spark = session(folder)
-        declare(spark, kafka.bootstrap_servers)
-        warm(kafka.bootstrap_servers)
+        create_tables(spark, kafka.bootstrap_servers)
+        warm_up_broker(kafka.bootstrap_servers)
         for rows in arguments.rows:
-            taken: list[dict[str, list[float]]] = []
-            for turn in range(arguments.rounds):
-                tables = _TABLES if turn % 2 else _TABLES[::-1]
-                taken.append(
+            times: list[dict[str, list[float]]] = []
+            for round_ in range(arguments.rounds):
+                tables = _TABLES if round_ % 2 else _TABLES[::-1]
+                times.append(
                     {
-                        table: run(spark, table, rows, arguments.batches, Path(folder) / f"{table}-{rows}-{turn}")
+                        table: run(spark, table, rows, arguments.batches, Path(folder) / f"{table}-{rows}-{round_}")
                         for table in tables
                     }
                 )
-            report(rows, taken)
+            report(rows, times)
         spark.stop()
     return 0
 
 
 def session(folder: str) -> SparkSession:
-    """A local Spark."""
+    """Return a local Spark session."""
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -74,8 +74,8 @@ def session(folder: str) -> SparkSession:
     return kafka_sql.enable(spark)
 
 
-def declare(spark: SparkSession, bootstrap: str) -> None:
-    """A table of each guarantee."""
+def create_tables(spark: SparkSession, bootstrap: str) -> None:
+    """Create a table for each guarantee."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     guarantees = {
         "at_least_once": "'sink.delivery-guarantee' = 'at-least-once'",
@@ -90,21 +90,23 @@ def declare(spark: SparkSession, bootstrap: str) -> None:
         )
 
 
-def warm(bootstrap: str) -> None:
-    """Bring a broker to where it is after some minutes' work."""
+def warm_up_broker(bootstrap: str) -> None:
+    """Run enough transactions for the broker to reach its usual speed."""
     config = to_librdkafka({"bootstrap.servers": bootstrap, "transaction.timeout.ms": "60000"})
-    run, topic = transactional_ids.short("warm"), _TABLES[0]
+    run, topic = transactional_ids.run_id("warm"), _TABLES[0]
     with closing(Committer(config, Writer("warm", "warm", topic, run, "warm"))) as committer:
-        for batch in range(_BEFORE):
-            transaction = transactional_ids.incrementing("warm", run, batch, 0, batch)
+        for batch in range(_WARM_UP_TRANSACTIONS):
+            transaction = transactional_ids.incrementing_id("warm", run, batch, 0, batch)
             with open_direct_transaction(config, transaction, topic) as producer:
                 producer.produce(pa.array([b"1"] * 1000, pa.binary()))
                 producer.flush()
-            committer.commit(batch, [Prepared(0, 1000, transaction, 0, run, "warm", batch, hint=producer.hint)])
+            committer.commit(
+                batch, [PreparedTransaction(0, 1000, transaction, 0, run, "warm", batch, hint=producer.hint)]
+            )
 
 
 def run(spark: SparkSession, table: str, rows: int, batches: int, checkpoint: Path) -> list[float]:
-    """Milliseconds of each micro-batch that counts."""
+    """Return the milliseconds of each measured micro-batch."""
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", rows).option("numPartitions", 2).load()
     frame = source.selectExpr(
         "value AS id",
@@ -124,19 +126,21 @@ def run(spark: SparkSession, table: str, rows: int, batches: int, checkpoint: Pa
     return [float(p["durationMs"]["triggerExecution"]) for p in progress]
 
 
-def report(rows: int, taken: list[dict[str, list[float]]]) -> None:
-    """Medians, and how they compare."""
+def report(rows: int, rounds: list[dict[str, list[float]]]) -> None:
+    """Print medians and their ratio."""
     for name in _TABLES:
-        times = [time for turn in taken for time in turn[name]]
+        times = [time for round_ in rounds for time in round_[name]]
         print(
-            f"{rows:>7,} rows  {name:<14} median {statistics.median(times):7.1f} ms (least {min(times):.0f}, of "
+            f"{rows:>7,} rows  {name:<14} median {statistics.median(times):7.1f} ms (minimum {min(times):.0f}, of "
             f"{len(times)})"
         )
-    ratios = [statistics.median(turn["exactly_once"]) / statistics.median(turn["at_least_once"]) for turn in taken]
+    ratios = [
+        statistics.median(round_["exactly_once"]) / statistics.median(round_["at_least_once"]) for round_ in rounds
+    ]
     ratio = statistics.median(ratios)
     print(
-        f"{rows:>7,} rows  exactly-once takes {ratio:.2f} times as long ({1 / ratio:.0%} of the rate); by rounds: "
-        f"{', '.join(f'{one:.2f}' for one in sorted(ratios))}"
+        f"{rows:>7,} rows  exactly-once takes {ratio:.2f} times as long ({1 / ratio:.0%} of the rate); by round: "
+        f"{', '.join(f'{r:.2f}' for r in sorted(ratios))}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Outside Spark: this project's reader into Arrow columns, and librdkafka's own consumer into nothing."""
+"""Measure reading without Spark: this project's reader, compared with librdkafka's consumer discarding all messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.contest import Answer, Result, compete
+from benchmarks.comparison import Result, RunResult, measure_alternately
 from benchmarks.orders import Topic
 from benchmarks.peers.launch import OURS
 from kafka_sql.kafka import bindings
@@ -21,34 +21,34 @@ FLOOR = "librdkafka into nothing"
 _BATCH = 20_000
 
 
-def floor(topic: Topic, runs: int) -> Iterator[Result]:
-    """Read one partition that holds all records."""
-    split, mine = Split(topic.name, 0, 0, topic.records), config(topic.bootstrap)
-    peers = {OURS: lambda: columns(mine, split), FLOOR: lambda: nothing(mine, split)}
-    yield from compete("floor", "raw, one process, no Spark", peers, topic.records, runs)
+def measure_floor(topic: Topic, runs: int) -> Iterator[Result]:
+    """Read one partition with all records."""
+    split, configuration = Split(topic.name, 0, 0, topic.records), client_config(topic.bootstrap)
+    peers = {OURS: lambda: read_columns(configuration, split), FLOOR: lambda: read_and_discard(configuration, split)}
+    yield from measure_alternately("floor", "raw, one process, no Spark", peers, topic.records, runs)
 
 
-def config(bootstrap: str) -> dict[str, str]:
-    """Of both: what a table's reader sets, so that the client does not rest while its queue is short."""
+def client_config(bootstrap: str) -> dict[str, str]:
+    """Return the configuration of a table's reader, with which the client does not pause while its queue is short."""
     return to_librdkafka({"bootstrap.servers": bootstrap})
 
 
-def columns(config: dict[str, str], split: Split) -> Answer:
-    """As a table's reader reads it."""
-    began, records, size = time.perf_counter(), 0, 0
+def read_columns(config: dict[str, str], split: Split) -> RunResult:
+    """Read the split as a table does."""
+    started, records, size = time.perf_counter(), 0, 0
     for batch in read_records(config, split):
         records += len(batch.values)
         size += int(batch.values.nbytes)
     assert size > records > 0
-    return {"seconds": time.perf_counter() - began, "rows": records}
+    return {"seconds": time.perf_counter() - started, "rows": records}
 
 
-def nothing(config: dict[str, str], split: Split) -> Answer:
-    """Messages in batches, given back at once."""
+def read_and_discard(config: dict[str, str], split: Split) -> RunResult:
+    """Consume messages in batches and discard them."""
     messages, destroy, records = np.zeros(_BATCH, np.int64), bindings.address(bindings.message_destroy), 0
-    began = time.perf_counter()
-    mine = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
-    with open_handle(bindings.CONSUMER, mine) as handle:
+    started = time.perf_counter()
+    configuration = {**config, "group.id": "floor", "enable.auto.commit": "false", "auto.offset.reset": "error"}
+    with open_handle(bindings.CONSUMER, configuration) as handle:
         bindings.poll_set_consumer(handle.pointer)
         queue = bindings.consumer_queue(handle.pointer)
         partitions = bindings.partitions_new(1)
@@ -64,7 +64,7 @@ def nothing(config: dict[str, str], split: Split) -> Answer:
                     raise RuntimeError(bindings.reason(code))
             fetch_kernels.release(messages, 0, max(count, 0), destroy)
             records += max(count, 0)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - started
         bindings.queue_destroy(queue)
         bindings.consumer_close(handle.pointer)
     return {"seconds": seconds, "rows": records}

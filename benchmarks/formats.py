@@ -1,8 +1,7 @@
-"""Each format by itself, reading and writing buffers of records, next to a library of its own: CPU time a record.
+"""Measure the CPU time per record of each format, compared with a library for that format.
 
-``python -m benchmarks.formats``. One process, one thread, no Kafka and no Spark. Values are compared before anything
-is measured. Rows are of the nine fields of benchmarks/read_json.py; the least of all rounds counts, as the machine is
-not alone.
+``python -m benchmarks.formats``. One process, one thread, without Kafka and Spark. Values are compared before the
+measurement. Rows have the nine fields of ``SCHEMA``. The minimum of all rounds is reported, to exclude other load.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ SCHEMA = pa.schema(
 )
 
 
-class Contest(NamedTuple):
-    """Two ways to the same thing."""
+class FormatComparison(NamedTuple):
+    """This project and a library doing the same work."""
 
     name: str
     ours: Callable[[], Any]
@@ -64,29 +63,29 @@ class Contest(NamedTuple):
 
 
 def main() -> int:
-    """Measure and print a line a contest."""
+    """Measure, and print a line per comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
     batch = rows(arguments.records)
     print(f"Python {platform.python_version()}, pyarrow {pa.__version__}, {arguments.records:,} records of 9 fields;")
-    print("microseconds of CPU a record:")
-    for contest in [*json_contests(batch), *csv_contests(batch), *avro_contests(batch), *confluent_contests(batch),
-                    *protobuf_contests(batch)]:  # fmt: skip
-        ours, theirs = measure(contest, arguments.rounds)
+    print("microseconds of CPU time per record:")
+    for comparison in [*compare_json(batch), *compare_csv(batch), *compare_avro(batch), *compare_confluent(batch),
+                    *compare_protobuf(batch)]:  # fmt: skip
+        ours, theirs = measure(comparison, arguments.rounds)
         scale = 1e6 / arguments.records
         print(
-            f"  {contest.name:<22} {ours * scale:6.3f}   {contest.peer:<32} {theirs * scale:7.3f}   "
+            f"  {comparison.name:<22} {ours * scale:6.3f}   {comparison.peer:<32} {theirs * scale:7.3f}   "
             f"{ours / theirs:.2f} of its time"
         )
     return 0
 
 
 def rows(count: int) -> pa.RecordBatch:
-    """Orders."""
+    """Return orders."""
     rng = random.Random(1)
-    found = [
+    orders = [
         (
             i,
             rng.randrange(100_000),
@@ -100,36 +99,36 @@ def rows(count: int) -> pa.RecordBatch:
         )
         for i in range(count)
     ]
-    return pa.RecordBatch.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in found], SCHEMA)
+    return pa.RecordBatch.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in orders], SCHEMA)
 
 
-def measure(contest: Contest, rounds: int) -> tuple[float, float]:
-    """The least seconds of CPU of each, in alternation."""
-    taken: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds + 1):  # the first one warms up
-        for run, times in zip((contest.ours, contest.theirs), taken, strict=True):
-            began = time.process_time()
+def measure(comparison: FormatComparison, rounds: int) -> tuple[float, float]:
+    """Return the minimum CPU seconds of both, run alternately."""
+    measured: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds + 1):  # the first round is a warm-up
+        for run, times in zip((comparison.ours, comparison.theirs), measured, strict=True):
+            started = time.process_time()
             run()
-            times.append(time.process_time() - began)
-    return min(taken[0][1:]), min(taken[1][1:])
+            times.append(time.process_time() - started)
+    return min(measured[0][1:]), min(measured[1][1:])
 
 
-def of(name: str) -> tuple[Any, Any]:
-    """Decoder and encoder of a format with its defaults."""
-    found = FORMATS[name]
-    options = Options(found.options, {})
-    return found.decoder(SCHEMA, options), found.encoder(SCHEMA, options)
+def codec_of(name: str) -> tuple[Any, Any]:
+    """Return decoder and encoder of a format with default options."""
+    format = FORMATS[name]
+    options = Options(format.options, {})
+    return format.decoder(SCHEMA, options), format.encoder(SCHEMA, options)
 
 
 def check(columns: list[pa.Array], batch: pa.RecordBatch) -> None:
-    """What was read is what was written."""
+    """Exit if the columns differ from the batch."""
     if not pa.RecordBatch.from_arrays(columns, schema=SCHEMA).equals(batch):
-        sys.exit("FAILED: what was read is not what was written")
+        sys.exit("FAILED: the decoded rows differ from the encoded rows")
 
 
-def json_contests(batch: pa.RecordBatch) -> list[Contest]:
-    """Against pyarrow's reader of one joined buffer, and orjson, which is given objects and gives objects."""
-    decoder, encoder = of("json")
+def compare_json(batch: pa.RecordBatch) -> list[FormatComparison]:
+    """Compare with pyarrow reading one joined buffer, and with orjson, which reads and writes objects."""
+    decoder, encoder = codec_of("json")
     payloads = encoder.encode(batch)
     texts = payloads.to_pylist()
     check(decoder.decode(payloads).columns, batch)
@@ -139,50 +138,52 @@ def json_contests(batch: pa.RecordBatch) -> list[Contest]:
     read = pyarrow.json.read_json
     objects = batch.to_pylist()
     return [
-        Contest(
+        FormatComparison(
             "json read",
             lambda: decoder.decode(payloads),
-            "pyarrow.json, no guard",
+            "pyarrow.json, no error handling",
             lambda: read(pa.BufferReader(joined), read_options=options, parse_options=parse_options),
         ),
-        Contest(
+        FormatComparison(
             "json read",
             lambda: decoder.decode(payloads),
             "orjson, into columns",
             lambda: pa.RecordBatch.from_pylist([orjson.loads(text) for text in texts], SCHEMA),
         ),
-        Contest("json write", lambda: encoder.encode(batch), "orjson", lambda: [orjson.dumps(o) for o in objects]),
+        FormatComparison(
+            "json write", lambda: encoder.encode(batch), "orjson", lambda: [orjson.dumps(o) for o in objects]
+        ),
     ]
 
 
-def csv_contests(batch: pa.RecordBatch) -> list[Contest]:
-    """Against pyarrow's reader and writer of one file."""
-    decoder, encoder = of("csv")
+def compare_csv(batch: pa.RecordBatch) -> list[FormatComparison]:
+    """Compare with pyarrow reading and writing one file."""
+    decoder, encoder = codec_of("csv")
     payloads = encoder.encode(batch)
     check(decoder.decode(payloads).columns, batch)
     joined = b"\n".join(payloads.to_pylist()) + b"\n"
     options = pyarrow.csv.ReadOptions(column_names=SCHEMA.names, use_threads=False, block_size=len(joined) + 1)
     convert = pyarrow.csv.ConvertOptions(column_types=SCHEMA)
-    plain = pyarrow.csv.WriteOptions(include_header=False)
+    write_options = pyarrow.csv.WriteOptions(include_header=False)
     return [
-        Contest(
+        FormatComparison(
             "csv read",
             lambda: decoder.decode(payloads),
-            "pyarrow.csv, no guard",
+            "pyarrow.csv, no error handling",
             lambda: pyarrow.csv.read_csv(pa.BufferReader(joined), read_options=options, convert_options=convert),
         ),
-        Contest(
+        FormatComparison(
             "csv write",
             lambda: encoder.encode(batch),
             "pyarrow.csv, one file",
-            lambda: pyarrow.csv.write_csv(batch, io.BytesIO(), plain),
+            lambda: pyarrow.csv.write_csv(batch, io.BytesIO(), write_options),
         ),
     ]
 
 
-def avro_contests(batch: pa.RecordBatch) -> list[Contest]:
-    """Against fastavro, record by record, into columns and out of them."""
-    decoder, encoder = of("avro")
+def compare_avro(batch: pa.RecordBatch) -> list[FormatComparison]:
+    """Compare with fastavro, which handles single records, including conversion from and to columns."""
+    decoder, encoder = codec_of("avro")
     payloads = encoder.encode(batch)
     check(decoder.decode(payloads).columns, batch)
     schema = fastavro.parse_schema(json.loads(derive_schema(SCHEMA, legacy=True)))
@@ -194,73 +195,75 @@ def avro_contests(batch: pa.RecordBatch) -> list[Contest]:
         )
 
     def write() -> list[bytes]:
-        found = []
+        encoded = []
         for row in batch.to_pylist():
             out = io.BytesIO()
             fastavro.schemaless_writer(out, schema, row)
-            found.append(out.getvalue())
-        return found
+            encoded.append(out.getvalue())
+        return encoded
 
     check(read().columns, batch)
     if write() != texts:
-        sys.exit("FAILED: fastavro writes other bytes")
+        sys.exit("FAILED: fastavro writes different bytes")
     return [
-        Contest("avro read", lambda: decoder.decode(payloads), "fastavro", read),
-        Contest("avro write", lambda: encoder.encode(batch), "fastavro", write),
+        FormatComparison("avro read", lambda: decoder.decode(payloads), "fastavro", read),
+        FormatComparison("avro write", lambda: encoder.encode(batch), "fastavro", write),
     ]
 
 
-def confluent_contests(batch: pa.RecordBatch) -> list[Contest]:
-    """The wire format against plain Avro; what a registry says is known."""
-    decoder, encoder = of("avro")
+def compare_confluent(batch: pa.RecordBatch) -> list[FormatComparison]:
+    """Compare the wire format with plain Avro. The schemas of the registry are already known."""
+    decoder, encoder = codec_of("avro")
     payloads = encoder.encode(batch)
-    own = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
-    reader, writer = AvroReader(resolve_schemas(own, own, SCHEMA)), AvroWriter(SCHEMA, own)
+    schema = parse_schema(derive_schema(SCHEMA, legacy=True, lenient=True))
+    reader, writer = AvroReader(resolve_schemas(schema, schema, SCHEMA)), AvroWriter(SCHEMA, schema)
     framed = writer.write(batch, encode_header(7))
-    every = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
+    rows_ = pa.compute.indices_nonzero(framed.is_valid()).to_numpy().astype("int64")
 
     def read() -> list[pa.Array]:
         data, offsets = bytes_and_offsets(framed)
-        if not (schema_ids(data, offsets, every) == 7).all():
-            sys.exit("FAILED: another id")
-        return reader.read(data, offsets, every, HEADER_SIZE)[0]
+        if not (schema_ids(data, offsets, rows_) == 7).all():
+            sys.exit("FAILED: wrong schema id")
+        return reader.read(data, offsets, rows_, HEADER_SIZE)[0]
 
     check(read(), batch)
     return [
-        Contest("avro-confluent read", read, "avro", lambda: decoder.decode(payloads)),
-        Contest(
+        FormatComparison("avro-confluent read", read, "avro", lambda: decoder.decode(payloads)),
+        FormatComparison(
             "avro-confluent write", lambda: writer.write(batch, encode_header(7)), "avro", lambda: encoder.encode(batch)
         ),
     ]
 
 
-def protobuf_contests(batch: pa.RecordBatch) -> list[Contest]:
-    """Against protobuf's own library, record by record, into columns and out of them."""
-    kind = compile_schema(derive_proto(SCHEMA)).message_types_by_name["Record"]
-    message: Any = message_factory.GetMessageClass(kind)
-    reader = MessageReader(SCHEMA, kind, read_defaults=False, ignore_errors=False)
-    writer = MessageWriter(SCHEMA, kind)
+def compare_protobuf(batch: pa.RecordBatch) -> list[FormatComparison]:
+    """Compare with the protobuf library, which handles single messages, including conversion from and to columns."""
+    descriptor = compile_schema(derive_proto(SCHEMA)).message_types_by_name["Record"]
+    message: Any = message_factory.GetMessageClass(descriptor)
+    reader = MessageReader(SCHEMA, descriptor, read_defaults=False, ignore_errors=False)
+    writer = MessageWriter(SCHEMA, descriptor)
     payloads = writer.write(batch)
     data, offsets = bytes_and_offsets(payloads)
-    places, every = offsets.astype("int64"), np.arange(len(payloads))
+    starts, rows_ = offsets.astype("int64"), np.arange(len(payloads))
     texts = payloads.to_pylist()
 
     def read() -> pa.RecordBatch:
-        many = [message.FromString(text) for text in texts]
+        messages = [message.FromString(text) for text in texts]
         return pa.RecordBatch.from_arrays(
-            [pa.array([getattr(one, f.name) for one in many], f.type) for f in SCHEMA], schema=SCHEMA
+            [pa.array([getattr(m, f.name) for m in messages], f.type) for f in SCHEMA], schema=SCHEMA
         )
 
     def write() -> list[bytes]:
         return [message(**row).SerializeToString() for row in batch.to_pylist()]
 
-    check(reader.read(data, places[:-1], places[1:], every)[0], batch)
+    check(reader.read(data, starts[:-1], starts[1:], rows_)[0], batch)
     check(read().columns, batch)
     if write() != texts:
-        sys.exit("FAILED: protobuf's library writes other bytes")
+        sys.exit("FAILED: the protobuf library writes different bytes")
     return [
-        Contest("protobuf read", lambda: reader.read(data, places[:-1], places[1:], every), "google.protobuf", read),
-        Contest("protobuf write", lambda: writer.write(batch), "google.protobuf", write),
+        FormatComparison(
+            "protobuf read", lambda: reader.read(data, starts[:-1], starts[1:], rows_), "google.protobuf", read
+        ),
+        FormatComparison("protobuf write", lambda: writer.write(batch), "google.protobuf", write),
     ]
 
 

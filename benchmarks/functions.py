@@ -1,10 +1,10 @@
-"""Each format by itself next to Spark's functions: from_json and to_json, from_csv and to_csv, from_avro and to_avro.
+"""Compare each format with Spark's functions: from_json and to_json, from_csv and to_csv, from_avro and to_avro.
 
-``python -m benchmarks.functions``. No Kafka: Spark has the payloads (or the rows) cached in its memory and makes rows
-(payloads) of them in one thread, ``local[1]``, into its sink that keeps nothing; from its time is taken what it needs
-to pass on the cached column alone. The formats of this project read and write the same records as Arrow buffers, as a
-task does. Wall time, the least of all rounds, in alternation. What Spark makes of its rows afterwards, and what Arrow's
-batches cost on their way into Spark, is in neither; `make bench` measures whole queries.
+``python -m benchmarks.functions``. Runs without Kafka. Spark has the payloads (or rows) cached in memory and converts
+them in one thread (``local[1]``) to its noop sink; the time for the cached column alone is subtracted. The formats of
+this project read and write the same records as Arrow buffers, as a task does. The wall-clock times are the minimum of
+all alternating rounds. Further processing of rows in Spark, and the transfer of Arrow batches to Spark, are not
+included; `make bench` measures whole queries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.parquet as parquet
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.formats import SCHEMA, of, rows
+from benchmarks.formats import SCHEMA, codec_of, rows
 from benchmarks.orders import COLUMNS
 from kafka_sql.embedded.jars import kafka_jars
 from kafka_sql.embedded.java import find_java
@@ -39,7 +39,7 @@ FUNCTIONS = {
 
 
 def main() -> int:
-    """Measure and print two lines a format."""
+    """Measure, and print two lines per format."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=7)
@@ -58,25 +58,25 @@ def main() -> int:
         )
         spark.sparkContext.setLogLevel("ERROR")
         print(f"Spark {pyspark.__version__}, Python {platform.python_version()}, {arguments.records:,} records of 9")
-        print("fields; microseconds a record:")
-        table = cached(spark, folder, "rows", pa.table(batch))
+        print("fields; microseconds per record:")
+        table = cache(spark, folder, "rows", pa.table(batch))
         for name, (read, write) in FUNCTIONS.items():
-            decoder, encoder = of(name)
+            decoder, encoder = codec_of(name)
             payloads = encoder.encode(batch)
             if not all(a.equals(b) for a, b in zip(decoder.decode(payloads).columns, batch.columns, strict=True)):
-                sys.exit("FAILED: what was read is not what was written")
-            texts = cached(spark, folder, name, pa.table({"payload": payloads}))
+                sys.exit("FAILED: the decoded rows differ from the encoded rows")
+            texts = cache(spark, folder, name, pa.table({"payload": payloads}))
             first = texts.selectExpr(f"{read} AS r").selectExpr("r.*").orderBy("order_id").first()
             if first is None or first.asDict() != batch.slice(0, 1).to_pylist()[0]:
                 sys.exit(f"FAILED: Spark reads {first}")
-            show(f"{name} read", lambda d=decoder, p=payloads: d.decode(p), texts, read, arguments)
-            show(f"{name} write", lambda e=encoder: e.encode(batch), table, write, arguments)
+            measure_and_print(f"{name} read", lambda d=decoder, p=payloads: d.decode(p), texts, read, arguments)
+            measure_and_print(f"{name} write", lambda e=encoder: e.encode(batch), table, write, arguments)
         spark.stop()
     return 0
 
 
-def cached(spark: SparkSession, folder: str, name: str, columns: pa.Table) -> DataFrame:
-    """Columns that Spark has in its memory, in one partition."""
+def cache(spark: SparkSession, folder: str, name: str, columns: pa.Table) -> DataFrame:
+    """Return columns that are cached in Spark, in one partition."""
     path = f"{folder}/{name}.parquet"
     parquet.write_table(columns, path)
     frame = spark.read.parquet(path).coalesce(1).cache()
@@ -84,23 +84,25 @@ def cached(spark: SparkSession, folder: str, name: str, columns: pa.Table) -> Da
     return frame
 
 
-def show(what: str, ours: Callable[[], object], frame: DataFrame, function: str, arguments: argparse.Namespace) -> None:
-    """Measure both and print a line."""
-    made, passed = frame.selectExpr(f"{function} AS r"), frame
-    taken: list[list[float]] = [[], [], []]
-    runs = (ours, lambda: drained(made), lambda: drained(passed))
+def measure_and_print(
+    name: str, ours: Callable[[], object], frame: DataFrame, function: str, arguments: argparse.Namespace
+) -> None:
+    """Measure both, and print a line."""
+    converted = frame.selectExpr(f"{function} AS r")
+    measured: list[list[float]] = [[], [], []]
+    runs = (ours, lambda: discard(converted), lambda: discard(frame))
     for _ in range(arguments.rounds + 1):
-        for run, times in zip(runs, taken, strict=True):
-            began = time.perf_counter()
+        for run, times in zip(runs, measured, strict=True):
+            started = time.perf_counter()
             run()
-            times.append(time.perf_counter() - began)
-    mine, whole, passing = (min(times[1:]) * 1e6 / arguments.records for times in taken)
-    theirs = whole - passing
-    print(f"  {what:<12} {mine:6.3f}   {function.split('(')[0]:<10} {theirs:6.3f}   {mine / theirs:.2f} of its time")
+            times.append(time.perf_counter() - started)
+    mine, total, overhead = (min(times[1:]) * 1e6 / arguments.records for times in measured)
+    theirs = total - overhead
+    print(f"  {name:<12} {mine:6.3f}   {function.split('(')[0]:<10} {theirs:6.3f}   {mine / theirs:.2f} of its time")
 
 
-def drained(frame: DataFrame) -> None:
-    """All rows into the sink that keeps nothing."""
+def discard(frame: DataFrame) -> None:
+    """Write all rows to the noop sink."""
     frame.write.format("noop").mode("overwrite").save()
 
 

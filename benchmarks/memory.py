@@ -1,4 +1,4 @@
-"""How much memory a process and its children take at their peak, JVMs and Python workers apart."""
+"""Measure the peak memory of a process and its children, separately for JVMs and Python workers."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import psutil
 _INTERVAL = 0.1  # seconds
 
 
-class Memory:
-    """Looks at a process and its children until it is closed."""
+class MemoryWatch:
+    """Samples the memory of a process and its children until it is closed."""
 
     def __init__(self, pid: int) -> None:
-        """Begin."""
-        self._root, self._ended = psutil.Process(pid), threading.Event()
+        """Start sampling."""
+        self._root, self._closed = psutil.Process(pid), threading.Event()
         self._peaks: dict[str, int] = {}
         threading.Thread(target=self._watch, daemon=True).start()
 
     def reset(self) -> None:
-        """Forget the peaks so far."""
+        """Reset the peaks."""
         self._peaks = {}
 
     @property
     def peaks(self) -> dict[str, int]:
-        """MiB by kind: the JVM, the driver's Python, the largest worker."""
-        return {kind: size >> 20 for kind, size in sorted(self._peaks.items())}
+        """Peak memory in MiB of the JVM, the driver's Python process and the largest worker."""
+        return {process_type: size >> 20 for process_type, size in sorted(self._peaks.items())}
 
     def close(self) -> None:
-        """Look no more."""
-        self._ended.set()
+        """Stop sampling."""
+        self._closed.set()
 
     def _watch(self) -> None:
-        while not self._ended.wait(_INTERVAL):
+        while not self._closed.wait(_INTERVAL):
             try:
                 processes = [self._root, *self._root.children(recursive=True)]
             except psutil.NoSuchProcess:
@@ -42,5 +42,5 @@ class Memory:
                     size, program = process.memory_info().rss, process.name()
                 except psutil.NoSuchProcess:
                     continue
-                kind = "jvm" if program == "java" else "driver" if process == self._root else "worker"
-                self._peaks[kind] = max(self._peaks.get(kind, 0), size)
+                process_type = "jvm" if program == "java" else "driver" if process == self._root else "worker"
+                self._peaks[process_type] = max(self._peaks.get(process_type, 0), size)

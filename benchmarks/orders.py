@@ -1,4 +1,4 @@
-"""The records that are measured, and the same table and query in the words of each peer."""
+"""Define the measured records, and the table and query in the SQL dialect of each peer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS: Final = {
 }
 COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in FIELDS.items())
 
-# arithmetic that Spark and Flink have in the same words and with the same results
+# expressions with the same syntax and results in Spark and Flink
 ROW: Final = (
     "id AS order_id, id * 7919 % 100000 AS user_id, concat('product-', CAST(id % 1000 AS STRING)) AS product, "
     "CAST(id * 31 % 50000 AS DOUBLE) / 100 AS price, CAST(id % 9 + 1 AS INT) AS quantity, "
@@ -29,21 +29,27 @@ ROW: Final = (
     "CASE id % 5 WHEN 0 THEN 'DE' WHEN 1 THEN 'FR' WHEN 2 THEN 'US' WHEN 3 THEN 'CN' ELSE 'BR' END AS country, "
     "id % 2 = 0 AS paid, 1700000000000 + id AS ts"
 )
-# sums and not greatest texts: for those Spark sorts and copies, which is most of the time, whoever reads
-_EVERY_FIELD: Final = (
+# sums instead of max() of strings, for which Spark would spend most of the time sorting and copying
+_SELECT_LIST: Final = (
     "count(*), sum(order_id), sum(user_id), sum(CAST(price * 100 AS BIGINT)), sum(quantity), sum(CAST(paid AS INT)), "
     "max(ts), " + ", ".join(f"sum(CAST(char_length({text}) AS BIGINT))" for text in ("product", "status", "country"))
 )
-_TEXTS: Final = ", ".join(f"min({text}), max({text})" for text in ("product", "status", "country"))
+_STRING_EXTREMES: Final = ", ".join(f"min({text}), max({text})" for text in ("product", "status", "country"))
 _AVRO: Final = {"BIGINT": "long", "STRING": "string", "DOUBLE": "double", "INT": "int", "BOOLEAN": "boolean"}
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Records on a broker.
+    """A topic with records.
 
     Attributes:
-        filler: bytes of a further text column, which makes them larger.
+        name: name of the topic.
+        format: format of the values.
+        records: number of records.
+        partitions: number of partitions.
+        bootstrap: bootstrap servers.
+        registry: URL of the schema registry.
+        filler: size in bytes of an additional string column, for larger records.
     """
 
     name: str
@@ -56,17 +62,17 @@ class Topic:
 
     @property
     def columns(self) -> str:
-        """The columns and their types."""
+        """Columns with their types, for CREATE TABLE."""
         return COLUMNS + (", note STRING" if self.filler else "")
 
     @property
     def fields(self) -> dict[str, str]:
-        """The same by name."""
+        """Name of each column -> its type."""
         return {**FIELDS, **({"note": "STRING"} if self.filler else {})}
 
 
-def definition(table: str, topic: Topic, more: Mapping[str, str] | None = None) -> str:
-    """CREATE TABLE, which this project and Flink share; of the raw format with the bytes."""
+def create_table(table: str, topic: Topic, more: Mapping[str, str] | None = None) -> str:
+    """Return a CREATE TABLE statement for this project and Flink. With format 'raw', the only column has the bytes."""
     options = {
         "connector": "kafka",
         "topic": topic.name,
@@ -82,32 +88,37 @@ def definition(table: str, topic: Topic, more: Mapping[str, str] | None = None) 
     return f"CREATE TABLE {table} ({columns}) WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"
 
 
-def rows(topic: Topic, numbers: str) -> str:
-    """The query that makes the records.
+def select_rows(topic: Topic, numbers: str) -> str:
+    """Return the query that computes the records.
 
     Args:
-        numbers: a table of the column id.
+        topic: the topic.
+        numbers: a table with column ``id``.
     """
     note = f", repeat('x', {topic.filler}) AS note" if topic.filler else ""
     return f"SELECT {ROW}{note} FROM {numbers}"
 
 
-def every_field(topic: Topic) -> str:
-    """The select list that uses every field of every record; the count of all is first."""
+def select_list(topic: Topic) -> str:
+    """Return a select list that reads all fields of all records. The first column is the number of records."""
     if topic.format == "raw":
         return "count(`value`)"
-    return _EVERY_FIELD + (", count(note)" if topic.filler else "")
+    return _SELECT_LIST + (", count(note)" if topic.filler else "")
 
 
-def texts(topic: Topic) -> str:
-    """The select list that looks into the texts, too, whose lengths alone every_field takes."""
-    return every_field(topic) if topic.format == "raw" else _TEXTS + (", min(note), max(note)" if topic.filler else "")
+def string_extremes(topic: Topic) -> str:
+    """Return a select list that compares strings, of which ``select_list`` only uses the lengths."""
+    return (
+        select_list(topic)
+        if topic.format == "raw"
+        else _STRING_EXTREMES + (", min(note), max(note)" if topic.filler else "")
+    )
 
 
-def prepared(peer: str, topic: Topic) -> list[str]:
-    """The statements by which a peer knows the topic as a table of its name."""
+def declare_statements(peer: str, topic: Topic) -> list[str]:
+    """Return the statements with which a peer declares the topic as a table of the same name."""
     if peer in (OURS, FLINK):
-        return [f"DROP TABLE IF EXISTS {topic.name}", definition(topic.name, topic)]
+        return [f"DROP TABLE IF EXISTS {topic.name}", create_table(topic.name, topic)]
     assert peer == SPARK
     options = f"'kafka.bootstrap.servers' '{topic.bootstrap}', subscribe '{topic.name}'"
     return [
@@ -117,19 +128,19 @@ def prepared(peer: str, topic: Topic) -> list[str]:
 
 
 def _parsed(topic: Topic) -> str:
-    """Spark's functions that take a payload apart."""
+    """Return Spark's query that decodes the payloads."""
     if topic.format == "raw":
         return f"SELECT value FROM {topic.name}_records"
     if topic.format in ("json", "csv"):
         row = f"from_{topic.format}(CAST(value AS STRING), '{topic.columns}')"
-    else:  # the five bytes of the wire format are cut off: Spark knows no registry
+    else:  # strip the five bytes of the wire format: Spark has no support for registries
         payload = "substring(value, 6)" if topic.format == "avro-confluent" else "value"
         row = f"from_avro({payload}, '{avro_schema(topic)}')"
     return f"SELECT r.* FROM (SELECT {row} AS r FROM {topic.name}_records)"
 
 
 def avro_schema(topic: Topic) -> str:
-    """What this project derives from the columns: all of them nullable."""
+    """Return the schema that this project derives from the columns, which are all nullable."""
     fields = ", ".join(
         f'{{"name": "{name}", "type": ["null", "{_AVRO[kind]}"], "default": null}}'
         for name, kind in topic.fields.items()

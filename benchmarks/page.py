@@ -1,4 +1,4 @@
-"""Puts the results of the last full run into docs/benchmarks.md, with their picture: ``python -m benchmarks.page``."""
+"""Write the results of the last full run to docs/benchmarks.md and its picture: ``python -m benchmarks.page``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PICTURE: Final = _DOCS / "pictures" / "benchmark.svg"
 _BEGIN, _END = "<!-- results: made by python -m benchmarks.page -->", "<!-- end of results -->"
 
 
-def page(text: str) -> str:
-    """A page with its section of results made anew."""
-    machine, found = load(RESULTS)
+def update_page(text: str) -> str:
+    """Return the page with an updated section of results."""
+    machine, results = load(RESULTS)
     memory = {
-        r.peer: " · ".join(f"{kind} {size:,} MiB" for kind, size in r.memory.items())
-        for r in found
-        if (r.group, r.contest) == ("read", "json")
+        r.peer: " · ".join(f"{process} {size:,} MiB" for process, size in r.memory.items())
+        for r in results
+        if (r.group, r.comparison) == ("read", "json")
     }
     section = "\n".join(
         [
@@ -35,8 +35,8 @@ def page(text: str) -> str:
             "The last columns are how many times as fast kafka_sql is; for milliseconds, how many times as long it",
             "takes (lower is better).",
             "",
-            table(found),
-            *(f"Peak memory of {peer} while it reads JSON: {words}.\n" for peer, words in memory.items()),
+            table(results),
+            *(f"Peak memory of {peer} while it reads JSON: {sizes}.\n" for peer, sizes in memory.items()),
             _END,
         ]
     )
@@ -44,5 +44,5 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))
+    PAGE.write_text(update_page(PAGE.read_text()))
     PICTURE.write_text(draw(load(RESULTS)[1]))

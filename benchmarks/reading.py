@@ -1,47 +1,49 @@
-"""Reading: formats, sizes of records, partitions."""
+"""Measure reading: formats, record sizes, partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.contest import Answer, Result, Run, compete
-from benchmarks.orders import Topic, every_field, prepared, texts
-from benchmarks.station import Station
+from benchmarks.comparison import Result, Run, RunResult, measure_alternately
+from benchmarks.orders import Topic, declare_statements, select_list, string_extremes
+from benchmarks.peer_process import PeerProcess
 
 
-def read(
-    group: str, contest: str, topic: Topic, stations: Sequence[Station], runs: int, warm_ups: int = 1
+def measure_reads(
+    group: str, contest: str, topic: Topic, processes: Sequence[PeerProcess], runs: int, warm_ups: int = 1
 ) -> Iterator[Result]:
-    """Each station reads every field of every record of a topic."""
-    for station in stations:
-        for statement in prepared(station.name, topic):
-            station.ask("sql", text=statement)
-        station.memory.reset()
-    looks = {station.name: _query(station, f"SELECT {texts(topic)} FROM {topic.name}") for station in stations}
-    for _ in compete(group, contest, looks, topic.records, runs=0):
-        pass  # compared only
-    peers = {station.name: _counted(station, topic) for station in stations}
-    for result in compete(group, contest, peers, topic.records, runs, warm_ups):
-        (station,) = (s for s in stations if s.name == result.peer)
-        result.memory = station.memory.peaks
+    """Let each peer read all fields of all records of a topic."""
+    for process in processes:
+        for statement in declare_statements(process.name, topic):
+            process.request("sql", text=statement)
+        process.memory.reset()
+    comparisons = {
+        process.name: _query(process, f"SELECT {string_extremes(topic)} FROM {topic.name}") for process in processes
+    }
+    for _ in measure_alternately(group, contest, comparisons, topic.records, runs=0):
+        pass  # only compares the results
+    peers = {process.name: _counted(process, topic) for process in processes}
+    for result in measure_alternately(group, contest, peers, topic.records, runs, warm_ups):
+        (process,) = (s for s in processes if s.name == result.peer)
+        result.memory = process.memory.peaks
         yield result
 
 
-def _query(station: Station, text: str) -> Run:
-    def run() -> Answer:
-        answer: Answer = station.ask("sql", text=text)
+def _query(process: PeerProcess, text: str) -> Run:
+    def run() -> RunResult:
+        answer: RunResult = process.request("sql", text=text)
         return answer
 
     return run
 
 
-def _counted(station: Station, topic: Topic) -> Run:
-    query = _query(station, f"SELECT {every_field(topic)} FROM {topic.name}")
+def _counted(process: PeerProcess, topic: Topic) -> Run:
+    query = _query(process, f"SELECT {select_list(topic)} FROM {topic.name}")
 
-    def run() -> Answer:
+    def run() -> RunResult:
         answer = query()
         if answer["rows"][0][0] != str(topic.records):
-            raise RuntimeError(f"{station.name} read {answer['rows'][0][0]} records of '{topic.name}'")
+            raise RuntimeError(f"{process.name} read {answer['rows'][0][0]} records of '{topic.name}'")
         return answer
 
     return run

@@ -1,4 +1,4 @@
-"""The results as a table for people and as JSON for programs."""
+"""Print results as tables, and store them as JSON."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from benchmarks.contest import Result
+from benchmarks.comparison import Result
 from benchmarks.peers.launch import OURS
 from kafka_sql.embedded.jar_lockfile import VERSION
 
+_JSON_KEYS: Final = {"comparison": "contest"}  # field -> key in the stored JSON, if different
+
 
 def machine() -> dict[str, Any]:
-    """What was measured, and on what."""
+    """Describe the machine and the measured versions."""
     names = ("pyspark", "confluent-kafka", "pyarrow", "numba")
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
@@ -33,43 +35,45 @@ def machine() -> dict[str, Any]:
     }
 
 
-def line(result: Result) -> str:
-    """One result in words."""
+def format_line(result: Result) -> str:
+    """Return a result as a line of text."""
     spread = f"({min(result.values):.3g} to {max(result.values):.3g}, {len(result.values)})"
     rate = f"{result.records / result.median / 1000:8,.0f} k/s" if result.records else ""
     memory = " ".join(f"{kind} {size} MiB" for kind, size in result.memory.items())
-    contest = f"{result.group}: {result.contest}"
+    comparison = f"{result.group}: {result.comparison}"
     median = f"{result.median:8.3f} {result.unit.split()[-1]}"
-    return f"{contest:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
+    return f"{comparison:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()
 
 
 def ratio(ours: Result, peer: Result) -> float:
-    """How many times as fast, or for latencies and starts how many times as long, this project is."""
+    """Return how many times as fast this project is or, for latencies and start-up, how many times as long it takes."""
     return peer.median / ours.median if ours.records else ours.median / peer.median
 
 
 def table(results: Sequence[Result]) -> str:
-    """Markdown: a row a contest, a column a peer, and the ratios."""
-    text = []
-    for group, found in groupby(results, key=lambda r: r.group):
-        rows = [(contest, list(of)) for contest, of in groupby(found, key=lambda r: r.contest)]
-        peers = list(dict.fromkeys(r.peer for _, of in rows for r in of))
-        heads = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
-        text += ["", f"| {group} | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-        for contest, of in rows:
-            by_peer = {r.peer: r for r in of}
-            cells = [shown(by_peer[p]) if p in by_peer else "" for p in peers]
+    """Return a Markdown table: a row per comparison, a column per peer, and the ratios."""
+    lines = []
+    for group, group_results in groupby(results, key=lambda r: r.group):
+        rows = [
+            (comparison, list(measured)) for comparison, measured in groupby(group_results, key=lambda r: r.comparison)
+        ]
+        peers = list(dict.fromkeys(r.peer for _, measured in rows for r in measured))
+        header = [f"{p}" for p in peers] + [f"against {p}" for p in peers if p != OURS]
+        lines += ["", f"| {group} | " + " | ".join(header) + " |", "|---" * (len(header) + 1) + "|"]
+        for comparison, measured in rows:
+            by_peer = {r.peer: r for r in measured}
+            cells = [format_value(by_peer[p]) if p in by_peer else "" for p in peers]
             cells += [
                 f"{ratio(by_peer[OURS], by_peer[p]):.2f}" if p in by_peer and OURS in by_peer else ""
                 for p in peers
                 if p != OURS
             ]
-            text.append(f"| {contest} | " + " | ".join(cells) + " |")
-    return "\n".join(text[1:]) + "\n"
+            lines.append(f"| {comparison} | " + " | ".join(cells) + " |")
+    return "\n".join(lines[1:]) + "\n"
 
 
-def shown(result: Result) -> str:
-    """Throughput, or the median time in milliseconds, or what unit the values have."""
+def format_value(result: Result) -> str:
+    """Return the throughput, the median time in milliseconds, or the median in the unit of the values."""
     if result.unit not in ("s", "latency s"):
         return f"{result.median:.2f} {result.unit}"
     if result.records:
@@ -78,22 +82,23 @@ def shown(result: Result) -> str:
 
 
 def save(result: Result, path: Path) -> list[Result]:
-    """Put a result in the place of the one of its kind in a file of JSON; all that the file holds then."""
-    everything = load(path)[1] if path.exists() else []
-    kinds = [(r.group, r.contest, r.peer) for r in everything]
-    if (kind := (result.group, result.contest, result.peer)) in kinds:
-        everything[kinds.index(kind)] = result
+    """Store a result in a JSON file, in place of an earlier one of the same comparison. Return all stored results."""
+    results = load(path)[1] if path.exists() else []
+    keys = [(r.group, r.comparison, r.peer) for r in results]
+    if (key := (result.group, result.comparison, result.peer)) in keys:
+        results[keys.index(key)] = result
     else:
-        everything.append(result)
-        groups = [*dict.fromkeys(r.group for r in everything)]
-        everything.sort(key=lambda r: groups.index(r.group))
-    found = [{**asdict(r), "median": r.median} for r in everything]
-    path.write_text(json.dumps({"machine": machine(), "results": found}, indent=1) + "\n")
-    return everything
+        results.append(result)
+        groups = [*dict.fromkeys(r.group for r in results)]
+        results.sort(key=lambda r: groups.index(r.group))
+    rows = [{_JSON_KEYS.get(k, k): v for k, v in asdict(r).items()} | {"median": r.median} for r in results]
+    path.write_text(json.dumps({"machine": machine(), "results": rows}, indent=1) + "\n")
+    return results
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
-    """The machine of a file's last run, and the file's results."""
-    kept = json.loads(path.read_text())
-    names = Result.__dataclass_fields__
-    return kept["machine"], [Result(**{k: v for k, v in r.items() if k in names}) for r in kept["results"]]
+    """Return the machine of the last run, and all results in a file."""
+    stored = json.loads(path.read_text())
+    fields = [(name, _JSON_KEYS.get(name, name)) for name in Result.__dataclass_fields__]
+    results = [Result(**{name: row[key] for name, key in fields if key in row}) for row in stored["results"]]
+    return stored["machine"], results

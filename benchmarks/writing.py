@@ -1,4 +1,4 @@
-"""Writing: rows made by arithmetic into a topic, by each guarantee."""
+"""Measure writing of computed rows to a topic, with each delivery guarantee."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import count
 
 from benchmarks.cluster import Cluster
-from benchmarks.contest import Answer, Result, Run, compete
-from benchmarks.orders import Topic, avro_schema, definition, rows
-from benchmarks.pages import touch
+from benchmarks.comparison import Result, Run, RunResult, measure_alternately
+from benchmarks.orders import Topic, avro_schema, create_table, select_rows
+from benchmarks.page_cache import warm_page_cache
+from benchmarks.peer_process import PeerProcess
 from benchmarks.peers.launch import FLINK, OURS, SPARK
-from benchmarks.station import Station
 
 AT_LEAST_ONCE: Mapping[str, str] = {"sink.delivery-guarantee": "at-least-once"}
 EXACTLY_ONCE: Mapping[str, str] = {
@@ -20,49 +20,55 @@ EXACTLY_ONCE: Mapping[str, str] = {
     "properties.transaction.timeout.ms": "600000",
 }
 _NAMES = count(1)
-_MEMORY = 512  # MiB, more than any run writes
+_MEMORY = 512  # MiB; more than a run writes
 
 
-def write(
-    contest: str,
+def measure_writes(
+    comparison: str,
     topic: Topic,
-    ways: Sequence[tuple[str, Station, Mapping[str, str]]],
+    writers: Sequence[tuple[str, PeerProcess, Mapping[str, str]]],
     cluster: Cluster,
     runs: int,
     warm_ups: int = 3,
 ) -> Iterator[Result]:
-    """Each way writes the same rows into new topics.
+    """Let each peer write the same rows to new topics.
 
     Args:
-        ways: a name, who writes, and the table's options of delivery.
-        warm_ups: runs of each before, which do not count; so many until the JVMs compile little.
+        comparison: name for the results.
+        topic: number of records, format and partitions.
+        writers: name, peer, and the table's delivery options.
+        cluster: the cluster.
+        runs: number of measured rounds.
+        warm_ups: number of rounds before, until the JVMs have compiled most code.
     """
-    (judge,) = {station for _, station, _ in ways if station.name == OURS}
-    peers = {name: _insert(station, topic, options, cluster, judge) for name, station, options in ways}
-    yield from compete("write", contest, peers, topic.records, runs, warm_ups)
+    (verifier,) = {process for _, process, _ in writers if process.name == OURS}
+    peers = {name: _insert(process, topic, options, cluster, verifier) for name, process, options in writers}
+    yield from measure_alternately("write", comparison, peers, topic.records, runs, warm_ups)
 
 
-def _insert(station: Station, like: Topic, options: Mapping[str, str], cluster: Cluster, judge: Station) -> Run:
-    numbers = "numbers" if station.name == FLINK else f"range(0, {like.records}, 1, 2)"
+def _insert(
+    process: PeerProcess, like: Topic, options: Mapping[str, str], cluster: Cluster, verifier: PeerProcess
+) -> Run:
+    numbers = "numbers" if process.name == FLINK else f"range(0, {like.records}, 1, 2)"
 
-    def run() -> Answer:
+    def run() -> RunResult:
         topic = replace(like, name=f"written_{next(_NAMES)}")
         cluster.create(topic.name, topic.partitions)
-        touch(_MEMORY)
-        if station.name == SPARK:
+        warm_page_cache(_MEMORY)
+        if process.name == SPARK:
             value = _payload(topic)
-            query = f"SELECT {value} AS value FROM ({rows(topic, numbers)})"
-            answer: Answer = station.ask("sink", text=query, bootstrap=topic.bootstrap, topic=topic.name)
+            query = f"SELECT {value} AS value FROM ({select_rows(topic, numbers)})"
+            answer: RunResult = process.request("sink", text=query, bootstrap=topic.bootstrap, topic=topic.name)
         else:
-            if station.name == FLINK:
-                station.ask("sql", text="DROP TABLE IF EXISTS numbers")
-                station.ask("sql", text=_numbers(like.records))
+            if process.name == FLINK:
+                process.request("sql", text="DROP TABLE IF EXISTS numbers")
+                process.request("sql", text=_numbers(like.records))
             more = dict(options)
             if EXACTLY_ONCE.items() <= options.items():
                 more["sink.transactional-id-prefix"] = f"benchmark-{topic.name}"
-            station.ask("sql", text=definition(topic.name, topic, more))
-            answer = station.ask("sql", text=f"INSERT INTO {topic.name} {rows(topic, numbers)}")
-        content = _content(judge, topic)
+            process.request("sql", text=create_table(topic.name, topic, more))
+            answer = process.request("sql", text=f"INSERT INTO {topic.name} {select_rows(topic, numbers)}")
+        content = _content(verifier, topic)
         cluster.delete(topic.name)
         return {"seconds": answer["seconds"], "rows": content}
 
@@ -70,29 +76,29 @@ def _insert(station: Station, like: Topic, options: Mapping[str, str], cluster: 
 
 
 def _payload(topic: Topic) -> str:
-    """Spark's function that makes a payload of a row."""
+    """Return Spark's expression that encodes a row."""
     if topic.format == "avro":
         return f"to_avro(struct(*), '{avro_schema(topic)}')"
     return f"to_{topic.format}(struct(*))"
 
 
 def _numbers(records: int) -> str:
-    """Flink's table of numbers."""
+    """Return the definition of Flink's table of numbers."""
     return (
         "CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.kind' = 'sequence', "
-        # else it is taken for one without an end, and makes 10,000 a second
+        # by default it is unbounded, with 10,000 rows per second
         f"'number-of-rows' = '{records}', 'rows-per-second' = '1000000000', "
         f"'fields.id.start' = '0', 'fields.id.end' = '{records - 1}')"
     )
 
 
-def _content(judge: Station, topic: Topic) -> list[list[str]]:
-    """The number of committed records and the sum of their checksums."""
+def _content(verifier: PeerProcess, topic: Topic) -> list[list[str]]:
+    """Return the number of committed records and the sum of their checksums."""
     table = replace(topic, format="raw")
-    judge.ask("sql", text="DROP TABLE IF EXISTS written")
-    judge.ask("sql", text=definition("written", table, {"properties.isolation.level": "read_committed"}))
+    verifier.request("sql", text="DROP TABLE IF EXISTS written")
+    verifier.request("sql", text=create_table("written", table, {"properties.isolation.level": "read_committed"}))
     query = "SELECT count(*), sum(crc32(CAST(value AS BINARY))) FROM written"
-    found: list[list[str]] = judge.ask("sql", text=query)["rows"]
+    found: list[list[str]] = verifier.request("sql", text=query)["rows"]
     if found[0][0] != str(topic.records):
         raise RuntimeError(f"topic '{topic.name}' holds {found[0][0]} records, not {topic.records}")
     return found

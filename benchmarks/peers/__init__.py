@@ -1,1 +1,1 @@
-"""The three peers as processes that take requests: this project on Spark, Spark's own Kafka source, Flink SQL."""
+"""Run the three peers as processes: this project on Spark, Spark's own Kafka connector, and Flink SQL."""

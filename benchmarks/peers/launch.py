@@ -1,4 +1,4 @@
-"""Starts the peers' processes, with the jars that they need."""
+"""Start the processes of the peers, with the jars that they need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tarfile
 from pathlib import Path
 from typing import Final
 
-from benchmarks.station import Station
+from benchmarks.peer_process import PeerProcess
 from kafka_sql.embedded.jars import cache_folder, kafka_jars
 from kafka_sql.embedded.java import find_java
 from kafka_sql.runtime.worker_main import installed_command
@@ -23,52 +23,52 @@ FLINK: Final = "Flink SQL"
 _HERE: Final = Path(__file__).parent
 _FLINK: Final = "2.2.0"
 _FLINK_HASH: Final = "sha256:cbf246ea88f95066edeb720ab425f64e2149bd530d777db0f0dbf90bef2d7fdf"
-# what Flink's own scripts open to it on Java 17
+# packages that Flink's scripts open on Java 17
 _OPENS: Final = ("java.base/java.lang", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.net")
 
 
-def ours(folder: Path, cores: int = 2) -> Station:
-    """This project on Spark."""
+def start_kafka_sql(folder: Path, cores: int = 2) -> PeerProcess:
+    """Start this project on Spark."""
     return _spark(OURS, folder, cores, [])
 
 
-def sparks(folder: Path, cores: int = 2) -> Station:
-    """Spark with its own Kafka source and sink, and its Avro functions."""
+def start_spark(folder: Path, cores: int = 2) -> PeerProcess:
+    """Start Spark with its own Kafka source and sink, and its Avro functions."""
     return _spark(SPARK, folder, cores, kafka_jars(find_java(), _HERE / "spark.lock"))
 
 
-def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> Station:
-    own = folder / name.replace(" ", "_").replace("'", "")
-    own.mkdir(exist_ok=True)
-    settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(own), "enabled": name == OURS}
-    command = [sys.executable, "-m", "benchmarks.peers.spark_station", json.dumps(settings)]
-    # workers as docs/deployment.md has them, with compiled modules, also where the environment says otherwise
+def _spark(name: str, folder: Path, cores: int, jars: list[Path]) -> PeerProcess:
+    work_folder = folder / name.replace(" ", "_").replace("'", "")
+    work_folder.mkdir(exist_ok=True)
+    settings = {"cores": cores, "jars": [str(j) for j in jars], "folder": str(work_folder), "enabled": name == OURS}
+    command = [sys.executable, "-m", "benchmarks.peers.spark_peer", json.dumps(settings)]
+    # workers as in docs/deployment.md, with cached bytecode even if the environment disables it
     environment = {**os.environ, "PYSPARK_PYTHON": installed_command() or sys.executable, "PYTHONDONTWRITEBYTECODE": ""}
-    return Station(name, command, own / "log", environment)
+    return PeerProcess(name, command, work_folder / "log", environment)
 
 
-def flink(folder: Path, cores: int = 2) -> Station:
-    """Flink SQL in batch mode, in one JVM."""
+def start_flink(folder: Path, cores: int = 2) -> PeerProcess:
+    """Start Flink SQL in batch mode, in one JVM."""
     jars = [*flink_jars(), *kafka_jars(find_java(), _HERE / "flink.lock")]
-    opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENS]
+    opens = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENS]
     command = [
-        *(find_java(), "-Xmx4g", "-Dorg.apache.logging.log4j.level=OFF", *opened),
-        *("-cp", os.pathsep.join(map(str, jars)), str(_HERE / "FlinkStation.java"), str(cores)),
+        *(find_java(), "-Xmx4g", "-Dorg.apache.logging.log4j.level=OFF", *opens),
+        *("-cp", os.pathsep.join(map(str, jars)), str(_HERE / "FlinkPeer.java"), str(cores)),
     ]
-    return Station(FLINK, command, folder / "flink.log", os.environ)
+    return PeerProcess(FLINK, command, folder / "flink.log", os.environ)
 
 
 def flink_jars() -> list[Path]:
-    """Flink's jars, which its Python package brings (312 MB, fetched once)."""
+    """Return Flink's jars, which are in its Python package (312 MB, downloaded once)."""
     folder = cache_folder() / f"flink-{_FLINK}"
     if not folder.is_dir():
         partial = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         (partial / "lib").mkdir(parents=True)
-        wanted = partial / "requirements.txt"
-        wanted.write_text(f"apache-flink-libraries=={_FLINK} --hash={_FLINK_HASH}\n")
+        requirements = partial / "requirements.txt"
+        requirements.write_text(f"apache-flink-libraries=={_FLINK} --hash={_FLINK_HASH}\n")
         command = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--require-hashes"]
-        subprocess.run([sys.executable, *command, "--dest", partial, "--requirement", wanted], check=True)
+        subprocess.run([sys.executable, *command, "--dest", partial, "--requirement", requirements], check=True)
         (archive,) = partial.glob("*.tar.gz")
         with tarfile.open(archive) as tar:
             for member in tar.getmembers():

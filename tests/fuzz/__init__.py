@@ -1,1 +1,1 @@
-"""Mutated inputs for all that reads what others wrote: ``python -m tests.fuzz`` (make fuzz)."""
+"""Feed mutated inputs to all code that parses external data: ``python -m tests.fuzz`` (make fuzz)."""

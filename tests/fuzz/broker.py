@@ -1,4 +1,4 @@
-"""Responses of a broker that is broken or hostile: what they say, or an error that a client may try again after."""
+"""Fuzz responses of broken or hostile brokers: the client must parse them or raise one of its errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FLEXIBLE: Final = {
     f"{ApiKey.LIST_TRANSACTIONS}.0",
 }
 _LENGTHS: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80", b"\x00\xff\xff\xff")
-_SAID: Final = (
+_SASL_MESSAGES: Final = (
     *(b"r=abc,s=QUJD,i=4096", b"r=,s=,i=99999999", b"v=AAAA", b"e=other-error", b"", b"\xff", b"i=\xc2\xb2"),
     b"r=x,s=!,i=1",
 )
@@ -72,56 +72,56 @@ _SCRAM: Final = {
 
 
 def recorded_responses() -> dict[str, list[bytes]]:
-    """Bodies of a real broker's responses, by the request's key and version, without the correlation id."""
-    found: dict[str, list[str]] = json.loads(CORPUS.read_text())
-    return {key: [bytes.fromhex(body) for body in bodies] for key, bodies in found.items()}
+    """Return recorded response bodies of a real broker, by API key and version, without the correlation id."""
+    recorded: dict[str, list[str]] = json.loads(CORPUS.read_text())
+    return {key: [bytes.fromhex(body) for body in bodies] for key, bodies in recorded.items()}
 
 
 def make_responses() -> Callable[[random.Random], str]:
-    """The decoding alone."""
+    """Return a target that parses single responses."""
     bodies = recorded_responses()
     names = sorted(bodies.keys() & _READERS.keys())
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         name = rng.choice(names)
         body = mutated_body(rng, bodies[name])
         try:
-            found = _READERS[name](Reader(body))
+            parsed = _READERS[name](Reader(body))
         except MalformedResponse:
-            return "broken"
-        assert not isinstance(found, Sized) or len(found) <= len(body)
+            return "malformed"
+        assert not isinstance(parsed, Sized) or len(parsed) <= len(body)
         return "read"
 
-    return one
+    return feed
 
 
 def mutated_body(rng: random.Random, bodies: list[bytes]) -> bytes:
     body = bytearray(mutate(rng, rng.choice(bodies)))
-    if body and rng.random() < 0.2:  # a length that is far too great
-        at = rng.randrange(len(body))
-        body[at : at + 4] = rng.choice(_LENGTHS)
+    if body and rng.random() < 0.2:  # a length that is far too large
+        offset = rng.randrange(len(body))
+        body[offset : offset + 4] = rng.choice(_LENGTHS)
     return bytes(body)
 
 
 class HostileSocket:
-    """A socket whose broker answers with mutants; it says what was asked of it."""
+    """A socket of a broker that responds with mutated bodies."""
 
-    def __init__(self, rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> None:
-        self._rng, self._bodies, self._steady = rng, bodies, steady
-        self._said = bytearray()
+    def __init__(self, rng: random.Random, bodies: dict[str, list[bytes]], unchanged: float) -> None:
+        self._rng, self._bodies, self._unchanged = rng, bodies, unchanged
+        self._received = bytearray()
 
     def sendall(self, data: bytes) -> None:
         at = 0
         while at + 12 <= len(data):
             size = int.from_bytes(data[at : at + 4], "big")
             key, version = (int.from_bytes(data[at + i : at + i + 2], "big") for i in (4, 6))
-            self._said += self._framed(f"{key}.{version}", data[at + 8 : at + 12])
+            self._received += self._framed(f"{key}.{version}", data[at + 8 : at + 12])
             at += 4 + size
 
     def _framed(self, key: str, number: bytes) -> bytes:
         rng = self._rng
         bodies = self._bodies.get(key, [b"\0\0"])
-        body = rng.choice(bodies) if rng.random() < self._steady else mutated_body(rng, bodies)
+        body = rng.choice(bodies) if rng.random() < self._unchanged else mutated_body(rng, bodies)
         if key == f"{ApiKey.SASL_AUTHENTICATE}.0":
             body = _authenticated(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
@@ -133,9 +133,9 @@ class HostileSocket:
         return len(message).to_bytes(4, "big") + message
 
     def recv_into(self, buffer: memoryview) -> int:
-        part = bytes(self._said[: self._rng.randint(1, max(1, len(buffer)))])
+        part = bytes(self._received[: self._rng.randint(1, max(1, len(buffer)))])
         buffer[: len(part)] = part
-        del self._said[: len(part)]
+        del self._received[: len(part)]
         return len(part)
 
     def settimeout(self, seconds: float | None) -> None:
@@ -152,27 +152,27 @@ class HostileSocket:
 
 
 def _authenticated(rng: random.Random) -> bytes:
-    words = rng.choice(_SAID)
-    said = mutate(rng, words) if rng.random() < 0.5 else words
-    return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + b"\xff\xff" + len(said).to_bytes(4, "big") + said
+    message = rng.choice(_SASL_MESSAGES)
+    body = mutate(rng, message) if rng.random() < 0.5 else message
+    return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + b"\xff\xff" + len(body).to_bytes(4, "big") + body
 
 
 @contextmanager
-def hostile_broker(rng: random.Random, bodies: dict[str, list[bytes]], steady: float) -> Any:
-    """Every connection goes to a hostile broker."""
+def hostile_broker(rng: random.Random, bodies: dict[str, list[bytes]], unchanged: float) -> Any:
+    """Connect all clients to a hostile broker."""
 
-    def connected(address: object, wait: float) -> HostileSocket:
-        return HostileSocket(rng, bodies, steady)
+    def connect(address: object, wait: float) -> HostileSocket:
+        return HostileSocket(rng, bodies, unchanged)
 
-    with mock.patch.object(connection, "_connect", connected):
+    with mock.patch.object(connection, "_connect", connect):
         yield
 
 
 def make_conversations() -> Callable[[random.Random], str]:
-    """Whole conversations of the client."""
+    """Return a target that runs whole operations of the client."""
     bodies = recorded_responses()
     described = TransactionDescription("Ongoing", 1, 0, 60_000, 0, (("t", 0),))
-    ways: list[Callable[[TransactionAdmin], Any]] = [
+    operations: list[Callable[[TransactionAdmin], Any]] = [
         lambda client: client.list_ongoing("p"),
         lambda client: client.describe(["p-1", "p-2"]),
         lambda client: client.commit([EndTxnTarget("p-1", 1, 0), EndTxnTarget("p-2", 2, 0)]),
@@ -182,26 +182,26 @@ def make_conversations() -> Callable[[random.Random], str]:
         lambda client: client.can_write("p-1"),
     ]
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         client = TransactionAdmin(_SCRAM if rng.random() < 0.2 else CONFIG)
         with hostile_broker(rng, bodies, rng.choice((0.5, 0.9))):
             try:
-                rng.choice(ways)(client)
+                rng.choice(operations)(client)
             except KafkaSqlError as e:
                 return e.condition().lower()
             finally:
                 client.close()
-        return "answered"
+        return "completed"
 
-    return one
+    return feed
 
 
 def make_writes() -> Callable[[random.Random], str]:
-    """Rows that are written to a broker that answers anything."""
+    """Return a target that writes rows to a hostile broker."""
     bodies = recorded_responses()
     values = pa.array([b"a", b"b", b"c"], pa.binary())
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         try:
             with ExitStack() as stack:
                 stack.enter_context(hostile_broker(rng, bodies, rng.choice((0.5, 0.9))))
@@ -215,4 +215,4 @@ def make_writes() -> Callable[[random.Random], str]:
             return e.condition().lower()
         return "written"
 
-    return one
+    return feed

@@ -1,4 +1,4 @@
-"""Mutated payloads among good ones: whatever they hold, the good ones keep their places and their values."""
+"""Mix mutated payloads with valid ones, and check that the valid ones are decoded correctly."""
 
 from __future__ import annotations
 
@@ -16,86 +16,103 @@ from tests.fuzz.mutation import mutate
 from tests.unit.formats.columns import held
 
 _BATCH: Final = 10_000
-_SAMPLE: Final = 100  # mutants of a batch
+_SAMPLE: Final = 100  # mutants per batch
 
 
 def fuzz_lenient_decoder(
-    decoder: Decoder, good: Sequence[bytes], marks: Sequence[int], records: int, seed: int, exact: Decoder | None = None
+    decoder: Decoder,
+    valid: Sequence[bytes],
+    marks: Sequence[int],
+    records: int,
+    seed: int,
+    exact: Decoder | None = None,
 ) -> int:
-    """Decode batches of payloads, every second one mutated, with errors ignored; how many mutants became rows.
+    """Decode batches in which every second payload is mutated, ignoring errors. Return how many mutants became rows.
 
     Args:
-        good: payloads that are one row each, whose first column is the mark at the same index.
-        exact: a slower decoder, which must find the same in a sample of the mutants.
+        decoder: the decoder, which ignores errors.
+        valid: payloads with one row each, whose first column is the mark at the same index.
+        marks: the marks.
+        records: number of valid records.
+        seed: seed of the mutations.
+        exact: a slower decoder, which must return the same for a sample of the mutants.
     """
     rng, survived = random.Random(seed), 0
     numbers = np.array(marks)
     for start in range(0, records, _BATCH):
         count = min(_BATCH, records - start)
-        picks = [rng.randrange(len(good)) for _ in range(count)]
-        mutants = [mutate(rng, rng.choice(good)) for _ in range(count)]
-        payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
+        picks = [rng.randrange(len(valid)) for _ in range(count)]
+        mutants = [mutate(rng, rng.choice(valid)) for _ in range(count)]
+        payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (valid[pick], mutant)]
         decoded = decoder.decode(pa.array(payloads, pa.binary()))
         rows = np.arange(len(payloads)) if decoded.payload_indices is None else decoded.payload_indices.to_numpy()
-        of_good = _check_valid_rows(decoded.columns, rows, numbers[picks])
-        survived += int((~of_good).sum())
+        is_valid = _check_valid_rows(decoded.columns, rows, numbers[picks])
+        survived += int((~is_valid).sum())
         if exact is not None:
-            sample = pa.array(~of_good & (rows < 2 * _SAMPLE))
-            found = [held(column.filter(sample)) for column in decoded.columns]
+            sample = pa.array(~is_valid & (rows < 2 * _SAMPLE))
+            actual = [held(column.filter(sample)) for column in decoded.columns]
             expected = exact.decode(pa.array(mutants[:_SAMPLE], pa.binary()))
-            assert found == [held(column) for column in expected.columns], (seed, start)
+            assert actual == [held(column) for column in expected.columns], (seed, start)
     return survived
 
 
 def _check_valid_rows(columns: Sequence[pa.Array], rows: Any, marks: Any) -> Any:
-    """Which rows are of the good payloads, every other one: each is there once, in its order, with its mark."""
+    """Check that each valid payload became one row, in order, with its mark. Return which rows they are."""
     for column in columns:
         column.validate(full=True)
         assert len(column) == len(rows)
     assert (np.diff(rows) >= 0).all()
-    of_good = rows % 2 == 0
-    assert (rows[of_good] == np.arange(0, 2 * len(marks), 2)).all()
-    assert (columns[0].filter(pa.array(of_good)).to_numpy() == marks).all()
-    return of_good
+    is_valid = rows % 2 == 0
+    assert (rows[is_valid] == np.arange(0, 2 * len(marks), 2)).all()
+    assert (columns[0].filter(pa.array(is_valid)).to_numpy() == marks).all()
+    return is_valid
 
 
 def fuzz_decoder(
-    decoder: Decoder, good: Sequence[bytes], marks: Sequence[int], records: int, seed: int, headers: int = 0
+    decoder: Decoder, valid: Sequence[bytes], marks: Sequence[int], records: int, seed: int, headers: int = 0
 ) -> tuple[int, int]:
-    """The same with errors told of; how many mutants became rows, and of how many an error was told.
+    """Decode batches in which every second payload is mutated, reporting errors.
 
-    Of a sample each mutant is decoded by itself, too, and must be the same rows, or be in error for the same reason.
+    Each mutant of a sample is also decoded separately. It must give the same rows, or the same error.
 
     Args:
-        headers: how many bytes at the beginning most mutants keep.
+        decoder: the decoder, which reports errors.
+        valid: payloads with one row each, whose first column is the mark at the same index.
+        marks: the marks.
+        records: number of valid records.
+        seed: seed of the mutations.
+        headers: number of initial bytes that most mutants keep.
+
+    Returns:
+        how many mutants became rows, and how many had errors.
     """
     rng, survived, failed = random.Random(seed), 0, 0
     numbers = np.array(marks)
     for start in range(0, records, _BATCH):
         count = min(_BATCH, records - start)
-        picks = [rng.randrange(len(good)) for _ in range(count)]
+        picks = [rng.randrange(len(valid)) for _ in range(count)]
         mutants = []
         for _ in range(count):
-            one, kept = rng.choice(good), headers if rng.random() < 0.95 else 0
-            mutants.append(one[:kept] + mutate(rng, one[kept:]))
-        payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (good[pick], mutant)]
-        bad: list[DecodeError] = []
-        decoded = decoder.decode(pa.array(payloads, pa.binary()), bad)
+            payload, kept = rng.choice(valid), headers if rng.random() < 0.95 else 0
+            mutants.append(payload[:kept] + mutate(rng, payload[kept:]))
+        payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (valid[pick], mutant)]
+        errors: list[DecodeError] = []
+        decoded = decoder.decode(pa.array(payloads, pa.binary()), errors)
         rows = np.arange(len(payloads)) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
-        told = {error.row: error for error in bad}
-        assert len(told) == len(bad)
-        assert not np.isin(rows, list(told)).any()
-        of_good = _check_valid_rows(decoded.columns, rows, numbers[picks])
-        survived += len(np.unique(rows[~of_good]))
-        failed += len(told)
+        error_of = {error.row: error for error in errors}
+        assert len(error_of) == len(errors)
+        assert not np.isin(rows, list(error_of)).any()
+        is_valid = _check_valid_rows(decoded.columns, rows, numbers[picks])
+        survived += len(np.unique(rows[~is_valid]))
+        failed += len(error_of)
         for k in range(1, 2 * min(count, _SAMPLE), 2):
-            mine = pa.array(rows == k)
-            if k in told:
-                with pytest.raises(DecodeError) as alone:
+            selected = pa.array(rows == k)
+            if k in error_of:
+                with pytest.raises(DecodeError) as single:
                     decoder.decode(pa.array(payloads[k : k + 1], pa.binary()))
-                assert (alone.value.field, alone.value.reason) == (told[k].field, told[k].reason)
+                assert (single.value.field, single.value.reason) == (error_of[k].field, error_of[k].reason)
             else:
                 expected = decoder.decode(pa.array(payloads[k : k + 1], pa.binary()))
-                found = [held(column.filter(mine)) for column in decoded.columns]
-                assert found == [held(column) for column in expected.columns], (seed, start, k)
+                actual = [held(column.filter(selected)) for column in decoded.columns]
+                assert actual == [held(column) for column in expected.columns], (seed, start, k)
     return survived, failed

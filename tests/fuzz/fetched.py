@@ -1,4 +1,4 @@
-"""Record batches of a hostile or broken broker: damaged, cut off, compressed, behind checksums that are right."""
+"""Fuzz record batches of hostile or broken brokers: damaged, truncated or compressed, with correct checksums."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ from kafka_sql.kafka.records import RecordFields
 from kafka_sql.kafka.types import Split
 from tests.fuzz.broker import CONFIG, hostile_broker, mutated_body, recorded_responses
 
-_TALKS = 0.03  # of the inputs are whole conversations, each of which takes as long as many responses
+_SPLIT_FRACTION = 0.03  # fraction of inputs that read whole splits; each takes as long as many responses
 _STOP = 20
-_MOST = 100_000
-_WANTED = RecordFields(keys=True, timestamps=True, leader_epochs=True)
+_MAX_BYTES = 100_000
+_FIELDS = RecordFields(keys=True, timestamps=True, leader_epochs=True)
 
 
 def make_reads() -> Callable[[random.Random], str]:
-    """A response, or a split that is read from a broker that answers anything."""
+    """Return a target that parses a fetch response, or reads a split from a hostile broker."""
     bodies = recorded_responses()
 
-    def one(rng: random.Random) -> str:
-        if rng.random() > _TALKS:
+    def feed(rng: random.Random) -> str:
+        if rng.random() > _SPLIT_FRACTION:
             return _response(rng)
-        own = {**bodies, f"{ApiKey.FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
+        all_bodies = {**bodies, f"{ApiKey.FETCH}.4": [_fetched(rng, rng.randrange(_STOP)) for _ in range(3)]}
         isolation = {"isolation.level": rng.choice(("read_committed", "read_uncommitted"))}
-        with hostile_broker(rng, own, rng.choice((0.5, 0.9))):
+        with hostile_broker(rng, all_bodies, rng.choice((0.5, 0.9))):
             return _split({**CONFIG, **isolation})
 
-    return one
+    return feed
 
 
 def _response(rng: random.Random) -> str:
     body = _fetched(rng, rng.randrange(_STOP))
     body = mutated_body(rng, [body]) if rng.random() < 0.2 else body
     try:
-        found = read_fetch(Reader(body), 0)
-        content = FetchedBatches(found.records)
+        response = read_fetch(Reader(body), 0)
+        content = FetchedBatches(response.records)
         content.check()
         rows = 0
-        for columns, _ in content.locate(0, _STOP, found.aborted, _MOST):
-            records = reader.to_records(columns, _WANTED)
+        for columns, _ in content.locate(0, _STOP, response.aborted, _MAX_BYTES):
+            records = reader.to_records(columns, _FIELDS)
             assert ((records.offsets >= 0) & (records.offsets < _STOP)).all()
-            assert records.values.nbytes <= 5 * _MOST
+            assert records.values.nbytes <= 5 * _MAX_BYTES
             rows += len(records.values)
     except MalformedResponse:
-        return "broken"
+        return "malformed"
     return "records" if rows else "empty"
 
 
 def _split(config: dict[str, str]) -> str:
-    reading, rows = read_columnar(config, Split("t", 0, 0, _STOP), _WANTED, 5, 1_000), 0
+    reading, rows = read_columnar(config, Split("t", 0, 0, _STOP), _FIELDS, 5, 1_000), 0
     while True:
         try:
             records = next(reading)
         except StopIteration as e:
             reader._CACHE.close()
-            return "split" if e.value >= _STOP else "part of a split" if rows else "none of a split"
+            return "split" if e.value >= _STOP else "partial split" if rows else "no records"
         rows += len(records.values)
         assert records.keys is not None
         assert len(records.keys) == len(records.offsets) == len(records.values) <= 5
@@ -74,7 +74,7 @@ def _split(config: dict[str, str]) -> str:
 
 
 def _fetched(rng: random.Random, offset: int) -> bytes:
-    """A response to a fetch."""
+    """Return the body of a fetch response."""
     records = b""
     for _ in range(rng.randint(0, 3)):
         rows = {"k" * rng.randint(0, 3): rng.choice((None, b"", b"value")) for _ in range(rng.randint(1, 4))}
@@ -84,8 +84,10 @@ def _fetched(rng: random.Random, offset: int) -> bytes:
         if rng.random() < 0.3:
             _compress(rng, batch)
         if rng.random() < 0.3:
-            at = rng.randrange(21, len(batch))
-            batch[at:] = mutated_body(rng, [bytes(batch[at:])])[: len(batch) - at].ljust(len(batch) - at, b"\x80")
+            start = rng.randrange(21, len(batch))
+            batch[start:] = mutated_body(rng, [bytes(batch[start:])])[: len(batch) - start].ljust(
+                len(batch) - start, b"\x80"
+            )
         batch[17:21] = google_crc32c.value(bytes(batch[21:])).to_bytes(4, "big")
         records += batch
     aborted = [(1, rng.randrange(_STOP)) for _ in range(rng.randint(0, 2))]
@@ -98,14 +100,14 @@ def _compress(rng: random.Random, batch: bytearray) -> None:
     number = rng.randrange(1, len(CODECS))
     name, content = CODECS[number], bytes(batch[HEADER:])
     if name == "gzip":
-        found = gzip.compress(content, 1)
+        compressed = gzip.compress(content, 1)
     elif name == "snappy":
-        found = pa.Codec(name).compress(content, asbytes=True)
+        compressed = pa.Codec(name).compress(content, asbytes=True)
     else:
         sink = pa.BufferOutputStream()
         with pa.CompressedOutputStream(sink, name) as stream:
             stream.write(content)
-        found = sink.getvalue().to_pybytes()
-    batch[HEADER:] = found
+        compressed = sink.getvalue().to_pybytes()
+    batch[HEADER:] = compressed
     batch[22] |= number
     batch[8:12] = (len(batch) - 12).to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""One run of a target: mutants by the number, each within a time, what became of them, and which one failed."""
+"""Run a target with numbered mutants, each with a time limit; count outcomes and report failures."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-One = Callable[[random.Random], str]
+FuzzInput = Callable[[random.Random], str]
 
-SECONDS: Final = 60.0  # for one input: far more than any needs on a slow machine
-_KEPT: Final = 10  # failures that are told of
+SECONDS: Final = 60.0  # time limit per input; far more than any input needs on a slow machine
+_MAX_FAILURES: Final = 10  # reported failures
 
 
 class TooLong(BaseException):
-    """An input that took longer than SECONDS. Nothing that is under test may catch it."""
+    """Raised if an input takes longer than SECONDS. A BaseException, so that the tested code does not catch it."""
 
 
 @dataclass
 class Result:
-    """What became of a target's inputs.
+    """Outcomes of a target's inputs.
 
     Attributes:
-        outcomes: how many ended in which way.
-        failures: the numbers of the inputs that failed, and how.
-        slowest: seconds of processor time, and the input's number.
+        inputs: number of inputs.
+        outcomes: number of inputs per outcome.
+        failures: number and traceback of the first failed inputs.
+        failed: number of failed inputs.
+        slowest: CPU seconds and number of the slowest input.
+        seconds: duration of the run.
     """
 
     inputs: int = 0
@@ -41,40 +44,40 @@ class Result:
     seconds: float = 0.0
 
 
-def require(fact: bool, told: object = "") -> None:
-    """Fail an input."""
-    if not fact:
-        raise AssertionError(told)
+def require(condition: bool, message: object = "") -> None:
+    """Fail the input if a condition is false."""
+    if not condition:
+        raise AssertionError(message)
 
 
 def rng_of(name: str, seed: int, number: int) -> random.Random:
-    """The chance of one input, which is the same whenever it is run again."""
+    """Return the random number generator of an input, which is the same in each run."""
     return random.Random(f"{name} {seed} {number}")
 
 
-def run(name: str, one: One, count: int, seed: int, first: int = 0, seconds: float = float("inf")) -> Result:
-    """Feed ``count`` inputs from number ``first`` on, for ``seconds`` at most."""
-    result, begun = Result(), time.monotonic()
+def run(name: str, feed: FuzzInput, count: int, seed: int, first: int = 0, seconds: float = float("inf")) -> Result:
+    """Feed ``count`` inputs, starting with number ``first``, for at most ``seconds``."""
+    result, started = Result(), time.monotonic()
     with _alarm():
         for number in range(first, first + count):
-            if time.monotonic() - begun > seconds:
+            if time.monotonic() - started > seconds:
                 break
-            _feed(name, one, seed, number, result)
-    result.seconds = time.monotonic() - begun
+            _feed(name, feed, seed, number, result)
+    result.seconds = time.monotonic() - started
     return result
 
 
-def _feed(name: str, one: One, seed: int, number: int, result: Result) -> None:
-    chance, start = rng_of(name, seed, number), time.process_time()
+def _feed(name: str, feed: FuzzInput, seed: int, number: int, result: Result) -> None:
+    rng, start = rng_of(name, seed, number), time.process_time()
     try:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
-        outcome = one(chance)
+        outcome = feed(rng)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # noqa: BLE001  # a panic of a library in Rust is no Exception
+    except BaseException:  # noqa: BLE001  # a panic of a Rust library is not an Exception
         outcome = "FAILED"
         result.failed += 1
-        if len(result.failures) < _KEPT:
+        if len(result.failures) < _MAX_FAILURES:
             result.failures.append((number, traceback.format_exc()[-3000:]))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -85,10 +88,10 @@ def _feed(name: str, one: One, seed: int, number: int, result: Result) -> None:
 
 @contextmanager
 def _alarm() -> Iterator[None]:
-    def ring(*_: Any) -> None:
+    def expire(*_: Any) -> None:
         raise TooLong(f"longer than {SECONDS:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, expire)
     try:
         yield
     finally:
@@ -97,9 +100,9 @@ def _alarm() -> Iterator[None]:
 
 
 def print_result(name: str, seed: int, result: Result) -> None:
-    """Print what became of a target's inputs."""
-    ways = ", ".join(f"{way} {number:,}" for way, number in result.outcomes.most_common(8))
+    """Print the outcomes of a target's inputs."""
+    outcomes = ", ".join(f"{outcome} {number:,}" for outcome, number in result.outcomes.most_common(8))
     slowest = f"slowest {result.slowest[0]:.3f} s (number {result.slowest[1]})"
-    print(f"{name:22} {result.inputs:>9,} in {result.seconds:>6.0f} s: {ways}; {slowest}", flush=True)
-    for number, why in result.failures:
-        print(f"--- {name}, seed {seed}, number {number}: {why}", file=sys.stderr, flush=True)
+    print(f"{name:22} {result.inputs:>9,} in {result.seconds:>6.0f} s: {outcomes}; {slowest}", flush=True)
+    for number, error in result.failures:
+        print(f"--- {name}, seed {seed}, number {number}: {error}", file=sys.stderr, flush=True)

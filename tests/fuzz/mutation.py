@@ -1,4 +1,4 @@
-"""Random changes of bytes and of text."""
+"""Mutate bytes and text randomly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BYTES: Final = (
 
 
 def mutate(rng: random.Random, payload: bytes) -> bytes:
-    """The payload with one to four random changes."""
+    """Return the payload with one to four random changes."""
     data = bytearray(payload)
     for _ in range(rng.randint(1, 4)):
         at = rng.randint(0, len(data))
@@ -55,43 +55,45 @@ _CHARACTERS: Final = (
     *("${", "}", "/*", "*/", "--", "//"),
 )
 _NUMBERS: Final = ("0", "-1", "00", "2147483648", "9223372036854775808", "1e400", "0x1F", "9" * 30, "9" * 5000)
-_PIECE: Final = re.compile(r"\w+|\s+|.", re.DOTALL)
+_TOKEN: Final = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 def mutate_text(rng: random.Random, text: str, words: Sequence[str]) -> str:
-    """The text with one to five random changes of its words and signs.
+    """Return the text with one to five random changes of words and characters.
 
     Args:
-        words: that may come in.
+        rng: random number generator.
+        text: the text.
+        words: words that may be inserted.
     """
-    pieces = _PIECE.findall(text)
+    tokens = _TOKEN.findall(text)
     for _ in range(rng.randint(1, 5)):
-        at = rng.randint(0, len(pieces))
+        at = rng.randint(0, len(tokens))
         match rng.randrange(10):
             case 0:
-                del pieces[at : at + rng.randint(1, 5)]
+                del tokens[at : at + rng.randint(1, 5)]
             case 1:
-                pieces[at:at] = pieces[at : at + rng.randint(1, 8)]
+                tokens[at:at] = tokens[at : at + rng.randint(1, 8)]
             case 2 | 3:
-                pieces[at:at] = [" ", rng.choice(words), " "]
-            case 4 if at < len(pieces):
-                pieces[at] = rng.choice(words)
+                tokens[at:at] = [" ", rng.choice(words), " "]
+            case 4 if at < len(tokens):
+                tokens[at] = rng.choice(words)
             case 5:
-                pieces[at:at] = [rng.choice(_CHARACTERS)]
-            case 6 if at < len(pieces):
-                pieces[at] = rng.choice((*_CHARACTERS, *_NUMBERS))
+                tokens[at:at] = [rng.choice(_CHARACTERS)]
+            case 6 if at < len(tokens):
+                tokens[at] = rng.choice((*_CHARACTERS, *_NUMBERS))
             case 7:
-                del pieces[at:]
+                del tokens[at:]
             case 8:
-                other = rng.randint(0, len(pieces))
-                pieces[at:at] = pieces[min(at, other) : max(at, other)][:200]
+                other = rng.randint(0, len(tokens))
+                tokens[at:at] = tokens[min(at, other) : max(at, other)][:200]
             case 9:
-                pieces[at:at] = [rng.choice(_CHARACTERS)] * rng.choice((2, 10, 60, 300))
-    return "".join(pieces)
+                tokens[at:at] = [rng.choice(_CHARACTERS)] * rng.choice((2, 10, 60, 300))
+    return "".join(tokens)
 
 
 def lengthen(rng: random.Random, text: str, size: int) -> str:
-    """The text with a short piece of it, or a sign, repeated up to some size: where time grows with the square."""
+    """Return the text with a short part of it, or a character, repeated up to a size, to find quadratic run times."""
     at = rng.randint(0, len(text))
     piece = text[at : at + rng.randint(1, 12)] if rng.random() < 0.6 else rng.choice(_CHARACTERS)
     return text[:at] + (piece or " ") * (size // max(len(piece), 1)) + text[at:]

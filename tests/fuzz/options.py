@@ -1,4 +1,4 @@
-"""Options of hostile values: a definition, or an error of this package that quotes no secret."""
+"""Fuzz table options: they must be valid, or raise one of this package's errors, which must not quote secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.fuzz.mutation import lengthen, mutate_text
 PLANTED: Final = "planted-4711"
 _COLUMNS: Final = (Column("id", "BIGINT", "BIGINT", nullable=False), Column("s", "STRING", "STRING"))
 _SCHEMA: Final = pa.schema([pa.field("id", pa.int64(), False), ("s", pa.string())])
-_GOOD: Final = (
+_VALID: Final = (
     *("true", "false", "1", "10", "20000", "5 min", "10 s", "-1 hour", "64 mb", "32 kb", "id", "s", "t", "t;u", "ALL"),
     *("EXCEPT_KEY", "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets", "fail"),
     *("partition:0,offset:42;partition:1,offset:300", "topic:t,partition:0,offset:42", "t:0,1;u:3", "at-least-once"),
@@ -50,7 +50,7 @@ _OFFSETS: Final = (
     "topic:t,partition:0,offset:42;topic:u.v-w,partition:2147483647,offset:9223372036854775807;",
     "partition:0,offset:-2,,;partition:00000000000000000000001,offset:+7",
 )
-_BAD: Final = (
+_INVALID: Final = (
     *("", " ", "\0", "\ud800", "'", "\n", "\u0661\u0660 s", "\u00b2", "9" * 5000, "x" * 10_000, "${" * 3000),
     *("(" * 3000, "(a+)+$", "[" * 3000, "a{1,9999}" * 20),
 )
@@ -73,71 +73,71 @@ def _keys() -> tuple[list[str], list[str], dict[str, list[str]]]:
 def _value(rng: random.Random) -> str:
     chance = rng.random()
     if chance < 0.35:
-        return rng.choice(_GOOD)
+        return rng.choice(_VALID)
     if chance < 0.5:
-        return rng.choice(_BAD)
+        return rng.choice(_INVALID)
     if chance < 0.501:
-        return lengthen(rng, rng.choice(_GOOD), 20_000)
-    return mutate_text(rng, rng.choice(_GOOD), _GOOD)
+        return lengthen(rng, rng.choice(_VALID), 20_000)
+    return mutate_text(rng, rng.choice(_VALID), _VALID)
 
 
 def fuzz_options(rng: random.Random) -> str:
-    """A table of which a few options are mutated."""
+    """Define a table with a few mutated options."""
     connector, java, formats = _keys()
     name = rng.choice(sorted(formats))
-    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name}
+    options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name}
     key = None
     if rng.random() < 0.3:
-        given |= {"connector": "upsert-kafka", "value.format": name, "key.format": "json"}
-        del given["format"]
+        options |= {"connector": "upsert-kafka", "value.format": name, "key.format": "json"}
+        del options["format"]
         key = ("id",)
     if rng.random() < 0.2:
-        given["properties.group.id"] = "g"
+        options["properties.group.id"] = "g"
     for _ in range(rng.randint(1, 4)):
-        where = rng.random()
-        if where < 0.5:
-            given[rng.choice(connector)] = _value(rng)
-        elif where < 0.75 and formats[name]:
-            prefix = "value." if "value.format" in given else ""
-            given[prefix + rng.choice(formats[name])] = _value(rng)
-        elif where < 0.97:
-            given[f"properties.{rng.choice(java)}"] = _value(rng)
+        choice = rng.random()
+        if choice < 0.5:
+            options[rng.choice(connector)] = _value(rng)
+        elif choice < 0.75 and formats[name]:
+            prefix = "value." if "value.format" in options else ""
+            options[prefix + rng.choice(formats[name])] = _value(rng)
+        elif choice < 0.97:
+            options[f"properties.{rng.choice(java)}"] = _value(rng)
         else:
-            given[mutate_text(rng, rng.choice(connector), connector)] = _value(rng)
-    secrets = [k for k in given if is_secret(k)]
+            options[mutate_text(rng, rng.choice(connector), connector)] = _value(rng)
+    secrets = [k for k in options if is_secret(k)]
     for k in secrets:
-        given[k] = PLANTED + given[k]
+        options[k] = PLANTED + options[k]
     try:
-        definition = validate_table(Table(("t",), _COLUMNS, given, primary_key=key or ()))
+        definition = validate_table(Table(("t",), _COLUMNS, options, primary_key=key or ()))
         if "confluent" not in name:
             definition.value.create_decoder(_SCHEMA)
             definition.value.create_encoder(_SCHEMA)
         with contextlib.suppress(KafkaSqlError):
             resolve_config(definition.client)
     except OptionError as e:
-        require(PLANTED not in str(e), given)
+        require(PLANTED not in str(e), options)
         return e.condition().lower()
     except KafkaSqlError as e:
-        require(PLANTED not in str(e), given)
+        require(PLANTED not in str(e), options)
         return type(e).__name__
     assert PLANTED not in repr(definition)
     return "defined"
 
 
 def fuzz_offsets(rng: random.Random) -> str:
-    """Offsets alone, as almost none come through the other options."""
+    """Parse mutated offsets, which rarely pass the checks of other options."""
     text = mutate_text(rng, rng.choice(_OFFSETS), ("partition", "offset", "topic", ":", ",", ";", "0", "-2", "a.b"))
     try:
-        found = parse_specific_offsets(text, "k")
+        parsed = parse_specific_offsets(text, "k")
     except InvalidOptionError:
-        return "refused"
-    named = fill_in_topic(found, ("t",))
-    assert all(0 <= partition < 1 << 31 and -3 <= at < 1 << 63 for (_, partition), at in named.items())
+        return "rejected"
+    named = fill_in_topic(parsed, ("t",))
+    assert all(0 <= partition < 1 << 31 and -3 <= offset < 1 << 63 for (_, partition), offset in named.items())
     return "read"
 
 
 def fuzz_jaas(rng: random.Random) -> str:
-    """A mutated login."""
+    """Parse a mutated JAAS configuration."""
     words = ("username", "password", "=", ";", '"', "'", "required", "optional", "\\", "/*", "*/", "${env:HOME}", "${")
     text = mutate_text(rng, rng.choice(_JAAS), words)
     if rng.random() < 0.002:
@@ -145,7 +145,7 @@ def fuzz_jaas(rng: random.Random) -> str:
     try:
         login = parse_jaas(text)
         quoted = " ".join(f'"{_escaped(k)}"="{_escaped(v)}"' for k, v in login.options.items())
-        assert parse_jaas(f'"x.{_escaped(login.module)}" required {quoted};').options == login.options
+        assert parse_jaas(f'"x.{_escaped(login.name)}" required {quoted};').options == login.options
         to_librdkafka_options(login)
     except OptionError as e:
         require(PLANTED not in str(e), text)
@@ -160,7 +160,7 @@ def _escaped(text: str) -> str:
 
 @contextlib.contextmanager
 def suppress_warnings() -> Iterator[None]:
-    """No warnings of options that are ignored: there would be millions of them."""
+    """Suppress warnings about ignored options; there would be millions."""
     log = logging.getLogger("kafka_sql")
     before = log.level
     log.setLevel(logging.CRITICAL)

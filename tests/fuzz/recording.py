@@ -1,7 +1,6 @@
-"""Writes the corpus: what a real broker answers to the clients that end transactions and that write, and stores as Java
-makes them.
+"""Record the corpus: responses of a real broker, and key stores created by Java.
 
-``python -m tests.fuzz.recording``: some ten seconds.
+``python -m tests.fuzz.recording`` takes about ten seconds.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ from tests.fuzz.broker import CORPUS
 
 
 def responses() -> dict[str, set[str]]:
-    """Bodies by the request's key and version."""
-    found: dict[str, set[str]] = {}
+    """Return response bodies by API key and version."""
+    recorded: dict[str, set[str]] = {}
     receive = Connection.receive
 
-    def kept(self: Connection, request: Request, number: int) -> Any:
-        answer = receive(self, request, number)
-        found.setdefault(f"{request.key}.{request.version}", set()).add(answer._body[answer._at :].hex())
-        return answer
+    def record(self: Connection, request: Request, number: int) -> Any:
+        response = receive(self, request, number)
+        recorded.setdefault(f"{request.key}.{request.version}", set()).add(response._body[response._at :].hex())
+        return response
 
-    with EmbeddedKafka() as kafka, mock.patch.object(Connection, "receive", kept):
+    with EmbeddedKafka() as kafka, mock.patch.object(Connection, "receive", record):
         client = TransactionAdmin(to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers}))
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        for made in admin.create_topics([NewTopic(name, 2, 1) for name in ("t", "u")]).values():
-            made.result(60)
+        for future in admin.create_topics([NewTopic(name, 2, 1) for name in ("t", "u")]).values():
+            future.result(60)
         producers = []
         for k in range(3):
             producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": f"p-{k}"})
@@ -52,9 +51,9 @@ def responses() -> dict[str, set[str]]:
                 producer.produce(topic, b"x" * 20, key=b"k")
             producer.flush(60)
             producers.append(producer)
-        described = {key: one for key, one in client.describe(["p-0", "p-1", "none"]).items() if one is not None}
+        described = {key: d for key, d in client.describe(["p-0", "p-1", "none"]).items() if d is not None}
         client.list_ongoing("p")
-        places = client.first_offsets(described)
+        locations = client.first_offsets(described)
         client.abort({"p-0": described["p-0"]})
         client.commit(
             [
@@ -62,8 +61,8 @@ def responses() -> dict[str, set[str]]:
                 EndTxnTarget("none", 0, 0),
             ]
         )
-        for key, place in places.items():
-            client.outcome(place, described[key].producer_id)
+        for key, location in locations.items():
+            client.outcome(location, described[key].producer_id)
         client.close()
         config = {**client._config, "transaction.timeout.ms": "60000"}
         for topic in ("t", "u"):
@@ -71,27 +70,27 @@ def responses() -> dict[str, set[str]]:
                 for direct in (plain, inside):
                     direct.produce(pa.array([b"x", b"y"], pa.binary()), partitions=np.array([0, 1], np.int32))
                     direct.flush()
-    return found
+    return recorded
 
 
 def stores(folder: Path) -> None:
-    """JKS and PKCS12 by keytool, PKCS12 and PEM by cryptography. The keys are of no worth."""
+    """Create JKS and PKCS12 with keytool, PKCS12 and PEM with cryptography. The keys are not used elsewhere."""
     root = create_authority("root")
-    between = create_authority("between", root)
-    client = sign_certificate(between, "client")
+    intermediate = create_authority("intermediate", root)
+    client = sign_certificate(intermediate, "client")
     create_trust_store(folder / "trust.jks", root, "JKS")
     create_trust_store(folder / "trust.p12", root, "PKCS12")
     create_jks_store(folder / "client.jks", client)
     create_jks_store(folder / "client2.jks", client, "key-password")
-    quick = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE_PASSWORD.encode())
-    p12 = serialize_key_and_certificates(b"me", client.private_key, client.certificate, client.signers, quick)
+    few_rounds = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE_PASSWORD.encode())
+    p12 = serialize_key_and_certificates(b"me", client.private_key, client.certificate, client.signers, few_rounds)
     (folder / "quick.p12").write_bytes(p12)
     (folder / "client.pem").write_text(client.key() + client.chain)
-    (folder / "trust.pem").write_text(root.pem + "words between\n" + between.pem)
-    old = PrivateFormat.TraditionalOpenSSL
-    (folder / "old.pem").write_text(client.key("key-password", old) + client.chain)
-    for left in (*folder.glob("*.cer"), folder / "client.p12", folder / "client2.p12"):
-        left.unlink()
+    (folder / "trust.pem").write_text(root.pem + "words between\n" + intermediate.pem)
+    traditional = PrivateFormat.TraditionalOpenSSL
+    (folder / "old.pem").write_text(client.key("key-password", traditional) + client.chain)
+    for leftover in (*folder.glob("*.cer"), folder / "client.p12", folder / "client2.p12"):
+        leftover.unlink()
 
 
 if __name__ == "__main__":

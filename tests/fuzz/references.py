@@ -1,5 +1,6 @@
-"""References to secrets and the properties files that they name: what is there, or an error that quotes none of it; and
-never a file outside of the folders that are allowed.
+"""Fuzz secret references and properties files: they are resolved, or raise an error that quotes no secret.
+
+Files outside the allowed folders must never be read.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from tests.fuzz.mutation import lengthen, mutate, mutate_text
 OUTSIDE: Final = "outside-4711"
 PLANTED: Final = "planted-4711"
 _FILE: Final = (
-    f"# all of ours\nkey.password = {PLANTED}\nlong : a\\\n  b\n\u00f6\\u0020\u00fc=x\n! more\na\\:b=\\t{PLANTED}\n"
+    f"# comment\nkey.password = {PLANTED}\nlong : a\\\n  b\n\u00f6\\u0020\u00fc=x\n! more\na\\:b=\\t{PLANTED}\n"
 )
 
 
 def make() -> Callable[[random.Random], str]:
-    """A folder that is allowed, beside one that is not, and links between them."""
+    """Return a target with an allowed folder, a forbidden one, and links between them."""
     root = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     inside, outside = root / "in", root / "out"
@@ -39,7 +40,7 @@ def make() -> Callable[[random.Random], str]:
     (inside / "link").symlink_to(outside / "secret")
     (inside / "away").symlink_to(outside)
     (inside / "sub" / "up").symlink_to("../..")
-    good = [
+    valid = [
         f"${{file:{inside}/s.properties:k}}",
         f"${{directory:{inside}:secret}}",
         f"${{directory:{inside}:link}}",
@@ -51,37 +52,37 @@ def make() -> Callable[[random.Random], str]:
     words = ("..", "/", "~", "out", "in", "sub", "up", "away", "link", "secret", str(outside), ":", "${file:", "}")
     properties = inside / "mutated.properties"
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         os.environ[VARIABLE] = str(inside)
         try:
             if rng.random() < 0.5:
-                return _reference(rng, good, words)
+                return _reference(rng, valid, words)
             properties.write_bytes(mutate(rng, _FILE.encode()))
             key = rng.choice(("key.password", "long", "\u00f6 \u00fc", "a:b", ""))
             return _resolved(f"${{file:{properties}:{key}}}")
         finally:
             del os.environ[VARIABLE]
 
-    return one
+    return feed
 
 
-def _reference(rng: random.Random, good: list[str], words: tuple[str, ...]) -> str:
-    text = mutate_text(rng, rng.choice(good), words)
+def _reference(rng: random.Random, valid: list[str], words: tuple[str, ...]) -> str:
+    text = mutate_text(rng, rng.choice(valid), words)
     if rng.random() < 0.002:
         text = lengthen(rng, text, 20_000)
     is_reference(text)
-    found = _resolved(text)
-    assert has_reference(text) or found == "as it was"
-    return found
+    outcome = _resolved(text)
+    assert has_reference(text) or outcome == "unchanged"
+    return outcome
 
 
 def _resolved(text: str) -> str:
     try:
         found = resolve(text, "o")
     except SecretReferenceError as e:
-        said = str(e)
-        assert OUTSIDE not in said
-        assert PLANTED not in said
-        return "refused"
+        message = str(e)
+        assert OUTSIDE not in message
+        assert PLANTED not in message
+        return "rejected"
     assert OUTSIDE not in found, text
-    return "as it was" if found == text else "resolved"
+    return "unchanged" if found == text else "resolved"

@@ -1,4 +1,4 @@
-"""Answers of a schema registry that is broken or hostile, and the schemas in them."""
+"""Fuzz responses of broken or hostile schema registries, and the schemas in them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RECORD: Final = json.dumps(
         ],
     }
 )
-_GOOD: Final = (
+_VALID: Final = (
     json.dumps({"id": 1, "version": 1, "schema": _RECORD}),
     json.dumps({"id": 7, "schema": '"long"', "schemaType": "AVRO"}),
     json.dumps({"schema": _RECORD, "references": [{"name": "b.S", "subject": "s", "version": 2}]}),
@@ -41,7 +41,7 @@ _GOOD: Final = (
     json.dumps({"is_compatible": True}),
 )
 _WORDS: Final = ("null", "true", "{}", "[]", "1e999", '"record"', '"fixed"', '"union"', "[" * 3000, "-1", '"a.R"')
-_OWN: Final = avro.parse_schema(
+_READER_SCHEMA: Final = avro.parse_schema(
     '{"type": "record", "name": "R", "fields": [{"name": "n", "type": ["null", "long"], "default": null}]}'
 )
 _SCHEMA: Final = pa.schema([("n", pa.int64())])
@@ -49,35 +49,35 @@ _SETTINGS: Final = RegistrySettings("avro-confluent", "AVRO", ("http://a", "http
 
 
 def make() -> Callable[[random.Random], str]:
-    """The client on a transport that answers with mutants."""
+    """Return a target that uses the client with mutated responses."""
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         registry = SchemaRegistry(_SETTINGS)
-        registry._client = httpx.Client(transport=httpx.MockTransport(lambda request: _answer(rng)))
-        ways: list[Callable[[], Any]] = [
-            lambda: _planned(registry.schema_by_id(1)),
-            lambda: _planned(registry.latest_schema("s")),
+        registry._client = httpx.Client(transport=httpx.MockTransport(lambda request: _response(rng)))
+        operations: list[Callable[[], Any]] = [
+            lambda: _resolve(registry.schema_by_id(1)),
+            lambda: _resolve(registry.latest_schema("s")),
             lambda: registry.register("s", "x"),
             lambda: registry.look_up_id("s/\ud800" if rng.random() < 0.01 else "s/..", "x"),
             lambda: registry.check_compatibility("s", "x"),
         ]
         try:
             with mock.patch.object(client, "RETRY_TIMEOUT", 0.09):
-                rng.choice(ways)()
+                rng.choice(operations)()
         except KafkaSqlError as e:
             return e.condition().lower()
-        return "answered"
+        return "completed"
 
-    return one
-
-
-def _planned(found: RegisteredSchema) -> None:
-    with contextlib.suppress(ValueError, SchemaMismatch):  # as its decoder is told
-        resolve_schemas(avro.parse_schema(found.text, [text for _, text in found.references]), _OWN, _SCHEMA)
+    return feed
 
 
-def _answer(rng: random.Random) -> httpx.Response:
-    text = mutate_text(rng, rng.choice(_GOOD), _WORDS) if rng.random() < 0.8 else rng.choice(_GOOD)
+def _resolve(found: RegisteredSchema) -> None:
+    with contextlib.suppress(ValueError, SchemaMismatch):  # the decoder reports these errors
+        resolve_schemas(avro.parse_schema(found.text, [text for _, text in found.references]), _READER_SCHEMA, _SCHEMA)
+
+
+def _response(rng: random.Random) -> httpx.Response:
+    text = mutate_text(rng, rng.choice(_VALID), _WORDS) if rng.random() < 0.8 else rng.choice(_VALID)
     content = text.encode(errors="replace")
     headers = {"Content-Type": "application/json"}
     if rng.random() < 0.05:

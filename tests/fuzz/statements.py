@@ -1,4 +1,4 @@
-"""Statements: parsed, passed on as they were typed, or refused by an error that says where."""
+"""Fuzz SQL statements: they are parsed, passed to Spark unchanged, or rejected with an error that has a position."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.fuzz.harness import require
 from tests.fuzz.mutation import lengthen, mutate_text
 
 _ROOT: Final = Path(__file__).parents[2]
-_LONG: Final = 20_000  # characters: what takes quadratic time is over the limit then
+_LONG: Final = 20_000  # characters; exceeds the time limit if the run time is quadratic
 _BASE: Final = (
     "CREATE TABLE t (a INT, b STRING, c AS a + 1, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'k')"
 )
 
-# what is carried out here, whatever the tables are
+# statements that are always handled by this package
 HANDLED: Final = (
     st.CreateTable,
     st.Execute,
@@ -46,7 +46,7 @@ HANDLED: Final = (
 
 
 class NoTables:
-    """A session's tables of which none is what the text names."""
+    """Tables of a session in which no name is found."""
 
     def __bool__(self) -> bool:
         return True
@@ -54,14 +54,18 @@ class NoTables:
     def find(self, name: tuple[str, ...]) -> None:
         return None
 
-    def plain(self, text: str) -> Any:
+    def spark_sql(self, text: str) -> Any:
         return SimpleNamespace(collect=list)
 
 
 def is_passed_through(sql: str, mode: str) -> bool:
-    """Whether a statement is Spark's own; it must reach Spark as it was typed."""
-    found = classify(sql)
-    if isinstance(found, HANDLED) or getattr(found, "if_exists", False) or getattr(found, "temporary", False):
+    """Return whether a statement is passed to Spark. It must reach Spark unchanged."""
+    statement_type = classify(sql)
+    if (
+        isinstance(statement_type, HANDLED)
+        or getattr(statement_type, "if_exists", False)
+        or getattr(statement_type, "temporary", False)
+    ):
         return False
     spark = SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: mode if "mode" in key else default))
     seen: list[str] = []
@@ -71,7 +75,7 @@ def is_passed_through(sql: str, mode: str) -> bool:
 
 
 def fuzz_create(sql: str) -> str:
-    """What becomes of a CREATE TABLE."""
+    """Parse a CREATE TABLE statement, and check that it can be rendered and parsed again."""
     table = parse_create(sql)
     text = render_create_table(table)
     assert isinstance(classify(text), st.CreateTable)
@@ -81,7 +85,7 @@ def fuzz_create(sql: str) -> str:
 
 
 def fuzz_alter(sql: str) -> str:
-    """What becomes of an ALTER TABLE of a table that there is."""
+    """Apply an ALTER TABLE statement to an existing table."""
     alteration = parse_statement(sql, parse_alteration)
     if isinstance(alteration.change, RenameTable):
         return "renamed"
@@ -90,10 +94,10 @@ def fuzz_alter(sql: str) -> str:
     return "altered"
 
 
-def outcome_of(sql: str, do: Callable[[str], str]) -> str:
-    """A word for what becomes of a statement; its error must say where."""
+def outcome_of(sql: str, process: Callable[[str], str]) -> str:
+    """Return the outcome of a statement. A syntax error must have a position."""
     try:
-        return do(sql)
+        return process(sql)
     except SqlSyntaxError as e:
         require(1 <= e.line <= sql.count("\n") + 1)
         require(e.column >= 1)
@@ -104,16 +108,16 @@ def outcome_of(sql: str, do: Callable[[str], str]) -> str:
 
 
 def read_as_spark_statement(sql: str) -> None:
-    """Read a statement in each way that a foreign one is read."""
+    """Apply all parsers that also read Spark's statements."""
     is_query(sql)
-    for each in (
+    for parse in (
         find_table_references,
         has_options_hint,
         lambda text: check_hint_positions(text, []),
         lambda text: parse_hint(text, 1),
     ):
         try:
-            each(sql)
+            parse(sql)
         except KafkaSqlError as e:
             require(e.args)
     list(split(sql))
@@ -121,7 +125,7 @@ def read_as_spark_statement(sql: str) -> None:
 
 @cache
 def corpus() -> tuple[list[str], list[str]]:
-    """Statements of the examples and the tests, and the words in them."""
+    """Return the statements of the examples and the tests, and the words in them."""
     files = [*_ROOT.glob("ddl_examples/**/*.sql"), *_ROOT.glob("tests/sql/**/*.sql")]
     texts = sorted({part.strip() for file in files for part in re.split(r";\s*\n", file.read_text()) if part.strip()})
     words = sorted({word for text in texts for word in re.findall(r"\w+|'[^'\n]*'|[^\w\s]", text)})
@@ -129,7 +133,7 @@ def corpus() -> tuple[list[str], list[str]]:
 
 
 def fuzz_statement(rng: random.Random) -> str:
-    """One mutated statement."""
+    """Process a mutated statement."""
     texts, words = corpus()
     text = rng.choice(texts)
     if rng.random() < 0.2:
@@ -139,12 +143,12 @@ def fuzz_statement(rng: random.Random) -> str:
     if rng.random() < 0.001:
         sql = lengthen(rng, sql, _LONG)
     read_as_spark_statement(sql)
-    found = classify(sql)
-    if isinstance(found, st.AlterTable):
+    statement_type = classify(sql)
+    if isinstance(statement_type, st.AlterTable):
         return outcome_of(sql, fuzz_alter)
-    if isinstance(found, st.CreateTable):
+    if isinstance(statement_type, st.CreateTable):
         return outcome_of(sql, fuzz_create)
     if is_passed_through(sql, rng.choice(("batch", "streaming"))):
-        outcome_of(sql, fuzz_create)  # and whoever asks for it, too
+        outcome_of(sql, fuzz_create)  # parsing it as CREATE TABLE must not crash either
         return "Spark's"
-    return type(found).__name__
+    return type(statement_type).__name__

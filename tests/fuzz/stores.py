@@ -1,4 +1,4 @@
-"""Key and trust stores: what is in them, or why they cannot be read."""
+"""Fuzz key stores and trust stores: they are read, or raise an error with the reason."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WORDS: Final = ("BEGIN", "END", "-----", "-----BEGIN CERTIFICATE-----", "PRIVAT
 
 
 def make() -> Callable[[random.Random], str]:
-    """The stores of the corpus, made by Java's keytool and by cryptography."""
+    """Return a target with the stores of the corpus, which were created by Java's keytool and by cryptography."""
     files = {path.name: path.read_bytes() for path in sorted(_CORPUS.iterdir())}
-    right = {name: _content(data, _PASSWORD) for name, data in files.items()}
+    expected = {name: _content(data, _PASSWORD) for name, data in files.items()}
     names = list(files)
 
-    def one(rng: random.Random) -> str:
+    def feed(rng: random.Random) -> str:
         name = rng.choice(names)
         data = files[name]
         if name.endswith(".pem") and rng.random() < 0.7:
@@ -34,48 +34,50 @@ def make() -> Callable[[random.Random], str]:
             mutant = mutate(rng, data)
         password = rng.choice((_PASSWORD, _PASSWORD, None, "another", ""))
         if data.startswith(jks.MAGIC) and rng.random() < 0.5:
-            return _ways(_sealed(mutant[:-20]), _PASSWORD)  # who has the password may write what they like
-        word = _ways(mutant, password)
-        if data.startswith(jks.MAGIC) and password is not None and word == "read":
-            assert _content(mutant, password) == right[name]
-        return word
+            return _read_all_ways(
+                _with_digest(mutant[:-20]), _PASSWORD
+            )  # with the password, anyone can create any content
+        outcome = _read_all_ways(mutant, password)
+        if data.startswith(jks.MAGIC) and password is not None and outcome == "read":
+            assert _content(mutant, password) == expected[name]
+        return outcome
 
-    return one
+    return feed
 
 
-def _ways(data: bytes, password: str | None) -> str:
-    """What becomes of a store as each kind, and with the key's password right and wrong."""
-    words = set()
+def _read_all_ways(data: bytes, password: str | None) -> str:
+    """Read a store as trust store and key store, with right and wrong key password. Return the outcome."""
+    outcomes = set()
     for read in (
         lambda: trusted_certificates(data, password),
         lambda: read_identity(data, password, None),
         lambda: read_identity(data, password, "key-password"),
     ):
-        words.add(_word(read))
-    return "read" if "read" in words else "refused"
+        outcomes.add(_outcome(read))
+    return "read" if "read" in outcomes else "rejected"
 
 
-def _word(read: Callable[[], str | Identity]) -> str:
+def _outcome(read: Callable[[], str | Identity]) -> str:
     try:
-        found = read()
+        content = read()
     except UnreadableStore as e:
         require("MII" not in str(e))
-        return "refused"
-    text = found if isinstance(found, str) else found.chain
+        return "rejected"
+    text = content if isinstance(content, str) else content.chain
     assert text.startswith("-----BEGIN CERTIFICATE-----\n")
     return "read"
 
 
 def _content(data: bytes, password: str) -> tuple[str | None, Identity | None]:
-    found: list[str | Identity | None] = []
+    contents: list[str | Identity | None] = []
     for read in (lambda: trusted_certificates(data, password), lambda: read_identity(data, password, None)):
         try:
-            found.append(read())
+            contents.append(read())
         except UnreadableStore:
-            found.append(None)
-    return found[0], found[1]  # type: ignore[return-value]
+            contents.append(None)
+    return contents[0], contents[1]  # type: ignore[return-value]
 
 
-def _sealed(body: bytes) -> bytes:
-    """A JKS whose digest fits."""
+def _with_digest(body: bytes) -> bytes:
+    """Return a JKS with a matching digest."""
     return body + hashlib.sha1(_PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()

@@ -1,4 +1,4 @@
-"""Everything that is fuzzed, by name."""
+"""List all fuzz targets by name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.unit.formats.protobuf import test_mutated as test_protobuf
 from tests.unit.formats.raw import test_raw
 from tests.unit.formats.test_reported_errors import FUZZED_FORMATS
 
-One = Callable[[Random], str]
+FuzzInput = Callable[[Random], str]
 Batch = Callable[[int, int], Any]
 
-# what makes a target's feeder; one input at a time
-INPUT_TARGETS: Final[dict[str, Callable[[], One]]] = {
+# name -> creates a function that processes one input
+INPUT_TARGETS: Final[dict[str, Callable[[], FuzzInput]]] = {
     "statements": lambda: statements.fuzz_statement,
     "options": lambda: options.fuzz_options,
     "offsets": lambda: options.fuzz_offsets,
@@ -36,7 +36,7 @@ INPUT_TARGETS: Final[dict[str, Callable[[], One]]] = {
     "registry": registry.make,
 }
 
-# decoders, which take whole buffers: how many records, and a seed
+# decoders, which process whole buffers; arguments: number of records, seed
 DECODERS: Final[dict[str, Batch]] = {
     "decoder-csv": test_csv.fuzz,
     "decoder-json": test_json.fuzz,
@@ -45,14 +45,14 @@ DECODERS: Final[dict[str, Batch]] = {
     "decoder-raw": test_raw.fuzz,
     "decoder-avro": test_avro.fuzz,
     "decoder-avro-json": lambda records, seed: test_avro.fuzz(records, seed, "json"),
-    **{f"told-{name}": lambda records, seed, name=name: _told(name, records, seed) for name in FUZZED_FORMATS},
+    **{f"reported-{name}": lambda records, seed, name=name: _reported(name, records, seed) for name in FUZZED_FORMATS},
     **{f"framed-{name}": lambda records, seed, name=name: _framed(name, records, seed) for name in FRAMED},
 }
 
 
-def _told(name: str, records: int, seed: int) -> tuple[int, int]:
-    decoder, good = FUZZED_FORMATS[name]()
-    return fuzz_decoder(decoder, good, range(20), records, seed)
+def _reported(name: str, records: int, seed: int) -> tuple[int, int]:
+    decoder, valid = FUZZED_FORMATS[name]()
+    return fuzz_decoder(decoder, valid, range(20), records, seed)
 
 
 def _framed(name: str, records: int, seed: int) -> tuple[int, int]:

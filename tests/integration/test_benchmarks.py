@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.floor import floor
+from benchmarks.floor import measure_floor
 from benchmarks.orders import Topic
 from tests.topics import Topics
 
@@ -14,5 +14,7 @@ pytestmark = pytest.mark.integration
 def test_the_floor(topics: Topics) -> None:
     name = topics.create()
     topics.put(name, *(b"%d" % n for n in range(1000)))
-    measured = list(floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1))  # which compares what both have read
+    measured = list(
+        measure_floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1)
+    )  # which compares what both have read
     assert [(result.records, len(result.values)) for result in measured] == [(1000, 1)] * 2

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.peer_process import PeerProcess
 from benchmarks.peers import launch
-from benchmarks.station import Station
 from kafka_sql.embedded import EmbeddedRegistry
 from tests.topics import Topics
 
@@ -49,9 +49,9 @@ QUERY = (
 
 
 @pytest.fixture(scope="module")
-def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Station]:
-    with launch.flink(tmp_path_factory.mktemp("flink")) as station:
-        yield station
+def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerProcess]:
+    with launch.start_flink(tmp_path_factory.mktemp("flink")) as process:
+        yield process
 
 
 @pytest.fixture(params=["json", "csv", "avro", "avro-confluent"])
@@ -104,31 +104,31 @@ def in_sparks_words(query: str) -> str:
     return query.replace("TIMESTAMP(3)", "TIMESTAMP_NTZ")
 
 
-def test_flink_writes_and_this_reads(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> None:
+def test_flink_writes_and_this_reads(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> None:
     name = declared(flink, sql, table)
     for _ in range(2):
-        flink.ask("sql", text=insert(name))
+        flink.request("sql", text=insert(name))
     assert_read_alike(flink, sql, name)
 
 
-def test_this_writes_and_flink_reads(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> None:
+def test_this_writes_and_flink_reads(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> None:
     name = declared(flink, sql, table)
     for _ in range(2):
         sql(in_sparks_words(insert(name)))
     assert_read_alike(flink, sql, name)
 
 
-def declared(flink: Station, sql: Callable[..., Any], table: tuple[str, str]) -> str:
+def declared(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> str:
     """The name of a table that both engines know."""
     name, create = table
-    flink.ask("sql", text=create)
+    flink.request("sql", text=create)
     sql(create)
     return name
 
 
-def assert_read_alike(flink: Station, sql: Callable[..., Any], name: str) -> None:
+def assert_read_alike(flink: PeerProcess, sql: Callable[..., Any], name: str) -> None:
     """Both engines read all rows twice, with the same values."""
-    theirs = flink.ask("sql", text=QUERY.format(name))["rows"]
+    theirs = flink.request("sql", text=QUERY.format(name))["rows"]
     mine = sql(f"SELECT * FROM {name}").collect()
     assert len(mine) == len(theirs) == 2 * len(ROWS)
     assert sorted(map(shown, mine)) == sorted(map(tuple, theirs))

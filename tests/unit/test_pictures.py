@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from benchmarks.page import PAGE, PICTURE, RESULTS, page
+from benchmarks.page import PAGE, PICTURE, RESULTS, update_page
 from benchmarks.picture import draw
 from benchmarks.report import load
 from tests.documents import ROOT, pages
@@ -40,7 +40,7 @@ def test_a_page_shows_it_with_words(name: str) -> None:
 
 def test_the_page_of_the_benchmark_and_its_picture_are_of_the_last_full_run() -> None:
     text = PAGE.read_text()
-    assert text == page(text), "run: python -m benchmarks.page"
+    assert text == update_page(text), "run: python -m benchmarks.page"
     assert PICTURE.read_text() == draw(load(RESULTS)[1]), "run: python -m benchmarks.page"
 
 

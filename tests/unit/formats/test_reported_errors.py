@@ -15,7 +15,7 @@ from kafka_sql.formats.avro import AVRO
 from kafka_sql.formats.format import Decoder
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
-from tests.fuzz.decoders import siege
+from tests.fuzz.decoders import fuzz_decoder
 from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
 
 Sieged = tuple[Decoder, list[bytes]]
@@ -98,13 +98,13 @@ CHANGES: dict[str, Callable[[], Sieged]] = {
         "event-timestamp",
     ),
 }
-FORMATS_UNDER_SIEGE = {"json": of_json, "csv": of_csv, "raw": of_raw, "protobuf": of_protobuf, **CHANGES}
+FUZZED_FORMATS = {"json": of_json, "csv": of_csv, "raw": of_raw, "protobuf": of_protobuf, **CHANGES}
 
 
-@pytest.mark.parametrize("name", FORMATS_UNDER_SIEGE)
+@pytest.mark.parametrize("name", FUZZED_FORMATS)
 def test_mutated_payloads(name: str) -> None:
-    decoder, good = FORMATS_UNDER_SIEGE[name]()
-    rows, errors = siege(decoder, good, range(20), 1_000, 1)
+    decoder, good = FUZZED_FORMATS[name]()
+    rows, errors = fuzz_decoder(decoder, good, range(20), 1_000, 1)
     assert rows > 20
     assert errors > 200
 

@@ -15,7 +15,7 @@ from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.row_decoder import RowDecoder, TolerantRowDecoder
 from kafka_sql.table.declaration import Column, Table
-from tests.fuzz.decoders import siege
+from tests.fuzz.decoders import fuzz_decoder
 
 pytestmark = pytest.mark.integration
 
@@ -55,7 +55,7 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     assert left.batch.column(0).to_pylist() == [1, 2, 2] + [1] * 100
 
 
-def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> tuple[int, int]:
+def fuzz_with_registry(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> tuple[int, int]:
     """Mutated payloads among good ones; how many became rows, and how many were in error."""
     columns = [("n", "BIGINT", pa.int64()), ("s", "STRING", pa.string()), ("d", "DOUBLE", pa.float64()),
                ("l", "ARRAY<BIGINT>", pa.list_(pa.int64()))]  # fmt: skip
@@ -66,11 +66,11 @@ def besiege(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> t
     value = validate_table(Table(("t",), declared, options)).value
     rows = [{"n": k, "s": "é" * k, "d": k / 2, "l": [k]} for k in range(20)]
     good = value.create_encoder(schema).encode(pa.RecordBatch.from_pylist(rows, schema)).to_pylist()
-    return siege(value.create_decoder(schema), good, range(20), records, seed, headers=HEADER_SIZE)
+    return fuzz_decoder(value.create_decoder(schema), good, range(20), records, seed, headers=HEADER_SIZE)
 
 
 @pytest.mark.parametrize("name", FRAMED)
 def test_mutated_payloads(registry: EmbeddedRegistry, name: str) -> None:
-    rows, errors = besiege(registry, name, 500, 1)
+    rows, errors = fuzz_with_registry(registry, name, 500, 1)
     assert rows > 10
     assert errors > 100

@@ -13,34 +13,34 @@ import org.apache.flink.table.api.TableResult;
 import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
 
-/** Flink SQL that takes requests, a line of JSON each: {"do": "sql", "text": "..."}. */
-public final class FlinkStation {
+/** Runs Flink SQL and processes requests, one JSON object per line: {"do": "sql", "text": "..."}. */
+public final class FlinkPeer {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, "UTF-8");
+        PrintStream responses = new PrintStream(new FileOutputStream(FileDescriptor.out), true, "UTF-8");
         System.setOut(System.err);
         TableEnvironment tables =
                 TableEnvironment.create(EnvironmentSettings.newInstance().inBatchMode().build());
         tables.getConfig().set("parallelism.default", arguments[0]);
-        answers.println("@@ \"ready\"");
+        responses.println("@@ \"ready\"");
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-            answers.println("@@ " + JSON.writeValueAsString(answer(tables, line)));
+            responses.println("@@ " + JSON.writeValueAsString(respond(tables, line)));
         }
         System.exit(0);
     }
 
-    private static Map<String, Object> answer(TableEnvironment tables, String request) {
+    private static Map<String, Object> respond(TableEnvironment tables, String request) {
         try {
             String text = JSON.readTree(request).get("text").asText();
-            long began = System.nanoTime();
+            long started = System.nanoTime();
             TableResult result = tables.executeSql(text);
             List<List<String>> rows = text.startsWith("SELECT") ? rows(result) : List.of();
             if (text.startsWith("INSERT")) {
                 result.await();
             }
-            return Map.of("seconds", (System.nanoTime() - began) / 1e9, "rows", rows);
+            return Map.of("seconds", (System.nanoTime() - started) / 1e9, "rows", rows);
         } catch (Exception e) {
             e.printStackTrace();
             return Map.of("error", String.valueOf(e));
@@ -49,9 +49,9 @@ public final class FlinkStation {
 
     private static List<List<String>> rows(TableResult result) throws Exception {
         List<List<String>> rows = new ArrayList<>();
-        try (CloseableIterator<Row> found = result.collect()) {
-            while (found.hasNext()) {
-                Row row = found.next();
+        try (CloseableIterator<Row> results = result.collect()) {
+            while (results.hasNext()) {
+                Row row = results.next();
                 List<String> values = new ArrayList<>();
                 for (int i = 0; i < row.getArity(); i++) {
                     values.add(String.valueOf(row.getField(i)));

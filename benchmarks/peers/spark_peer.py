@@ -1,4 +1,4 @@
-"""A Spark session that takes requests: ``python -m benchmarks.peers.spark_station '{"cores": 2, ...}'``."""
+"""Run a Spark session that processes requests: ``python -m benchmarks.peers.spark_peer '{"cores": 2, ...}'``."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import kafka_sql
-from benchmarks.station import MARK
+from benchmarks.peer_process import RESPONSE_MARK
 
 Json = dict[str, Any]
 
 
 def main() -> int:
-    """Answer until the input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # Spark's own words go elsewhere
+    """Process requests until the input ends."""
+    responses = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # output of Spark goes to stderr
     settings = json.loads(sys.argv[1])
 
-    def answer(what: object) -> None:
-        print(MARK + json.dumps(what), file=answers, flush=True)
+    def respond(response: object) -> None:
+        print(RESPONSE_MARK + json.dumps(response), file=responses, flush=True)
 
     spark = session(settings)
-    station = SparkStation(spark)
-    answer("ready")
+    handler = RequestHandler(spark)
+    respond("ready")
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer(getattr(station, request.pop("do"))(**request))
-        except Exception as e:  # noqa: BLE001  # said to the one who asked, whatever it is
+            respond(getattr(handler, request.pop("do"))(**request))
+        except Exception as e:  # noqa: BLE001  # reported to the caller, whatever it is
             traceback.print_exc()
-            answer({"error": str(e)[:2000]})
+            respond({"error": str(e)[:2000]})
     spark.stop()
     return 0
 
 
 def session(settings: Json) -> SparkSession:
-    """A session with this project, or with Spark's own jars alone."""
+    """Return a session with this project, or only with Spark's own jars."""
     spark = (
         SparkSession.builder.master(f"local[{settings['cores']}]")
         .config("spark.jars", ",".join(settings["jars"]))
@@ -57,63 +57,63 @@ def session(settings: Json) -> SparkSession:
     return kafka_sql.enable(spark) if settings["enabled"] else spark
 
 
-class SparkStation:
-    """What can be asked."""
+class RequestHandler:
+    """The requests; each is a method."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Nothing has been asked yet."""
+        """Start without a stream."""
         self._spark = spark
         self._stream: Any = None
         self._latencies: list[float] = []
         self._lock = threading.Lock()
 
     def sql(self, text: str) -> Json:
-        """Run a statement; its rows, as texts."""
-        began = time.perf_counter()
+        """Run a statement and return its rows as strings."""
+        started = time.perf_counter()
         rows = self._spark.sql(text).collect()
-        return {"seconds": time.perf_counter() - began, "rows": [[str(v) for v in row] for row in rows]}
+        return {"seconds": time.perf_counter() - started, "rows": [[str(v) for v in row] for row in rows]}
 
     def sink(self, text: str, bootstrap: str, topic: str) -> Json:
-        """Write a query's rows by Spark's own sink."""
-        began = time.perf_counter()
+        """Write the rows of a query with Spark's own sink."""
+        started = time.perf_counter()
         writer = self._spark.sql(text).write.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         writer.option("topic", topic).save()
-        return {"seconds": time.perf_counter() - began}
+        return {"seconds": time.perf_counter() - started}
 
     def follow(self, table: str | None, options: Json, checkpoint: str) -> str:
-        """Start a query over a topic whose values are the seconds at which they were sent."""
+        """Start a streaming query over a topic whose values are the send times in seconds."""
         source = self._spark.readStream
         rows = source.table(table) if table is not None else source.format("kafka").options(**options).load()
 
-        def look(batch: DataFrame, _: int) -> None:
+        def record_latencies(batch: DataFrame, _: int) -> None:
             sent = batch.selectExpr("CAST(CAST(value AS STRING) AS DOUBLE) AS sent").toArrow().column(0).to_numpy()
             now = time.time()
             with self._lock:
                 self._latencies += (now - sent).tolist()
 
-        writer = rows.writeStream.foreachBatch(look).option("checkpointLocation", checkpoint)
+        writer = rows.writeStream.foreachBatch(record_latencies).option("checkpointLocation", checkpoint)
         self._stream = writer.trigger(processingTime="0 seconds").start()
         return "started"
 
     def seen(self) -> int:
-        """How many records the query has had; from the next one on they are new ones."""
+        """Return the number of records since the last call, and reset the latencies."""
         if not self._stream.isActive:
-            raise RuntimeError(f"the query has ended: {self._stream.exception()}")
+            raise RuntimeError(f"the query has stopped: {self._stream.exception()}")
         with self._lock:
             count = len(self._latencies)
             self._latencies = []
         return count
 
     def latencies(self, count: int) -> Json:
-        """Wait for so many records and end the query; seconds."""
+        """Wait for a number of records, stop the query and return the latencies in seconds."""
         deadline = time.monotonic() + 60
         while len(self._latencies) < count and time.monotonic() < deadline:
             time.sleep(0.05)
         self._stream.stop()
-        found, self._latencies = sorted(self._latencies), []
-        if len(found) < count:
-            raise RuntimeError(f"{len(found)} records of {count} came within a minute")
-        return {"p50": found[len(found) // 2], "p99": found[len(found) * 99 // 100]}
+        latencies, self._latencies = sorted(self._latencies), []
+        if len(latencies) < count:
+            raise RuntimeError(f"{len(latencies)} of {count} records arrived within a minute")
+        return {"p50": latencies[len(latencies) // 2], "p99": latencies[len(latencies) * 99 // 100]}
 
 
 if __name__ == "__main__":
