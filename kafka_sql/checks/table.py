@@ -15,7 +15,7 @@ from kafka_sql.definition import Definition
 from kafka_sql.errors import AuthorizationError, BrokerError, KafkaSqlError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.admin.descriptions import TopicState, allowed_group_operations, describe_topics
-from kafka_sql.kafka.config.kerberos import mechanism
+from kafka_sql.kafka.config import kerberos
 from kafka_sql.kafka.config.properties import resolve_config
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.options import connector as opt
@@ -80,7 +80,7 @@ def _connect(address: str) -> str:
 def _check_authentication(definition: Definition, cluster: Cluster) -> str:
     cluster.topics()
     protocol = definition.client.get("security.protocol", "plaintext").upper()
-    sasl_mechanism = mechanism(definition.client)
+    sasl_mechanism = kerberos.sasl_mechanism(definition.client)
     return f"the brokers responded ({protocol}{', ' + sasl_mechanism if sasl_mechanism else ''})"
 
 

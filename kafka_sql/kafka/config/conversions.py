@@ -78,7 +78,7 @@ def clamp_to_range(java_key: str, key: str, value: str) -> str:
     return str(clamped)
 
 
-def convert(properties: Mapping[str, str]) -> dict[str, str]:
+def convert_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return librdkafka's options for the properties that need a conversion, except key and trust stores.
 
     Args:

@@ -30,14 +30,14 @@ _EXAMPLE: Final = (
 
 @dataclass(frozen=True)
 class LoginModule:
-    """A parsed JAAS string.
+    """The login module of a JAAS string.
 
     Attributes:
-        module: the class name of the login module, without its package.
+        name: the class name without its package.
         options: by name.
     """
 
-    module: str
+    name: str
     options: Mapping[str, str] = field(repr=False)
 
 
@@ -71,46 +71,46 @@ def parse_jaas(text: str) -> LoginModule:
     return LoginModule(module.rpartition(".")[2], options)
 
 
-def to_librdkafka_options(login: LoginModule) -> dict[str, str]:
+def to_librdkafka_options(module: LoginModule) -> dict[str, str]:
     """Return librdkafka's options for a login module.
 
     Raises:
         UnsupportedOptionError: librdkafka has no counterpart.
         MissingOptionError: an option of the login module is missing.
     """
-    if login.module not in _MODULES:
+    if module.name not in _MODULES:
         raise UnsupportedOptionError(
-            f"Option '{_OPTION}': login module '{login.module}' is a Java class that is not supported. "
-            f"Supported: {', '.join(_MODULES)}.{did_you_mean(login.module, _MODULES)}",
+            f"Option '{_OPTION}': login module '{module.name}' is a Java class that is not supported. "
+            f"Supported: {', '.join(_MODULES)}.{did_you_mean(module.name, _MODULES)}",
             option=_OPTION,
         )
-    return _MODULES[login.module](login)
+    return _MODULES[module.name](module)
 
 
-def _password(login: LoginModule) -> dict[str, str]:
-    if login.module == "ScramLoginModule" and login.options.get("tokenauth", "false").lower() == "true":
+def _password(module: LoginModule) -> dict[str, str]:
+    if module.name == "ScramLoginModule" and module.options.get("tokenauth", "false").lower() == "true":
         raise UnsupportedOptionError(
             f"Option '{_OPTION}': tokenauth=true (a delegation token) is not supported by librdkafka. Use a user "
             "name and a password.",
             option=_OPTION,
         )
-    return {f"sasl.{key}": _required(login, key) for key in ("username", "password")}
+    return {f"sasl.{key}": _required(module, key) for key in ("username", "password")}
 
 
-def _kerberos(login: LoginModule) -> dict[str, str]:
+def _kerberos(module: LoginModule) -> dict[str, str]:
     config = {}
-    if "principal" in login.options:
-        config["sasl.kerberos.principal"] = login.options["principal"]
-    if "serviceName" in login.options:
-        config["sasl.kerberos.service.name"] = login.options["serviceName"]
-    if login.options.get("useKeyTab", "false").lower() == "true":
-        config["sasl.kerberos.keytab"] = _required(login, "keyTab")
+    if "principal" in module.options:
+        config["sasl.kerberos.principal"] = module.options["principal"]
+    if "serviceName" in module.options:
+        config["sasl.kerberos.service.name"] = module.options["serviceName"]
+    if module.options.get("useKeyTab", "false").lower() == "true":
+        config["sasl.kerberos.keytab"] = _required(module, "keyTab")
     else:
         config["sasl.kerberos.min.time.before.relogin"] = "0"  # something else refreshes the ticket cache
     return config
 
 
-def _oauth_bearer(login: LoginModule) -> dict[str, str]:
+def _oauth_bearer(module: LoginModule) -> dict[str, str]:
     config = {}
     names = {
         "clientId": "sasl.oauthbearer.client.id",
@@ -118,12 +118,12 @@ def _oauth_bearer(login: LoginModule) -> dict[str, str]:
         "scope": "sasl.oauthbearer.scope",
     }
     for option, key in names.items():
-        if option in login.options:
-            config[key] = login.options[option]
-    extensions = {k[len("extension_") :]: v for k, v in login.options.items() if k.startswith("extension_")}
+        if option in module.options:
+            config[key] = module.options[option]
+    extensions = {k[len("extension_") :]: v for k, v in module.options.items() if k.startswith("extension_")}
     if extensions:
         config["sasl.oauthbearer.extensions"] = ",".join(f"{key}={value}" for key, value in extensions.items())
-    subject = login.options.get("unsecuredLoginStringClaim_sub")
+    subject = module.options.get("unsecuredLoginStringClaim_sub")
     if subject is not None:
         config["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
         config["sasl.oauthbearer.config"] = f"principal={subject}"
@@ -138,10 +138,10 @@ _MODULES: Final[Mapping[str, Callable[[LoginModule], dict[str, str]]]] = {
 }
 
 
-def _required(login: LoginModule, key: str) -> str:
-    if key not in login.options:
-        raise MissingOptionError(f"Option '{_OPTION}': {login.module} requires {key}=\"...\".", option=_OPTION)
-    return login.options[key]
+def _required(module: LoginModule, key: str) -> str:
+    if key not in module.options:
+        raise MissingOptionError(f"Option '{_OPTION}': {module.name} requires {key}=\"...\".", option=_OPTION)
+    return module.options[key]
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

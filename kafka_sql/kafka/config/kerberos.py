@@ -28,7 +28,7 @@ def librdkafka_features() -> frozenset[str]:
     return frozenset(text.value.decode().split(","))
 
 
-def mechanism(config: Mapping[str, str]) -> str | None:
+def sasl_mechanism(config: Mapping[str, str]) -> str | None:
     """Return the SASL mechanism of a configuration, by default GSSAPI as in Kafka's clients; None without SASL."""
     if not config.get("security.protocol", "plaintext").lower().startswith("sasl"):
         return None
@@ -41,7 +41,7 @@ def check_kerberos_support(config: Mapping[str, str]) -> None:
     Raises:
         UnsupportedOptionError: with the packages to install.
     """
-    if mechanism(config) != _MECHANISM or "sasl_gssapi" in librdkafka_features():
+    if sasl_mechanism(config) != _MECHANISM or "sasl_gssapi" in librdkafka_features():
         return
     configured = config.get("sasl.mechanism") or config.get("sasl.mechanisms")
     problem = (

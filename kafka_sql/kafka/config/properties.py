@@ -13,7 +13,7 @@ from typing import Final
 from kafka_sql.errors import InvalidOptionError, UnknownOptionError, did_you_mean
 from kafka_sql.kafka import bindings
 from kafka_sql.kafka.config import kerberos, security
-from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert, parse_digits
+from kafka_sql.kafka.config.conversions import JAAS, RANGES, clamp_to_range, convert_properties, parse_digits
 from kafka_sql.kafka.config.java_properties import JAVA_PROPERTIES, REJECTED_LIBRDKAFKA_OPTIONS, Handling
 from kafka_sql.options import allowed_paths
 from kafka_sql.options.secret_references import has_reference, resolve_all
@@ -24,9 +24,7 @@ API_TIMEOUT: Final = "default.api.timeout.ms"  # Java's; librdkafka has none, bu
 CONNECT_TIMEOUT: Final = "socket.connection.setup.timeout.ms"
 DELIVERY_TIMEOUT: Final = "delivery.timeout.ms"
 TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
-SOCKET_TIMEOUT: Final = (
-    "socket.timeout.ms"  # Java's request.timeout.ms: a connection without a response for this time is closed
-)
+SOCKET_TIMEOUT: Final = "socket.timeout.ms"  # Java's request.timeout.ms, after which a silent connection is closed
 
 # Java's defaults where librdkafka's differ, and buffers that let a reader run at full speed.
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -73,7 +71,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     for key, value in properties.items():
         _check_characters(key, value)
         config.update(_convert_property(key, value))
-    config.update(convert(properties))
+    config.update(convert_properties(properties))
     security.check_stores(config)
     kerberos.check_kerberos_support(config)
     _adjust(config, properties)
@@ -84,7 +82,7 @@ def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
             if key == API_TIMEOUT:
                 _check_number(key, value, "milliseconds")
                 continue
-            if key in security.JAVA_SIDE:
+            if key in security.JAVA_STORE_OPTIONS:
                 continue
             is_deferred = has_reference(value)
             if is_deferred and key in _NO_REFERENCES:
@@ -120,10 +118,10 @@ def credentials_fingerprint(config: Mapping[str, str]) -> tuple[object, ...]:
     If it differs from the one at a client's creation, recreate the client. Only compare it: it contains secrets.
 
     Raises:
-        SecretReferenceError: as ``resolved``.
+        SecretReferenceError: as ``resolve_config``.
     """
     resolved = resolve_all({key: value for key, value in config.items() if has_reference(value)}, "properties.")
-    files = [resolved.get(key) or config[key] for key in security.FILES if config.get(key)]
+    files = [resolved.get(key) or config[key] for key in security.CREDENTIAL_FILES if config.get(key)]
     return tuple(resolved.values()), tuple(map(allowed_paths.file_state, files))
 
 
@@ -165,7 +163,7 @@ def _convert_property(key: str, value: str) -> dict[str, str]:
 
 
 # properties whose conversion happens later, or is a range only
-_KEPT_PROPERTIES: Final = {*RANGES, *security.JAVA_SIDE, security.KEY_PASSWORD, API_TIMEOUT} - {JAAS}
+_KEPT_PROPERTIES: Final = {*RANGES, *security.JAVA_STORE_OPTIONS, security.KEY_PASSWORD, API_TIMEOUT} - {JAAS}
 
 
 def _adjust(config: dict[str, str], properties: Mapping[str, str]) -> None:

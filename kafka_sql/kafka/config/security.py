@@ -25,12 +25,16 @@ from kafka_sql.stores.store import (
 
 T = TypeVar("T")
 
-TRUST, TRUST_PASSWORD, TRUST_TEXT = "ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.certificates"
-KEYS, KEYS_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.password", "ssl.key.password"
-KEY_TEXT, CHAIN_TEXT = "ssl.keystore.key", "ssl.keystore.certificate.chain"
+TRUST_STORE, TRUST_STORE_PASSWORD, TRUST_PEM = (
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.certificates",
+)
+KEY_STORE, KEY_STORE_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.password", "ssl.key.password"
+KEY_PEM, CHAIN_PEM = "ssl.keystore.key", "ssl.keystore.certificate.chain"
 
 # files whose content may change
-FILES: Final = (TRUST, KEYS, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
+CREDENTIAL_FILES: Final = (TRUST_STORE, KEY_STORE, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 # files that librdkafka opens
 _LIBRDKAFKA_FILES: Final = (
@@ -40,7 +44,9 @@ _LIBRDKAFKA_FILES: Final = (
 )
 
 # kept under Java's names until a client is created
-JAVA_SIDE: Final = frozenset({TRUST, TRUST_PASSWORD, TRUST_TEXT, KEYS, KEYS_PASSWORD, KEY_TEXT, CHAIN_TEXT, JAAS})
+JAVA_STORE_OPTIONS: Final = frozenset(
+    {TRUST_STORE, TRUST_STORE_PASSWORD, TRUST_PEM, KEY_STORE, KEY_STORE_PASSWORD, KEY_PEM, CHAIN_PEM, JAAS}
+)
 
 
 def check_stores(config: Mapping[str, str]) -> None:
@@ -49,23 +55,23 @@ def check_stores(config: Mapping[str, str]) -> None:
     Raises:
         OptionError: options are in conflict, one is missing, or a PEM text is invalid.
     """
-    for key, other in ((TRUST, TRUST_TEXT), (KEYS, KEY_TEXT), (KEYS, CHAIN_TEXT)):
+    for key, other in ((TRUST_STORE, TRUST_PEM), (KEY_STORE, KEY_PEM), (KEY_STORE, CHAIN_PEM)):
         if config.get(key) and config.get(other):
             raise ConflictingOptionsError(
                 f"Options 'properties.{key}' and 'properties.{other}' are mutually exclusive. Remove one of them.",
                 option=f"properties.{key}",
             )
-    for key, other in ((KEY_TEXT, CHAIN_TEXT), (CHAIN_TEXT, KEY_TEXT)):
+    for key, other in ((KEY_PEM, CHAIN_PEM), (CHAIN_PEM, KEY_PEM)):
         if config.get(key) and not config.get(other):
             raise MissingOptionError(
                 f"Option 'properties.{key}' requires 'properties.{other}'.", option=f"properties.{other}"
             )
-    texts = {key: config[key] for key in (TRUST_TEXT, KEY_TEXT, CHAIN_TEXT, KEY_PASSWORD) if config.get(key)}
+    texts = {key: config[key] for key in (TRUST_PEM, KEY_PEM, CHAIN_PEM, KEY_PASSWORD) if config.get(key)}
     literals = {key: text for key, text in texts.items() if not has_reference(text)}
-    if TRUST_TEXT in literals:
-        _trusted(literals)
-    if KEY_TEXT in literals and CHAIN_TEXT in literals and (KEY_PASSWORD in literals or KEY_PASSWORD not in texts):
-        _identity(literals)
+    if TRUST_PEM in literals:
+        _read_trusted_certificates(literals)
+    if KEY_PEM in literals and CHAIN_PEM in literals and (KEY_PASSWORD in literals or KEY_PASSWORD not in texts):
+        _read_client_identity(literals)
 
 
 def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
@@ -78,14 +84,14 @@ def resolve_stores(settings: Mapping[str, str]) -> dict[str, str]:
         KeyStoreError: a store cannot be read; names the option to check.
         OptionError: a JAAS string is malformed, or a file is not in an allowed folder.
     """
-    config = {key: value for key, value in settings.items() if key not in JAVA_SIDE}
+    config = {key: value for key, value in settings.items() if key not in JAVA_STORE_OPTIONS}
     if settings.get(JAAS):
         config |= to_librdkafka_options(parse_jaas(settings[JAAS]))
     kerberos.check_kinit_arguments(config)
-    certificates = _trusted(settings)
+    certificates = _read_trusted_certificates(settings)
     if certificates is not None:
         config["ssl.ca.pem"] = certificates
-    client_identity = _identity(settings)
+    client_identity = _read_client_identity(settings)
     if client_identity is not None:
         config |= {"ssl.key.pem": client_identity.key, "ssl.certificate.pem": client_identity.chain}
         config.pop(KEY_PASSWORD, None)  # the key is already decrypted
@@ -104,29 +110,35 @@ def _check_allowed(option: str, path: str) -> None:
         ) from None
 
 
-def _trusted(settings: Mapping[str, str]) -> str | None:
-    if settings.get(TRUST_TEXT):
-        return _read(TRUST_TEXT, "", {}, lambda: trusted_certificates_of_pem(settings[TRUST_TEXT]))
-    if settings.get(TRUST):
-        path, data = settings[TRUST], _file(TRUST, settings[TRUST])
-        options = {StorePart.PASSWORD: TRUST_PASSWORD}
-        return _read(TRUST, path, options, lambda: trusted_certificates(data, settings.get(TRUST_PASSWORD)))
+def _read_trusted_certificates(settings: Mapping[str, str]) -> str | None:
+    if settings.get(TRUST_PEM):
+        return _translate_store_errors(TRUST_PEM, "", {}, lambda: trusted_certificates_of_pem(settings[TRUST_PEM]))
+    if settings.get(TRUST_STORE):
+        path, data = settings[TRUST_STORE], _read_file(TRUST_STORE, settings[TRUST_STORE])
+        options = {StorePart.PASSWORD: TRUST_STORE_PASSWORD}
+        return _translate_store_errors(
+            TRUST_STORE, path, options, lambda: trusted_certificates(data, settings.get(TRUST_STORE_PASSWORD))
+        )
     return None
 
 
-def _identity(settings: Mapping[str, str]) -> Identity | None:
+def _read_client_identity(settings: Mapping[str, str]) -> Identity | None:
     password = settings.get(KEY_PASSWORD)
-    if settings.get(KEY_TEXT):
+    if settings.get(KEY_PEM):
         options = {StorePart.KEY_PASSWORD: KEY_PASSWORD}
-        return _read(KEY_TEXT, "", options, lambda: identity_of_pem(settings[KEY_TEXT], settings[CHAIN_TEXT], password))
-    if settings.get(KEYS):
-        path, data = settings[KEYS], _file(KEYS, settings[KEYS])
-        options = {StorePart.PASSWORD: KEYS_PASSWORD, StorePart.KEY_PASSWORD: KEY_PASSWORD}
-        return _read(KEYS, path, options, lambda: read_identity(data, settings.get(KEYS_PASSWORD), password))
+        return _translate_store_errors(
+            KEY_PEM, "", options, lambda: identity_of_pem(settings[KEY_PEM], settings[CHAIN_PEM], password)
+        )
+    if settings.get(KEY_STORE):
+        path, data = settings[KEY_STORE], _read_file(KEY_STORE, settings[KEY_STORE])
+        options = {StorePart.PASSWORD: KEY_STORE_PASSWORD, StorePart.KEY_PASSWORD: KEY_PASSWORD}
+        return _translate_store_errors(
+            KEY_STORE, path, options, lambda: read_identity(data, settings.get(KEY_STORE_PASSWORD), password)
+        )
     return None
 
 
-def _file(option: str, path: str) -> bytes:
+def _read_file(option: str, path: str) -> bytes:
     try:
         return allowed_paths.read_allowed(path)
     except OSError as e:
@@ -137,7 +149,7 @@ def _file(option: str, path: str) -> bytes:
         ) from None
 
 
-def _read(option: str, path: str, options: Mapping[StorePart, str], read: Callable[[], T]) -> T:
+def _translate_store_errors(option: str, path: str, options: Mapping[StorePart, str], read: Callable[[], T]) -> T:
     try:
         return read()
     except UnreadableStore as e:

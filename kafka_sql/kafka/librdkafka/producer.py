@@ -228,15 +228,15 @@ class Producer:
         started = time.monotonic()
         # ends: every record succeeds or fails within delivery.timeout.ms
         while bindings.flush(self._handle.pointer, _FLUSH_MS) == bindings.TIMED_OUT:
-            self._check()
-        self._check()
+            self._raise_on_failure()
+        self._raise_on_failure()
         self.send_time = (time.monotonic() - started) * 1000
 
     def _poll(self, milliseconds: int) -> None:
         bindings.poll(self._handle.pointer, milliseconds)
-        self._check()
+        self._raise_on_failure()
 
-    def _check(self) -> None:
+    def _raise_on_failure(self) -> None:
         self._handle.raise_if_rejected()
         if self._failures:
             code, where = self._failures[0]

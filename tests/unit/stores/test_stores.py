@@ -14,7 +14,14 @@ from kafka_sql.errors import ConflictingOptionsError, KeyStoreError, MissingOpti
 from kafka_sql.kafka.config.properties import resolve_config, to_librdkafka
 from kafka_sql.stores.errors import UnreadableStore
 from kafka_sql.stores.store import read_identity, trusted_certificates
-from tests.certificates import STORE, Party, authority, jks, signed, trust_store
+from tests.certificates import (
+    STORE_PASSWORD,
+    CertificateAndKey,
+    create_authority,
+    create_jks_store,
+    create_trust_store,
+    sign_certificate,
+)
 
 pytestmark = pytest.mark.large  # Java's keytool
 
@@ -26,12 +33,14 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.authority = authority("root")
-        self.intermediate = authority("intermediate", self.authority)
-        self.client: Party = signed(self.intermediate, "client")
-        self.trust = {kind: trust_store(folder / f"trust.{kind}", self.authority, kind) for kind in ("JKS", "PKCS12")}
-        self.keys = jks(folder / "client.jks", self.client)
-        self.other_password = jks(folder / "client2.jks", self.client, "key-password")
+        self.authority = create_authority("root")
+        self.intermediate = create_authority("intermediate", self.authority)
+        self.client: CertificateAndKey = sign_certificate(self.intermediate, "client")
+        self.trust = {
+            kind: create_trust_store(folder / f"trust.{kind}", self.authority, kind) for kind in ("JKS", "PKCS12")
+        }
+        self.keys = create_jks_store(folder / "client.jks", self.client)
+        self.other_password = create_jks_store(folder / "client2.jks", self.client, "key-password")
         self.p12 = self.keys.with_suffix(".p12")
         self.pem = self.write("client.pem", self.client.key() + self.client.chain)
 
@@ -61,7 +70,9 @@ def error_of(**given: str | Path) -> str:
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_trust_stores_by_content(files: Files, kind: str) -> None:
     other = {"JKS": "PKCS12", "PKCS12": "JKS"}[kind]
-    found = client(ssl_truststore_location=files.trust[kind], ssl_truststore_password=STORE, ssl_truststore_type=other)
+    found = client(
+        ssl_truststore_location=files.trust[kind], ssl_truststore_password=STORE_PASSWORD, ssl_truststore_type=other
+    )
     assert found["ssl.ca.pem"] == files.authority.pem
     assert not [key for key in found if "truststore" in key]
 
@@ -77,14 +88,16 @@ def test_a_jks_trust_store_needs_no_password_as_in_java(files: Files) -> None:
 
 @pytest.mark.parametrize("name", ["keys", "p12", "pem"])
 def test_key_stores(files: Files, name: str) -> None:
-    found = client(ssl_keystore_location=getattr(files, name), ssl_keystore_password=STORE, ssl_keystore_type="JKS")
+    found = client(
+        ssl_keystore_location=getattr(files, name), ssl_keystore_password=STORE_PASSWORD, ssl_keystore_type="JKS"
+    )
     assert found["ssl.key.pem"] == files.client.key()
     assert found["ssl.certificate.pem"] == files.client.chain
     assert not [key for key in found if "keystore" in key or "password" in key]
 
 
 def test_a_key_with_a_separate_password(files: Files) -> None:
-    given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE}
+    given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE_PASSWORD}
     assert client(**given, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
     assert error_of(**given).endswith(
         "the private key cannot be decrypted with this password. Check option 'properties.ssl.key.password'."
@@ -150,10 +163,14 @@ def test_unreadable_files(files: Files) -> None:
 
 
 def test_trust_stores_and_key_stores_are_distinguished(files: Files) -> None:
-    message = error_of(ssl_keystore_location=files.trust["PKCS12"], ssl_keystore_password=STORE)
+    message = error_of(ssl_keystore_location=files.trust["PKCS12"], ssl_keystore_password=STORE_PASSWORD)
     assert "it has no private key, only certificates; it may be a trust store" in message
-    assert "expected one private key" in error_of(ssl_keystore_location=files.trust["JKS"], ssl_keystore_password=STORE)
-    assert "no trusted certificate" in error_of(ssl_truststore_location=files.keys, ssl_truststore_password=STORE)
+    assert "expected one private key" in error_of(
+        ssl_keystore_location=files.trust["JKS"], ssl_keystore_password=STORE_PASSWORD
+    )
+    assert "no trusted certificate" in error_of(
+        ssl_truststore_location=files.keys, ssl_truststore_password=STORE_PASSWORD
+    )
 
 
 def test_inline_pem_is_checked_with_the_statement(files: Files) -> None:
@@ -194,7 +211,7 @@ def test_stores_are_read_again_for_each_client(files: Files) -> None:
 
 
 def test_a_secret_reference_as_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STORE_PASSWORD", STORE)
+    monkeypatch.setenv("STORE_PASSWORD", STORE_PASSWORD)
     found = client(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
     assert found["ssl.key.pem"] == files.client.key()
 
@@ -207,8 +224,8 @@ def test_damaged_stores_raise_unreadable_store(data: st.DataObject, files: Files
     if damaged:
         damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
     for read in (
-        lambda: trusted_certificates(bytes(damaged), STORE),
-        lambda: read_identity(bytes(damaged), None, STORE),
+        lambda: trusted_certificates(bytes(damaged), STORE_PASSWORD),
+        lambda: read_identity(bytes(damaged), None, STORE_PASSWORD),
     ):
         with contextlib.suppress(UnreadableStore):
             read()
