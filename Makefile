@@ -14,7 +14,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the checks of the machine come before the downloads
-.PHONY: help demo test test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix coverage lint format clean java bench-quick
+.PHONY: help demo test test-kerberos proofs chaos fuzz soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix mutants coverage lint format clean java bench-quick
 
 help: ## Show these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -84,6 +84,10 @@ lock: $(INSTALLED) ## Write requirements.lock anew
 matrix: java $(INSTALLED) ## A sample of the tests under each Python and PySpark that is supported
 	$(PY) -m pip install --disable-pip-version-check --quiet uv
 	$(PY) -m tools.matrix
+
+mutants: java $(INSTALLED) ## Small changes to the code, sampled: which do the tests of the same folder notice? MUTANTS='--count 200'
+	$(PY) -m pip install --disable-pip-version-check --quiet 'cosmic-ray>=8.4'
+	$(PY) -m tools.mutants $(MUTANTS)
 
 coverage: java $(INSTALLED) $(ARCHIVE) ## All tests, with the lines that they reach, those in Spark's workers included
 	$(PY) -m pip install --disable-pip-version-check --quiet 'pytest-cov>=6'
