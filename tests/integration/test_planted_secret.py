@@ -104,10 +104,10 @@ for path in ("/jobs/", "/stages/", "/environment/", "/executors/", "/SQL/", "/SQ
 for file in Path("/proc").glob("[0-9]*/cmdline"):
     with contextlib.suppress(OSError):
         assert secret.encode() not in file.read_bytes(), file
-for thing in (spark, frame, query, kafka_sql.sql.session.tables_of(spark)):
+for thing in (spark, frame, query, kafka_sql.sql.session.session_tables(spark)):
     assert secret not in repr(thing)
-for entry in kafka_sql.sql.session.tables_of(spark):
-    assert secret not in repr(entry) + repr(entry.definition) + repr(entry.kind) + repr(entry.table)
+for entry in kafka_sql.sql.session.session_tables(spark):
+    assert secret not in repr(entry) + repr(entry.definition) + repr(entry.data_source) + repr(entry.table)
 query.stop()
 spark.stop()
 """

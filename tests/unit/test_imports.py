@@ -1,4 +1,4 @@
-"""What a Spark worker loads only to plan: each of five kinds of them starts anew in every session."""
+"""What Spark's Python planner processes import: each session starts five of them."""
 
 import subprocess
 import sys
