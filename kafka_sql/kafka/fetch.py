@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kafka_sql.kafka.direct.reader import read_columnar
 from kafka_sql.kafka.librdkafka.consumer import read_to_end
-from kafka_sql.kafka.records import VALUES_ONLY, BatchSize, RecordFields, Records
+from kafka_sql.kafka.records import DEFAULT_SIZE, VALUES_ONLY, BatchSize, RecordFields, Records
 from kafka_sql.kafka.types import DataLossHandler, Split
 
 
@@ -15,7 +15,7 @@ def read_records(
     config: Mapping[str, str],
     split: Split,
     fields: RecordFields = VALUES_ONLY,
-    size: BatchSize = BatchSize(),  # noqa: B008 - immutable
+    size: BatchSize = DEFAULT_SIZE,
     on_data_loss: DataLossHandler | None = None,
 ) -> Iterator[Records]:
     """Read a split to its end.

@@ -36,6 +36,9 @@ class BatchSize:
     max_bytes: int = 32 << 20
 
 
+DEFAULT_SIZE: Final = BatchSize()
+
+
 @dataclass(frozen=True)
 class Records:
     """A batch of records, as columns of equal length; None for fields that were not requested.

@@ -105,12 +105,12 @@ class Producer:
         count = len(values)
         if not count:
             return
-        chosen = read_only(partitions) if partitions is not None else _NO_PARTITIONS
+        row_partitions = read_only(partitions) if partitions is not None else _NO_PARTITIONS
         rows = column_view(values), column_view(keys) if keys is not None else null_column(count)
         if timestamps is None and headers is None and topics is None:
-            self._produce_batch(count, rows, chosen)
+            self._produce_batch(count, rows, row_partitions)
         else:
-            self._produce_each(count, rows, chosen, timestamps, headers, topics)
+            self._produce_each(count, rows, row_partitions, timestamps, headers, topics)
         self.sent += count
         self.sent_bytes += sum(int(part[0][-1] - part[0][0]) for part in rows)
 
@@ -125,8 +125,8 @@ class Producer:
         flags = bindings.COPY | (bindings.OWN_PARTITIONS if len(partitions) else 0)
         row, code = 0, 0
         while True:
-            at = messages.ctypes.data + row * bindings.MESSAGE.itemsize
-            bindings.produce_batch(topic, bindings.ANY_PARTITION, flags, at, count - row)
+            address = messages.ctypes.data + row * bindings.MESSAGE.itemsize
+            bindings.produce_batch(topic, bindings.ANY_PARTITION, flags, address, count - row)
             row = first_rejected(messages, row, count)
             if row == count:
                 break
