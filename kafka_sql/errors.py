@@ -1,8 +1,8 @@
 """Define every error that kafka_sql raises, as one tree.
 
 Each class is a named condition. The message says what is wrong, where, what was expected and what to do. The facts
-that identify the place (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own. An
-attribute is None if the message does not name that fact, or if the error arrived from a Spark task as text.
+that identify the location (option, table, topic, partition, offset, ...) are attributes, too: each class lists its own.
+An attribute is None if the message does not name that fact, or if the error arrived from a Spark task as text.
 
     KafkaSqlError
     ├── StatementError           a statement cannot be parsed or executed
@@ -45,8 +45,8 @@ attribute is None if the message does not name that fact, or if the error arrive
     │   └── EncodeError            the row cannot be written in this format
     ├── CheckpointError          a query cannot resume from its checkpoint
     ├── PartitionerError         the class of 'sink.partitioner' failed or returned no valid partition
-    ├── CatalogFolderError      the catalog folder cannot be used
-    ├── WorkerPythonError       Spark's workers run a Python that lacks this package
+    ├── CatalogFolderError       the catalog folder cannot be used
+    ├── WorkerPythonError        Spark's workers run a Python that lacks this package
     ├── EmbeddedKafkaError       a local broker could not be set up
     └── ExtensionError           the extension jar for Spark's shells could not be built
 """
@@ -209,7 +209,9 @@ class BrokerError(KafkaSqlError):
     """A Kafka cluster did not do what was requested.
 
     Attributes:
-        topic, partition, offset: the location in Kafka.
+        topic: the topic.
+        partition: the partition of the topic.
+        offset: the offset in the partition.
         servers: the brokers, ``host:port,...``.
         table: the table that is read or written.
     """
@@ -386,7 +388,8 @@ class CheckpointError(KafkaSqlError):
 
     Attributes:
         table: the table that the query reads or writes.
-        topic, partition: the partition whose offset does not fit.
+        topic: the topic whose offsets do not fit.
+        partition: the partition of the topic.
     """
 
     def __init__(

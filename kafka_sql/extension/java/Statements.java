@@ -13,8 +13,8 @@ import org.apache.spark.sql.classic.Dataset;
 /**
  * A session's parser: passes statements to Python first, and to Spark's parser if Python does not handle them.
  *
- * <p>A dynamic proxy, because the methods of Spark's ParserInterface differ between versions. {@code parseQuery} goes to
- * Spark directly: Spark parses view definitions with it.
+ * <p>A dynamic proxy, because the methods of Spark's ParserInterface differ between versions. {@code parseQuery} goes
+ * to Spark directly: Spark parses view definitions with it.
  */
 public final class Statements implements InvocationHandler {
     /** Statements that start Python. Once Python runs, it gets all statements, because any may name a Kafka table. */
