@@ -81,9 +81,9 @@ def suggestions(context: OptionContext) -> list[tuple[str, str]]:
     return [(value, "default" if value == option.default else "") for value in option.allowed] if option else []
 
 
-def table_options(options_typed: dict[str, str]) -> dict[str, Option[Any]]:
+def table_options(typed_options: dict[str, str]) -> dict[str, Option[Any]]:
     """Return the options of the connector and of the chosen formats, or of all formats if none is chosen."""
-    chosen = [(key, options_typed[key]) for key in _FORMAT_KEYS if options_typed.get(key) in FORMATS]
+    chosen = [(key, typed_options[key]) for key in _FORMAT_KEYS if typed_options.get(key) in FORMATS]
     options = {option.key: option for option in KAFKA_OPTIONS}
     for key, identifier in chosen or [("format", name) for name in FORMATS]:
         prefix = key.removesuffix("format")
