@@ -1,7 +1,7 @@
-"""Known weaknesses of the locked dependencies: ``python -m tools.audit`` (make audit).
+"""Check the locked dependencies for known vulnerabilities: ``python -m tools.audit`` (make audit).
 
-pip-audit asks PyPI for them, and where that cannot be reached, osv.dev. What cannot be asked is told as such and is an
-error: no answer is not "no weakness".
+pip-audit queries PyPI or, if PyPI is unreachable, osv.dev. If neither responds, this is reported as an error, because
+it does not mean that there are no vulnerabilities.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _UNREACHABLE: Final = 2
 
 
 def main() -> int:
-    """0 where there is none that is known, 1 where there is, 2 where nobody could be asked."""
+    """Return 0 if there are no known vulnerabilities, 1 if there are, and 2 if no service could be reached."""
     pip = [sys.executable, "-m", "pip"]
-    with tempfile.TemporaryDirectory() as folder:  # apart, as its dependencies are none of the project's
+    with tempfile.TemporaryDirectory() as folder:  # separate, because its dependencies are not those of the project
         if subprocess.run([*pip, "install", "--quiet", "--target", folder, "pip-audit>=2.9"], check=False).returncode:
             print("The dependencies were not audited: pip-audit cannot be installed.", file=sys.stderr)
             return _UNREACHABLE
@@ -32,13 +32,13 @@ def main() -> int:
                 env={**os.environ, "PYTHONPATH": folder},
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
-            unknown = "could not be audited" in done.stdout  # which pip-audit takes for no weakness
+            unknown = "could not be audited" in done.stdout  # pip-audit does not treat this as an error
             if (done.returncode == 0 and not unknown) or ("vulnerabilit" in done.stderr and "Found" in done.stderr):
                 print(done.stdout + done.stderr, end="")
                 return done.returncode
-            why = "it does not know the packages" if unknown else done.stderr.strip().splitlines()[-1:]
-            print(f"{service} gives no answer: {why}", file=sys.stderr)
-    print("The dependencies were NOT audited: no service could be asked.", file=sys.stderr)
+            reason = "the packages are unknown" if unknown else done.stderr.strip().splitlines()[-1:]
+            print(f"{service} did not respond: {reason}", file=sys.stderr)
+    print("The dependencies were NOT audited: no service could be reached.", file=sys.stderr)
     return _UNREACHABLE
 
 

@@ -1,6 +1,6 @@
-"""A hook of mkdocs: what stands beside ``docs`` in the repository and is linked from there, as pages of the site.
+"""Add files outside ``docs`` that are linked from there as pages of the site (a hook of mkdocs).
 
-In the repository ``../ddl_examples/joins.sql`` is the file itself; on the site it is a page that shows it.
+In the repository, ``../ddl_examples/joins.sql`` is the file itself. On the site, it is a page that shows the file.
 """
 
 from __future__ import annotations
@@ -21,38 +21,41 @@ _LANGUAGES: Final = {".sql": "sql", ".py": "python", ".yml": "yaml", ".proto": "
 
 
 def example_pages() -> dict[str, str]:
-    """The pages by their paths in the site's sources: one a file or folder of ``ddl_examples``, and a list of all."""
+    """Return path -> page for each file or folder in ``ddl_examples``, and an index page."""
     folder = ROOT / FOLDER
     pages, rows = {}, []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(("_", ".")) or (path.is_file() and path.suffix not in _LANGUAGES):
             continue
         title = path.name
-        text = "\n".join(_shown(f, folder) for f in ([path] if path.is_file() else sorted(path.rglob("*"))) if _text(f))
+        text = "\n".join(
+            _render(f, folder) for f in ([path] if path.is_file() else sorted(path.rglob("*"))) if _text(f)
+        )
         if text:
             pages[f"{PAGES}/{title}.md"] = f"# {title}\n\n{text}"
             rows.append(f"| [{title}]({title}.md) | {_first_comment(path)} |")
-    pages[f"{PAGES}/index.md"] = "# Examples\n\nEach is run by a test.\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
+    pages[f"{PAGES}/index.md"] = "# Examples\n\nAll examples are tested.\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
     return pages
 
 
 def linked(markdown: str, page: str) -> str:
-    """A page's text with its links out of ``docs`` leading to the pages that stand for these files.
+    """Return the text of a page, with links to files outside ``docs`` replaced by links to their pages.
 
     Args:
-        page: its path in the site's sources, such as ``formats/json.md``.
+        markdown: the text of the page.
+        page: its path below ``docs``, such as ``formats/json.md``.
     """
 
-    def target(found: re.Match[str]) -> str:
-        name = (found[1] or "index").strip("/").split("/")[0]
-        to = PROJECT[found[2]] if found[2] else f"{PAGES}/{name}.md"
-        return f"]({posixpath.relpath(to, posixpath.dirname(page) or '.')}{found[3] or ''})"
+    def target(match: re.Match[str]) -> str:
+        name = (match[1] or "index").strip("/").split("/")[0]
+        to = PROJECT[match[2]] if match[2] else f"{PAGES}/{name}.md"
+        return f"]({posixpath.relpath(to, posixpath.dirname(page) or '.')}{match[3] or ''})"
 
     return _LINK.sub(target, markdown)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """mkdocs asks for the site's files."""
+    """Add the pages to the site's files (called by mkdocs)."""
     from mkdocs.structure.files import File
 
     for path, text in example_pages().items():
@@ -64,7 +67,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """mkdocs gives a page's text before it becomes HTML."""
+    """Replace the links in a page (called by mkdocs)."""
     return linked(markdown, page.file.src_uri)
 
 
@@ -72,7 +75,7 @@ def _text(path: Path) -> bool:
     return path.is_file() and path.suffix in _LANGUAGES and "__pycache__" not in path.parts
 
 
-def _shown(path: Path, folder: Path) -> str:
+def _render(path: Path, folder: Path) -> str:
     name, text = path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8").rstrip()
     if path.suffix == ".ipynb":
         return "\n".join(map(_cell, json.loads(text)["cells"]))

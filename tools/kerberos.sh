@@ -1,12 +1,12 @@
 #!/bin/sh
-# A Kafka client with Kerberos, which PyPI's wheels have not: librdkafka, confluent-kafka and gssapi, built once into a
-# folder of the user's cache, which is to stand before the environment's own in PYTHONPATH.
+# Build a Kafka client with Kerberos support, which the wheels on PyPI lack: librdkafka, confluent-kafka and gssapi. It is
+# built once, into a folder in the user's cache that must come first in PYTHONPATH.
 #
-# Usage: kerberos.sh missing PYTHON    what this machine lacks, in one sentence; fails then
-#        kerberos.sh build PYTHON      does nothing where it has been built
-#        kerberos.sh site PYTHON       the folder
+# Usage: kerberos.sh missing PYTHON    print what is missing on this machine, and fail
+#        kerberos.sh build PYTHON      build it, unless already built
+#        kerberos.sh site PYTHON       print the folder
 #
-# LIBRDKAFKA may name a folder with librdkafka's source; else it is taken from an npm package, which holds it whole.
+# LIBRDKAFKA may be set to a folder with librdkafka's source. By default, the source is taken from an npm package.
 set -eu
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -31,9 +31,9 @@ lacking() {
 }
 
 missing() {
-    found=$(lacking "$1")
-    [ -z "$found" ] && return
-    printf 'Kerberos is not tested, as this machine lacks:%s. Debian, Ubuntu: sudo apt install %s, and the headers of the Python in use.\n' "$found" "$PACKAGES"
+    packages=$(lacking "$1")
+    [ -z "$packages" ] && return
+    printf 'Kerberos tests are skipped, because these are missing:%s. Debian, Ubuntu: sudo apt install %s, and the headers of the Python in use.\n' "$packages" "$PACKAGES"
     exit 1
 }
 
@@ -57,10 +57,10 @@ build() {
     ./configure --prefix="$folder" --enable-gssapi --enable-curl --disable-lz4-ext --disable-zstd
     make -C src -j2
     make -C src install
-    # 0xMMmmrrpp: the package's version is the library's
+    # 0xMMmmrrpp; the package has the same version as the library
     version=$(sed -n 's/^#define RD_KAFKA_VERSION *0x\([0-9a-f]*\).*/\1/p' src/rdkafka.h)
     version=$("$python" -c 'import sys; n = int(sys.argv[1], 16); print(n >> 24, n >> 16 & 255, n >> 8 & 255, sep=".")' "$version")
-    # no cache: a wheel that was built for another folder would be taken
+    # no cache: pip would reuse a wheel that was built for another folder
     C_INCLUDE_PATH=$folder/include LIBRARY_PATH=$folder/lib LDFLAGS="-L$folder/lib -Wl,-rpath,$folder/lib" \
         "$python" -m pip install --disable-pip-version-check --no-cache-dir --no-deps --target "$folder/site" \
         --no-binary confluent-kafka "confluent-kafka==$version"
@@ -72,14 +72,14 @@ case ${1:-} in
     missing) missing "$2" ;;
     site) printf '%s/site\n' "$(folder "$2")" ;;
     build)
-        place=$(folder "$2")
-        if [ ! -e "$place/.built" ]; then
+        target=$(folder "$2")
+        if [ ! -e "$target/.built" ]; then
             missing "$2"
-            build "$2" "$place"
+            build "$2" "$target"
         fi
         ;;
     *)
-        echo "kerberos.sh knows missing, build and site." >&2
+        echo "kerberos.sh: expected missing, build or site." >&2
         exit 1
         ;;
 esac

@@ -1,4 +1,4 @@
-"""The pictures of docs/pictures, as SVG: ``python -m tools.pictures`` writes them."""
+"""Draw the pictures in docs/pictures as SVG: ``python -m tools.pictures``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _STYLE: Final = (
 
 
 class Picture:
-    """An SVG that grows."""
+    """Builds an SVG."""
 
     def __init__(self, title: str, width: int, height: int) -> None:
-        """White, with a title for those who cannot see it."""
+        """Start with a white background and a title for screen readers."""
         self._parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
             f'width="{width}" height="{height}">',
@@ -31,80 +31,82 @@ class Picture:
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         ]
 
-    def box(self, x: int, y: int, w: int, h: int, kind: str, *lines: str) -> None:
-        """A box with a heading and smaller lines below it."""
-        self._parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}" rx="6"/>')
+    def box(self, x: int, y: int, w: int, h: int, style: str, *lines: str) -> None:
+        """Draw a box with a heading and smaller lines below it."""
+        self._parts.append(f'<rect class="{style}" x="{x}" y="{y}" width="{w}" height="{h}" rx="6"/>')
         first = y + h / 2 - 8 * (len(lines) - 1) + 4
         for n, line in enumerate(lines):
             self.text(x + w // 2, int(first + 16 * n), line, "h" if n == 0 else "s")
 
-    def text(self, x: int, y: int, words: str, kind: str = "s", anchor: str = "middle") -> None:
-        """A line of text around ``x``."""
-        self._parts.append(f'<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>')
+    def text(self, x: int, y: int, label: str, style: str = "s", anchor: str = "middle") -> None:
+        """Draw a line of text at ``x``."""
+        self._parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(label)}</text>')
 
-    def arrow(self, x1: int, y1: int, x2: int, y2: int, words: str = "", both: bool = False) -> None:
-        """An arrow with words above its middle."""
+    def arrow(self, x1: int, y1: int, x2: int, y2: int, label: str = "", both: bool = False) -> None:
+        """Draw an arrow with text above its middle."""
         start = ' marker-start="url(#a)"' if both else ""
         self._parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#a)"{start}/>')
-        if words:
-            self.text((x1 + x2) // 2, (y1 + y2) // 2 - 6, words)
+        if label:
+            self.text((x1 + x2) // 2, (y1 + y2) // 2 - 6, label)
 
-    def line(self, x1: int, y1: int, x2: int, y2: int, kind: str = "life") -> None:
-        """A line without an end."""
-        self._parts.append(f'<line class="{kind}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>')
+    def line(self, x1: int, y1: int, x2: int, y2: int, style: str = "life") -> None:
+        """Draw a line without an arrowhead."""
+        self._parts.append(f'<line class="{style}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>')
 
     def svg(self) -> str:
-        """The file's text."""
+        """Return the SVG."""
         return "\n".join([*self._parts, "</svg>", ""])
 
 
 def architecture() -> str:
-    """Statements on the left, rows through the middle, Kafka on the right."""
-    p = Picture("How it is built: a statement becomes a table, a table a read, a read columns, and back", 860, 400)
+    """Draw the architecture: statements at the top, rows from Kafka to Spark below."""
+    p = Picture(
+        "Architecture: statements declare tables, tables become data sources, records become columns and back", 860, 400
+    )
     p.box(20, 30, 150, 64, "plain", "spark.sql(...)", "kafka-sql, spark-sql,", "dbt, pipelines")
-    p.box(230, 30, 150, 64, "ours", "sql/", "tells Flink's statements", "from Spark's")
-    p.box(440, 30, 150, 64, "ours", "catalog/", "a data source class", "for each table")
-    p.box(660, 30, 170, 64, "spark", "Spark", "its parser, planner, jobs")
+    p.box(230, 30, 150, 64, "ours", "sql/", "recognizes Flink's", "statements")
+    p.box(440, 30, 150, 64, "ours", "catalog/", "a data source class", "per table")
+    p.box(660, 30, 170, 64, "spark", "Spark", "parser, planner, jobs")
     p.arrow(170, 62, 230, 62)
     p.arrow(380, 62, 440, 62)
     p.arrow(590, 62, 660, 62)
     p.text(20, 140, "on the driver", "s", "start")
-    p.box(230, 130, 150, 64, "ours", "options/", "each option once;", "checked")
-    p.box(440, 130, 150, 64, "ours", "source/, sink/", "which records, in which", "tasks; the decision")
+    p.box(230, 130, 150, 64, "ours", "options/", "all options,", "validated")
+    p.box(440, 130, 150, 64, "ours", "source/, sink/", "task planning;", "commit decision")
     p.arrow(305, 130, 305, 94)
     p.arrow(515, 94, 515, 130, "", both=True)
     p.arrow(590, 162, 660, 110)
     p.text(20, 240, "in the executors' Python workers", "s", "start")
     p.box(20, 270, 150, 76, "kafka", "Kafka", "partitions of topics,", "replicas")
-    p.box(230, 270, 150, 76, "ours", "kafka/", "librdkafka; buffers of", "bytes, no Python", "object a record")
-    p.box(440, 270, 150, 76, "ours", "formats/", "a whole buffer becomes", "Arrow columns,", "and back")
+    p.box(230, 270, 150, 76, "ours", "kafka/", "Kafka clients;", "byte buffers, no", "objects per record")
+    p.box(440, 270, 150, 76, "ours", "formats/", "byte buffers to", "Arrow columns", "and back")
     p.box(660, 270, 170, 76, "spark", "Spark", "rows as Arrow batches")
     p.arrow(170, 308, 230, 308, "", both=True)
     p.arrow(380, 308, 440, 308, "", both=True)
     p.arrow(590, 308, 660, 308, "", both=True)
     p.arrow(515, 194, 515, 270, "")
     p.text(560, 236, "splits")
-    p.text(430, 380, "imports point from the top down: formats and kafka know nothing of Spark")
+    p.text(430, 380, "imports point downwards: formats and kafka do not depend on Spark")
     return p.svg()
 
 
 def split() -> str:
-    """What becomes of a partition's records in one micro-batch."""
-    p = Picture("The life of a split: from the partition's offsets to a committed batch", 860, 330)
+    """Draw the steps of one micro-batch for a partition."""
+    p = Picture("Life cycle of a split: from offsets of a partition to a committed batch", 860, 330)
     p.text(20, 30, "orders[0]", "h", "start")
     for n in range(12):
         kind = "plain" if n < 3 else "ours" if n < 9 else "kafka"
         p.box(120 + 56 * n, 14, 52, 26, kind, str(39 + n))
-    p.text(204, 58, "read before")
+    p.text(204, 58, "already read")
     p.text(454, 58, "this batch: [42, 48)")
-    p.text(708, 58, "not yet")
+    p.text(708, 58, "later")
     steps = [
-        ("spark", "latestOffset", "where do partitions", "end? limits admit", "up to 48"),
-        ("spark", "offsets/7", "the end stands in", "Spark's checkpoint", "before it is read"),
-        ("ours", "split", "orders[0] 42 to 48,", "cut or packed into", "tasks by size"),
-        ("ours", "task", "fetch, decode,", "columns; ends", "by position"),
-        ("spark", "commits/7", "the sink has it;", "Spark says that the", "batch is over"),
-        ("kafka", "group", "48 is committed to", "Kafka, for those", "who watch"),
+        ("spark", "latestOffset", "ends of partitions;", "rate limits allow", "up to 48"),
+        ("spark", "offsets/7", "end offsets in", "Spark's checkpoint", "before reading"),
+        ("ours", "split", "orders[0] 42 to 48,", "split or grouped", "into tasks by size"),
+        ("ours", "task", "fetch and decode", "into columns, up", "to the end offset"),
+        ("spark", "commits/7", "sink has committed;", "Spark marks the", "batch as done"),
+        ("kafka", "group", "48 is committed", "to Kafka, for", "monitoring"),
     ]
     for n, (kind, *lines) in enumerate(steps):
         p.box(14 + 141 * n, 110, 126, 92, kind, *lines)
@@ -114,13 +116,13 @@ def split() -> str:
     p.line(782, 250, 77, 250, "")
     p.arrow(77, 250, 77, 204)
     p.text(430, 242, "the next batch")
-    p.text(430, 286, "killed before commits/7: the batch is read again, from 42 to 48 and no other offsets")
-    p.text(430, 306, "killed after it: the next one begins at 48")
+    p.text(430, 286, "crash before commits/7: the same batch is read again, offsets 42 to 48")
+    p.text(430, 306, "crash after it: the next batch starts at 48")
     return p.svg()
 
 
 def two_phase_commit() -> str:
-    """A batch under exactly-once, as a sequence."""
+    """Draw the sequence of an exactly-once batch."""
     p = Picture("Two-phase commit: tasks prepare, the driver decides, the brokers commit", 860, 480)
     actors = [
         ("spark", "driver", 110, 140),
@@ -132,25 +134,25 @@ def two_phase_commit() -> str:
         p.box(x - width // 2, 16, width, 34, kind, name)
         p.line(x, 50, x, 362)
 
-    def step(y: int, x1: int, x2: int, words: str) -> None:
-        p.arrow(x1, y, x2, y, words)
+    def step(y: int, x1: int, x2: int, label: str) -> None:
+        p.arrow(x1, y, x2, y, label)
 
     step(100, 110, 330, "batch 7: rows")
     step(132, 330, 560, "begin, produce, flush")
-    p.text(445, 150, "acknowledged, the transaction stays open")
-    step(180, 330, 110, "prepared: id, producer, epoch")
-    step(214, 110, 560, "are all of them still open?")
+    p.text(445, 150, "acknowledged; the transaction stays open")
+    step(180, 330, 110, "prepared: transactional id, hint")
+    step(214, 110, 560, "are all still open?")
     p.box(60, 236, 740, 40, "mark", "")
     step(264, 110, 740, "the decision: batch 7 and its transactions")
-    p.text(790, 294, "the moment that counts", "h", "end")
-    step(330, 110, 560, "EndTxn(commit), one by one")
-    p.text(690, 334, "readers of committed records see the rows", "s", "middle")
-    p.text(60, 392, "killed before the decision:", "h", "start")
-    p.text(270, 392, "all is aborted, the batch is written again", "s", "start")
-    p.text(60, 414, "killed after it:", "h", "start")
-    p.text(270, 414, "the next start reads the decision and commits; the replay is thrown away", "s", "start")
+    p.text(790, 294, "the point of no return", "h", "end")
+    step(330, 110, 560, "EndTxn(commit) for each")
+    p.text(690, 334, "read_committed consumers see the rows", "s", "middle")
+    p.text(60, 392, "crash before the decision:", "h", "start")
+    p.text(270, 392, "transactions are aborted, the batch is written again", "s", "start")
+    p.text(60, 414, "crash after the decision:", "h", "start")
+    p.text(270, 414, "the next start reads the decision and commits; the replay is discarded", "s", "start")
     p.text(60, 436, "a zombie driver:", "h", "start")
-    p.text(270, 436, "is fenced, as it writes decisions under the prefix's own transactional id", "s", "start")
+    p.text(270, 436, "is fenced, because all drivers of a prefix share a transactional id", "s", "start")
     return p.svg()
 
 

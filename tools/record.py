@@ -1,7 +1,7 @@
-"""A recording of a command in a terminal, as asciinema plays it: ``python -m tools.record FILE COMMAND...``.
+"""Record a command in a terminal for asciinema: ``python -m tools.record FILE COMMAND...``.
 
-``make recording`` writes docs/demo.cast of the demo. Format: asciicast v2
-(https://docs.asciinema.org/manual/asciicast/v2/), a JSON line of facts and then one for each output:
+``make recording`` records the demo to docs/demo.cast. Format: asciicast v2
+(https://docs.asciinema.org/manual/asciicast/v2/), a JSON header line, then a line per output:
 ``[seconds, "o", text]``.
 """
 
@@ -23,20 +23,22 @@ from tools.terminal import start
 
 WIDTH: Final = 120
 HEIGHT: Final = 36
-# what Spark says of itself and of the machine while it starts
-SPARKS_OWN: Final = re.compile(
+# messages of Spark about itself and the machine during start-up
+SPARK_MESSAGES: Final = re.compile(
     r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN )"
     r".*(?:\n|\Z)",
     re.MULTILINE,
 )
-PAUSE: Final = 2.0  # seconds that a viewer waits at most
+PAUSE: Final = 2.0  # maximum idle seconds during playback
 
 
-def record(command: list[str], title: str, patience: float = 1800) -> Iterator[str]:
-    """The lines of a recording while the command runs.
+def record(command: list[str], title: str, timeout: float = 1800) -> Iterator[str]:
+    """Yield the lines of a recording while the command runs.
 
     Args:
-        patience: seconds in which something must come.
+        command: the command line.
+        title: title of the recording.
+        timeout: maximum seconds without output.
 
     Raises:
         RuntimeError: the command failed.
@@ -45,22 +47,22 @@ def record(command: list[str], title: str, patience: float = 1800) -> Iterator[s
     yield json.dumps(header)
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": str(HEIGHT)}
     program, terminal = start(command, HEIGHT, WIDTH, env)
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a letter may come in two pieces
-    began = time.monotonic()
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may be split between two reads
+    started = time.monotonic()
     while True:
         try:
-            text = SPARKS_OWN.sub("", decoder.decode(terminal.read_nonblocking(4096, patience)))
+            text = SPARK_MESSAGES.sub("", decoder.decode(terminal.read_nonblocking(4096, timeout)))
         except pexpect.EOF:
             break
         if text:
-            yield json.dumps([round(time.monotonic() - began, 3), "o", text], ensure_ascii=False)
+            yield json.dumps([round(time.monotonic() - started, 3), "o", text], ensure_ascii=False)
     terminal.close()
-    if program.wait(patience):
-        raise RuntimeError(f"{' '.join(command)} ended with {program.returncode}")
+    if program.wait(timeout):
+        raise RuntimeError(f"{' '.join(command)} exited with {program.returncode}")
 
 
 def main(arguments: list[str]) -> None:
-    """Write a file and show the output meanwhile."""
+    """Write the recording to a file, and print the output."""
     path, command = Path(arguments[0]), arguments[1:]
     lines = []
     for line in record(command, "kafka_sql: make demo"):

@@ -1,4 +1,4 @@
-"""A program on a pseudo terminal of its own."""
+"""Run a program in a new pseudo terminal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Final
 
 from pexpect.fdpexpect import fdspawn
 
-# the leader of a new session takes the first terminal that it opens as its own
-_TAKE_TERMINAL: Final = 'exec 3<>"$0"; exec 3>&-; exec "$@"'
+# the first terminal that a session leader opens becomes its controlling terminal
+_ACQUIRE_TERMINAL: Final = 'exec 3<>"$0"; exec 3>&-; exec "$@"'
 
 
 def start(
@@ -24,23 +24,23 @@ def start(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> tuple[subprocess.Popen[bytes], fdspawn]:
-    """The program, and its terminal's other end.
+    """Start a program, and return it with the other end of its terminal.
 
-    Not by ``pexpect.spawn``: it forks and runs Python in the child, which hangs for ever where a thread of the parent
-    held a lock at that moment. A test process has many (gRPC, librdkafka, coverage).
+    ``pexpect.spawn`` is not used: it forks and runs Python in the child, which hangs if a thread of the parent held a
+    lock at that time. Test processes have many threads (gRPC, librdkafka, coverage).
     """
-    ours, theirs = pty.openpty()
+    controller, terminal = pty.openpty()
     try:
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         program = subprocess.Popen(
-            ["/bin/sh", "-c", _TAKE_TERMINAL, os.ttyname(theirs), *command],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            ["/bin/sh", "-c", _ACQUIRE_TERMINAL, os.ttyname(terminal), *command],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
             start_new_session=True,
             env=env,
             cwd=cwd,
         )
     finally:
-        os.close(theirs)
-    return program, fdspawn(ours)
+        os.close(terminal)
+    return program, fdspawn(controller)

@@ -1,4 +1,4 @@
-"""Bad input gets a clear error and loses nothing."""
+"""Bad input raises a clear error, and no data is lost."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def dead_port() -> int:
+def closed_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])
 
 
-def test_broker_not_reachable(sql: Any, topics: Topics, dead_port: int) -> None:
+def test_broker_not_reachable(sql: Any, topics: Topics, closed_port: int) -> None:
     options = {
-        "properties.bootstrap.servers": f"127.0.0.1:{dead_port}",
+        "properties.bootstrap.servers": f"127.0.0.1:{closed_port}",
         "properties.socket.connection.setup.timeout.ms": "1500",
     }
     sql(f"CREATE TABLE far (a INT) {topics.with_options('x', **options)}")
     for statement in ("SELECT * FROM far", "INSERT INTO far VALUES (1)"):
-        began = time.monotonic()
+        started = time.monotonic()
         with pytest.raises(
-            Exception, match=rf"No broker of '127.0.0.1:{dead_port}' .* responded within 1.5 s: .*refused"
+            Exception, match=rf"No broker of '127.0.0.1:{closed_port}' .* responded within 1.5 s: .*refused"
         ):
             sql(statement).collect()
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - started < 15
 
 
 def test_topic_does_not_exist(sql: Any, topics: Topics) -> None:
@@ -43,13 +43,13 @@ def test_topic_does_not_exist(sql: Any, topics: Topics) -> None:
     for statement in ("SELECT * FROM wrong", "INSERT INTO wrong VALUES (1)"):
         with pytest.raises(Exception, match=rf"Topic '{topic}x' does not exist .* Did you mean 'topic-"):
             sql(statement).collect()
-    with pytest.raises(TopicNotFoundError) as caught:  # a statement that runs at once raises our error itself
+    with pytest.raises(TopicNotFoundError) as caught:  # an eager statement raises the error of this package
         sql("INSERT INTO wrong VALUES (1)")
     assert isinstance(caught.value.__cause__, PySparkException)
     assert topic + "x" not in topics.admin.list_topics(timeout=10).topics
 
 
-def test_a_record_that_is_not_the_declared_json(sql: Any, topics: Topics) -> None:
+def test_a_value_of_the_wrong_type(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b'{"a": 1}', b'{"a": "one"}', b'{"a": 3}')
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
@@ -60,7 +60,7 @@ def test_a_record_that_is_not_the_declared_json(sql: Any, topics: Topics) -> Non
     assert sql("SELECT * FROM s").collect() == [(1, 0), (None, 1), (3, 2)]
 
 
-def test_a_record_that_is_no_json_at_all(sql: Any, topics: Topics) -> None:
+def test_a_record_that_is_not_json(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     topics.put(topic, b'{"a": 1}', b"oops", b'{"a": 3}')
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
@@ -71,7 +71,7 @@ def test_a_record_that_is_no_json_at_all(sql: Any, topics: Topics) -> None:
     assert sql("SELECT * FROM s").collect() == [(1, 0), (3, 2)]
 
 
-def test_syntax_error_shows_line_column_and_the_marked_text(sql: Any) -> None:
+def test_syntax_error_shows_line_column_and_marked_text(sql: Any) -> None:
     with pytest.raises(SqlSyntaxError) as caught:
         sql(
             "CREATE TABLE t (\n  a INT,\n  b BIGINT BIGINT\n) "
@@ -91,7 +91,7 @@ def test_record_too_large_for_the_broker(sql: Any, topics: Topics) -> None:
     topics.take(topic, 0)
 
 
-def test_a_topic_that_vanishes_fails_the_write(sql: Any, topics: Topics) -> None:
+def test_a_deleted_topic_fails_the_write(sql: Any, topics: Topics) -> None:
     topic = topics.create(max_message_bytes="1000")
     options = topics.with_options(topic, **{"properties.delivery.timeout.ms": "2000"})
     sql(f"CREATE TABLE gone (a BIGINT) {options}")
@@ -100,7 +100,7 @@ def test_a_topic_that_vanishes_fails_the_write(sql: Any, topics: Topics) -> None
         sql("INSERT INTO gone SELECT id FROM range(10)")
 
 
-def test_a_time_that_kafka_cannot_carry(sql: Any, topics: Topics) -> None:
+def test_a_timestamp_that_kafka_does_not_support(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE old (a INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') {topics.with_options(topic)}")
     with pytest.raises(Exception, match=r"Column 'ts' .*before 1970-01-01"):

@@ -1,4 +1,4 @@
-"""Parts of the benchmark that ``make bench-quick`` leaves out."""
+"""Parts of the benchmark that ``make bench-quick`` skips."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def test_the_floor(topics: Topics) -> None:
     topics.put(name, *(b"%d" % n for n in range(1000)))
     measured = list(
         measure_floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1)
-    )  # which compares what both have read
+    )  # compares the results of both
     assert [(result.records, len(result.values)) for result in measured] == [(1000, 1)] * 2

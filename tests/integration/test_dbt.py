@@ -1,4 +1,4 @@
-"""The dbt project of ``ddl_examples/dbt``, run by dbt's own command on a real Kafka, twice, with records in between."""
+"""The dbt project in ``ddl_examples/dbt``, run twice by dbt with a real broker, with new records in between."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from tests.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]  # a Spark with Hive's metastore for each command
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]  # each command starts Spark with a Hive metastore
 
 ROOT = Path(__file__).parents[2]
 FIRST = (
@@ -26,7 +26,7 @@ FIRST = (
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the example, with the dbt package where its packages.yml has it."""
+    """Return a copy of the example, with the dbt package at the path in its packages.yml."""
     shutil.copytree(ROOT / "dbt_kafka_sql", tmp_path / "dbt_kafka_sql", ignore=shutil.ignore_patterns("__pycache__"))
     files = shutil.ignore_patterns(*(ROOT / "ddl_examples/dbt/.gitignore").read_text().replace("/", "").split())
     shutil.copytree(ROOT / "ddl_examples/dbt", tmp_path / "ddl_examples/dbt", ignore=files)
@@ -36,9 +36,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def dbt(project: Path, bootstrap: str, *arguments: str) -> str:
-    """Run a dbt command in the project; what it printed."""
+    """Run a dbt command in the project and return its output."""
     command = Path(sys.executable).with_name("dbt")
-    assert command.exists(), "there is no dbt beside this Python: pip install 'kafka-sql[dbt]'"
+    assert command.exists(), "dbt is not installed in this environment: pip install 'kafka-sql[dbt]'"
     environment = {
         **os.environ,
         "KAFKA_BOOTSTRAP": bootstrap,
@@ -61,17 +61,17 @@ def dbt(project: Path, bootstrap: str, *arguments: str) -> str:
 
 
 def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[object, ...]]:
-    """The rows of a parquet table, read without Spark."""
-    found = ds.dataset(project / f"spark-warehouse/shop.db/{name}").to_table(columns=list(columns)).to_pylist()
-    return sorted(tuple(str(row[c]) for c in columns) for row in found)
+    """Read the rows of a parquet table without Spark."""
+    rows = ds.dataset(project / f"spark-warehouse/shop.db/{name}").to_table(columns=list(columns)).to_pylist()
+    return sorted(tuple(str(row[c]) for c in columns) for row in rows)
 
 
 def values(topics: Topics, topic: str, expected: int) -> list[dict[str, object]]:
-    """The records of a topic, in their order."""
+    """Return the records of a topic in order."""
     return [json.loads(m.value() or b"") for m in topics.take(topic, expected)]
 
 
-def test_a_run(project: Path, topics: Topics) -> None:
+def test_one_run(project: Path, topics: Topics) -> None:
     first_run(project, topics)
 
 
@@ -109,7 +109,7 @@ def test_documentation(project: Path, topics: Topics) -> None:
 
 
 def first_run(project: Path, topics: Topics) -> None:
-    """Build it on three orders, and check what it made."""
+    """Build the project with three orders, and check the results."""
     topics.create_named("orders", 2)
     topics.create_named("revenue")
     topics.create_named("large-orders")

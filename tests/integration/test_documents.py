@@ -1,4 +1,4 @@
-"""The pages' own code, run from top to bottom on a real broker: SQL that does more than declare, and all Python."""
+"""Run the code blocks of the documentation with a real broker: Python, and SQL that does more than declare tables."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ pytestmark = pytest.mark.integration
 
 
 def runs(block: Block) -> bool:
-    """Whether a block has something that a broker or Spark must do."""
+    """Return whether a block must run with a broker or Spark."""
     if block.reason is not None or block.language not in ("sql", "python"):
         return False
     return block.language == "python" or re.search(r"^(?!CREATE|--|\s|\))\w+", block.text, re.MULTILINE) is not None
 
 
-# the README has a test of its own, which looks at the figures, too
-# three brokers and a registry of its own; what the quick start does, in other words
+# The README has a separate test, which also checks results. These pages start three brokers and a registry, or repeat
+# the quick start.
 LONG = dict.fromkeys(["embedded.md", "deployment.md"], pytest.mark.long)
 PAGES = [path for path in pages() if path.name != "README.md" and any(runs(block) for block in blocks(path))]
 
 
 @pytest.fixture
 def loggers() -> Iterator[None]:
-    """The logging of before, afterwards."""
-    ours, root = logging.getLogger("kafka_sql"), logging.getLogger()
-    before = [(logger, logger.level, list(logger.handlers)) for logger in (ours, root)]
+    """Restore the logging configuration."""
+    package, root = logging.getLogger("kafka_sql"), logging.getLogger()
+    before = [(logger, logger.level, list(logger.handlers)) for logger in (package, root)]
     yield
     for logger, level, handlers in before:
         logger.setLevel(level)
@@ -53,12 +53,12 @@ def loggers() -> Iterator[None]:
 def test_page(
     path: Path, spark: Any, sql: Callable[[str], Any], topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ending = f"-{uuid.uuid4().hex[:8]}"
-    text = renamed(path.read_text(), ending).replace("localhost:9092", topics.bootstrap)
+    suffix = f"-{uuid.uuid4().hex[:8]}"
+    text = renamed(path.read_text(), suffix).replace("localhost:9092", topics.bootstrap)
     text = re.sub(r"'/(?:data|tmp)/\w*checkpoints'", f"'{tmp_path}/checkpoints'", text).replace("port=9249", "port=0")
     new = [NewTopic(name, 1, 1, config={"retention.ms": "-1"}) for name in topics_of(text)]
-    for done in topics.admin.create_topics(new).values() if new else ():
-        done.result(30)
+    for future in topics.admin.create_topics(new).values() if new else ():
+        future.result(30)
     monkeypatch.setattr(sys, "argv", ["python"])
     names: dict[str, Any] = {"spark": spark, "__name__": "__main__"}
     for block in blocks(path, text):

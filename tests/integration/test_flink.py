@@ -1,4 +1,4 @@
-"""One DDL, two engines: what Flink SQL writes exactly once is read here, and what is written here is read by Flink."""
+"""Interoperability with Flink SQL: the same DDL, and each reads what the other writes exactly once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROWS = [
     ),
     ("2026-01-02 03:04:07.001", 3, "NULL", "NULL", "NULL", "NULL", "DATE '0001-01-01'", "NULL"),
 ]
-# every column as a text that both engines make alike
+# each column as a string with the same representation in both engines
 QUERY = (
     "SELECT CAST(k_id AS STRING), name, CAST(price AS STRING), CAST(CAST(ratio AS INT) AS STRING),"
     " CAST(paid AS STRING), CAST(`day` AS STRING), CAST(placed AS STRING), CAST(`at` AS STRING), "
@@ -56,7 +56,7 @@ def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerProcess]:
 
 @pytest.fixture(params=["json", "csv", "avro", "avro-confluent"])
 def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
-    """A name and its CREATE TABLE, which both engines take word for word."""
+    """Return a table name and its CREATE TABLE statement, which is the same in both engines."""
     name = f"both_{uuid.uuid4().hex[:8]}"
     more = ""
     if request.param == "csv":
@@ -87,7 +87,7 @@ def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
 
 
 def insert(name: str) -> str:
-    """The rows; a time of an engine's own spelling is avoided by casts."""
+    """Return an INSERT statement for the rows. Casts avoid engine-specific timestamp literals."""
     values = [
         f"SELECT CAST('{at}' AS TIMESTAMP(3)), MAP['source', CAST('x' AS BYTES), 'empty', CAST('' AS BYTES)],"
         f" CAST({key} AS BIGINT), CAST({text} AS STRING), CAST({price} AS DECIMAL(10, 2)), CAST({ratio} AS DOUBLE),"
@@ -97,45 +97,45 @@ def insert(name: str) -> str:
     return f"INSERT INTO {name} " + " UNION ALL ".join(values)
 
 
-def in_sparks_words(query: str) -> str:
-    """A query is the engine's own, where a table is Flink's in both."""
-    for flinks, sparks in (("MAP[", "map("), ("BYTES)]", "BINARY))"), ("BYTES", "BINARY")):
-        query = query.replace(flinks, sparks)
+def to_spark_sql(query: str) -> str:
+    """Return the query in Spark's dialect. (Table declarations use Flink's dialect in both engines.)"""
+    for flink_syntax, spark_syntax in (("MAP[", "map("), ("BYTES)]", "BINARY))"), ("BYTES", "BINARY")):
+        query = query.replace(flink_syntax, spark_syntax)
     return query.replace("TIMESTAMP(3)", "TIMESTAMP_NTZ")
 
 
 def test_flink_writes_and_this_reads(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> None:
-    name = declared(flink, sql, table)
+    name = declare(flink, sql, table)
     for _ in range(2):
         flink.request("sql", text=insert(name))
-    assert_read_alike(flink, sql, name)
+    assert_same_rows(flink, sql, name)
 
 
 def test_this_writes_and_flink_reads(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> None:
-    name = declared(flink, sql, table)
+    name = declare(flink, sql, table)
     for _ in range(2):
-        sql(in_sparks_words(insert(name)))
-    assert_read_alike(flink, sql, name)
+        sql(to_spark_sql(insert(name)))
+    assert_same_rows(flink, sql, name)
 
 
-def declared(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> str:
-    """The name of a table that both engines know."""
+def declare(flink: PeerProcess, sql: Callable[..., Any], table: tuple[str, str]) -> str:
+    """Declare a table in both engines and return its name."""
     name, create = table
     flink.request("sql", text=create)
     sql(create)
     return name
 
 
-def assert_read_alike(flink: PeerProcess, sql: Callable[..., Any], name: str) -> None:
-    """Both engines read all rows twice, with the same values."""
+def assert_same_rows(flink: PeerProcess, sql: Callable[..., Any], name: str) -> None:
+    """Check that both engines read the same values, each row twice."""
     theirs = flink.request("sql", text=QUERY.format(name))["rows"]
     mine = sql(f"SELECT * FROM {name}").collect()
     assert len(mine) == len(theirs) == 2 * len(ROWS)
-    assert sorted(map(shown, mine)) == sorted(map(tuple, theirs))
+    assert sorted(map(as_flink_strings, mine)) == sorted(map(tuple, theirs))
 
 
-def shown(row: Any) -> tuple[str, ...]:
-    """A row here, as the query shows it there."""
+def as_flink_strings(row: Any) -> tuple[str, ...]:
+    """Return a row of Spark as strings, in the form of Flink's query."""
 
     def text(value: object) -> str:
         return "null" if value is None else str(value)

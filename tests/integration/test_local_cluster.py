@@ -1,4 +1,4 @@
-"""Executors that are processes of their own: what goes to them is pickled, and they share nothing with the driver."""
+"""Reads and writes with executors in separate processes, so that everything they use must be pickled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.long  # a Spark application of its own, with three more JVMs
+@pytest.mark.long  # starts a Spark application with three more JVMs
 @pytest.mark.timeout(1800)
 def test_reads_and_writes(topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create(2)

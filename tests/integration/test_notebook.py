@@ -1,4 +1,4 @@
-"""ddl_examples/quickstart.ipynb: in a notebook's own kernel, and its code in the session that all tests share."""
+"""ddl_examples/quickstart.ipynb: run in a kernel, and its code in the shared session of the tests."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ pytestmark = pytest.mark.integration
 NOTEBOOK = Path(__file__).parents[2] / "ddl_examples" / "quickstart.ipynb"
 
 
-def test_it_is_kept_without_results() -> None:
+def test_the_notebook_is_stored_without_outputs() -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
 
 
 @pytest.mark.usefixtures("sql")
-def test_its_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     class Started:
-        """The session's broker, which is not to be stopped."""
+        """The broker of the tests, which must not be stopped."""
 
         bootstrap_servers = kafka.bootstrap_servers
 
@@ -35,18 +35,18 @@ def test_its_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatc
             return self
 
         def stop(self) -> None:
-            """It runs on."""
+            """Do nothing."""
 
     monkeypatch.setattr(embedded, "EmbeddedKafka", Started)
     monkeypatch.setattr(type(spark), "stop", lambda self: None)
     for topic in ("orders", "large-orders"):
         Topics(kafka.bootstrap_servers).delete(topic)
     names: dict[str, Any] = {}
-    kept = spark.conf.get("spark.sql.shuffle.partitions")
+    shuffle_partitions = spark.conf.get("spark.sql.shuffle.partitions")
     for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
         if cell.cell_type == "code":
             exec(compile(cell.source, f"{NOTEBOOK.name}:{cell.id}", "exec"), names)
-    spark.conf.set("spark.sql.shuffle.partitions", kept)
+    spark.conf.set("spark.sql.shuffle.partitions", shuffle_partitions)
     spark.conf.unset("spark.sql.repl.eagerEval.enabled")
     assert names["read"] == 10000
     (row,) = spark.sql("SELECT count(*), min(price * quantity) FROM large_orders").collect()
@@ -54,8 +54,8 @@ def test_its_code_runs(spark: Any, kafka: Broker, monkeypatch: pytest.MonkeyPatc
     assert row[1] > 30
 
 
-@pytest.mark.long  # a kernel with a Spark and a Kafka of its own
-def test_it_runs_in_a_kernel(tmp_path: Path) -> None:
+@pytest.mark.long  # starts a kernel, Spark and Kafka
+def test_the_notebook_runs_in_a_kernel(tmp_path: Path) -> None:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -1,4 +1,4 @@
-"""The pipeline of ``ddl_examples/pipelines``, run by ``spark-pipelines`` on a real Kafka, twice."""
+"""The pipeline in ``ddl_examples/pipelines``, run twice by ``spark-pipelines`` with a real broker."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import pytest
 
 from tests.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # a Spark Connect server for each run
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # each run starts a Spark Connect server
 
 ROOT = Path(__file__).parents[2]
 
 
-ORDERS, LARGE = "pipelines-orders", "pipelines-large-orders"  # other tests use the example's own names
+ORDERS, LARGE = "pipelines-orders", "pipelines-large-orders"  # other tests use the topic names of the example
 
 
 @pytest.fixture
 def project(tmp_path: Path, topics: Topics) -> Path:
-    """A copy of the example that looks at the tests' broker and topics and keeps its state in the test's folder."""
+    """Return a copy of the example that uses the broker, topics and folder of the test."""
     shutil.copytree(ROOT / "ddl_examples/pipelines", tmp_path / "shop")
-    (tmp_path / "shop/tables").chmod(0o700)  # a checkout can be writable by a group, which a catalog folder may not
+    (tmp_path / "shop/tables").chmod(0o700)  # a checkout may be group-writable, but a catalog folder must not be
     for name, topic in (("orders", ORDERS), ("large_orders", LARGE)):
         file = tmp_path / f"shop/tables/default.{name}.sql"
         file.write_text(
@@ -41,12 +41,12 @@ def project(tmp_path: Path, topics: Topics) -> Path:
 
 
 def run(project: Path) -> None:
-    """``spark-pipelines run`` in the project."""
+    """Run ``spark-pipelines run`` in the project."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_TESTING": "1",  # PySpark's own way to a Connect server on a port that is free
+        "SPARK_TESTING": "1",  # makes PySpark start the Connect server on a free port
     }
     done = subprocess.run(
         [Path(sys.executable).with_name("spark-pipelines"), "--conf", "spark.sql.catalogImplementation=hive", "run"],
@@ -61,9 +61,9 @@ def run(project: Path) -> None:
 
 
 def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """The rows of a parquet table, read without Spark."""
-    found = ds.dataset(project / "spark-warehouse" / name).to_table(columns=list(columns)).to_pylist()
-    return sorted(tuple(str(row[c]) for c in columns) for row in found)
+    """Read the rows of a parquet table without Spark."""
+    rows = ds.dataset(project / "spark-warehouse" / name).to_table(columns=list(columns)).to_pylist()
+    return sorted(tuple(str(row[c]) for c in columns) for row in rows)
 
 
 @pytest.mark.long
@@ -85,7 +85,7 @@ def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> Non
 
 
 def first_run(project: Path, topics: Topics) -> None:
-    """Run it on three orders, and check what it made."""
+    """Run the pipeline with three orders, and check the results."""
     topics.create_named(ORDERS, 2)
     topics.create_named(LARGE)
     topics.put(

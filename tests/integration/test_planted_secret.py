@@ -1,4 +1,4 @@
-"""A password in WITH is found nowhere: not in output, plans, logs, the event log, checkpoints or Spark's own files."""
+"""A password in WITH never appears in output, plans, logs, the event log, checkpoints or other files of Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # a Spark of its own that logs everything
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]  # starts a Spark that logs everything
 
 SECRET = "planted-4711"
 
@@ -41,7 +41,7 @@ spark = kafka_sql.enable(
 spark.sparkContext.setLogLevel("INFO")
 
 
-def fails(statement):
+def expect_error(statement):
     try:
         spark.sql(statement).collect()
     except Exception:
@@ -51,13 +51,13 @@ def fails(statement):
 
 
 spark.sql(f"CREATE TABLE orders (a INT, b AS a + 1) {options}")
-spark.sql(f"CREATE TEMPORARY TABLE passing (a INT) {options}".replace(sys.argv[4], sys.argv[5]))
+spark.sql(f"CREATE TEMPORARY TABLE temporary_orders (a INT) {options}".replace(sys.argv[4], sys.argv[5]))
 spark.sql("INSERT INTO orders VALUES (1)")
 for statement in (
     "SELECT * FROM orders",
-    "SELECT * FROM passing",
+    "SELECT * FROM temporary_orders",
     "EXPLAIN EXTENDED SELECT * FROM orders",
-    "EXPLAIN FORMATTED SELECT count(*) FROM passing",
+    "EXPLAIN FORMATTED SELECT count(*) FROM temporary_orders",
     "SHOW CREATE TABLE orders",
     "SHOW CREATE TABLE orders__kafka",
     "DESCRIBE orders",
@@ -70,28 +70,30 @@ for statement in (
         print(*row)
 frame = spark.sql("SELECT * FROM orders")
 print(frame, frame._jdf.queryExecution().toString(), spark.__dict__)
-fails(f"CREATE TABLE orders (a INT) {options}")
-fails(f"CREATE TABLE wrong (a INT) {options.replace('json', 'jsno')}")
-fails(f"CREATE TABLE wrong (a INT) {options.replace('topic', 'topics')}")
-fails(f"CREATE TABLE wrong (a INTT) {options}")
-fails(f"CREATE TABLE wrong (a INT,, b INT) {options}")
-fails(f"CREATE TABLE wrong (a INT) {options[:-1]}")
-fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}")
-fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}' 'x' = 'y')")
-fails(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}', 'properties.sasl.password' = 'x')")
-fails(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', f'''WITH ('properties.sasl.jaas.confi' = '{jaas}', ''')}")
+expect_error(f"CREATE TABLE orders (a INT) {options}")
+expect_error(f"CREATE TABLE wrong (a INT) {options.replace('json', 'jsno')}")
+expect_error(f"CREATE TABLE wrong (a INT) {options.replace('topic', 'topics')}")
+expect_error(f"CREATE TABLE wrong (a INTT) {options}")
+expect_error(f"CREATE TABLE wrong (a INT,, b INT) {options}")
+expect_error(f"CREATE TABLE wrong (a INT) {options[:-1]}")
+expect_error(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}")
+expect_error(f"CREATE TABLE wrong (a INT) WITH ('properties.sasl.password' = '{secret}' 'x' = 'y')")
+password = f"'properties.sasl.password' = '{secret}'"
+expect_error(f"CREATE TABLE wrong (a INT) WITH ({password}, 'properties.sasl.password' = 'x')")
+misspelled = options.replace("WITH (", f"WITH ('properties.sasl.jaas.confi' = '{jaas}', ")
+expect_error(f"CREATE TABLE wrong (a INT) {misspelled}")
 for broken in (jaas[:-1], jaas[:-2], jaas.replace("required", secret), jaas.replace("PlainLogin", "OwnLogin")):
-    fails(f"CREATE TABLE wrong (a INT) {options.replace(jaas, broken)}")
+    expect_error(f"CREATE TABLE wrong (a INT) {options.replace(jaas, broken)}")
 text = f"WITH ('properties.ssl.truststore.certificates' = '-----BEGIN {secret}', "
-fails(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', text)}")
-fails("INSERT INTO orders VALUES ('x')")
-fails("SELECT raise_error(CAST(a AS STRING)) FROM orders")
+expect_error(f"CREATE TABLE wrong (a INT) {options.replace('WITH (', text)}")
+expect_error("INSERT INTO orders VALUES ('x')")
+expect_error("SELECT raise_error(CAST(a AS STRING)) FROM orders")
 print(kafka_sql.check(spark, "orders"))
 spark.sql(f"CREATE TABLE unreachable (a INT) {options}".replace(sys.argv[3], "127.0.0.1:1"))
-fails("SELECT * FROM unreachable /*+ OPTIONS('properties.socket.connection.setup.timeout.ms' = '1000') */")
+expect_error("SELECT * FROM unreachable /*+ OPTIONS('properties.socket.connection.setup.timeout.ms' = '1000') */")
 spark.sql("SET 'execution.checkpointing.dir' = '" + folder + "/checkpoints'")
 spark.sql("SET 'execution.runtime-mode' = 'streaming'")
-spark.sql("INSERT INTO passing SELECT a FROM orders")
+spark.sql("INSERT INTO temporary_orders SELECT a FROM orders")
 query = spark.streams.active[0]
 query.processAllAvailable()
 print(query.lastProgress, query.status)
@@ -99,13 +101,13 @@ query._jsq.explain(True)
 application = f"/api/v1/applications/{spark.sparkContext.applicationId}"
 for path in ("/jobs/", "/stages/", "/environment/", "/executors/", "/SQL/", "/SQL/execution/?id=0", "/StreamingQuery/",
              application + "/sql?details=true&planDescription=true", application + "/environment"):
-    with urllib.request.urlopen(spark.sparkContext.uiWebUrl + path) as answer:
-        assert secret not in answer.read().decode(), path
+    with urllib.request.urlopen(spark.sparkContext.uiWebUrl + path) as response:
+        assert secret not in response.read().decode(), path
 for file in Path("/proc").glob("[0-9]*/cmdline"):
     with contextlib.suppress(OSError):
         assert secret.encode() not in file.read_bytes(), file
-for thing in (spark, frame, query, kafka_sql.sql.session.session_tables(spark)):
-    assert secret not in repr(thing)
+for item in (spark, frame, query, kafka_sql.sql.session.session_tables(spark)):
+    assert secret not in repr(item)
 for entry in kafka_sql.sql.session.session_tables(spark):
     assert secret not in repr(entry) + repr(entry.definition) + repr(entry.data_source) + repr(entry.table)
 query.stop()
@@ -113,7 +115,7 @@ spark.stop()
 """
 
 
-def test_a_planted_password_is_found_nowhere(topics: Topics, tmp_path: Path) -> None:
+def test_a_password_appears_nowhere(topics: Topics, tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "secrets.properties").write_text(f"key={SECRET}\n")
@@ -123,7 +125,7 @@ def test_a_planted_password_is_found_nowhere(topics: Topics, tmp_path: Path) -> 
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), options, topics.bootstrap, source, target]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=580, env=_environment(local))
     assert done.returncode == 0, done.stderr[-5000:]
-    assert "a=2" not in done.stdout  # rows were printed as text
+    assert "a=2" not in done.stdout  # rows were printed as strings
     assert "1 2" in done.stdout
     assert "'properties.sasl.password' = '******'" in done.stdout
     assert "'properties.ssl.key.password' = '******'" in done.stdout

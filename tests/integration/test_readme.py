@@ -1,4 +1,4 @@
-"""The README's own code, run as it stands but for the broker's address and the checkpoint folder."""
+"""Run the code in the README, with only the broker address and the checkpoint folder replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_code_runs(spark: Any, sql: Any, topics: Topics, tmp_path: Path, capsys: Any) -> None:
+def test_the_code_in_the_readme_runs(spark: Any, sql: Any, topics: Topics, tmp_path: Path, capsys: Any) -> None:
     for name in ("orders", "revenue"):
         topics.create_named(name)
     declare, stream = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""docs/conformance.md: no section of Flink's documentation is missing, and each row's example is there and runs."""
+"""docs/conformance.md: no section of Flink's documentation is missing, and each row has an example that is tested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = [
     for line in PAGE.read_text().splitlines()
     if line.startswith("| ") and not line.startswith("| Flink's section")
 ]
-# headings of Flink's pages, and what its tables of metrics name
+# headings in Flink's documentation, and metrics in its tables
 SECTIONS = [
     *("Dependency", "Usage", "Topic-partition Subscription", "Deserializer", "Starting Offset", "Boundedness"),
     *("Additional Properties", "Dynamic Partition Discovery", "Event Time and Watermarks", "Idleness"),
@@ -48,16 +48,16 @@ def test_no_section_is_missing(section: str) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_row_has_an_example_that_runs(row: list[str]) -> None:
-    section, here, example = row
+def test_each_row_has_a_tested_example(row: list[str]) -> None:
+    section, equivalent, example = row
     assert section
-    assert here
+    assert equivalent
     tests = re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", example)
     links = re.findall(r"\]\(([^)]+)\)", example)
     assert tests or links
     for path, name in tests:
         assert_test(ROOT / path, name)
-    assert tests or any(runs(link) for link in links), "none of its links has a block that a test runs"
+    assert tests or any(runs(link) for link in links), "no linked page has a tested block"
 
 
 def assert_test(path: Path, name: str) -> None:
@@ -68,7 +68,7 @@ def assert_test(path: Path, name: str) -> None:
 
 
 def runs(link: str) -> bool:
-    """Whether a link leads to an example: a SQL file, or a section with SQL or Python that is run."""
+    """Return whether a link points to a tested example: a SQL file, or a section with SQL or Python."""
     name, _, anchor = link.partition("#")
     path = (PAGE.parent / name).resolve()
     if path.suffix == ".sql":

@@ -1,4 +1,4 @@
-"""Documentation that is made from the code is the code's, its links lead somewhere, and its blocks are understood."""
+"""Generated documentation is up to date, links are valid, and code blocks can be parsed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tools.docs_site import PROJECT, example_pages, linked
 
 ALL = [block for path in pages() for block in blocks(path)]
 CONDITIONS = {
-    found.condition(): found
-    for found in vars(errors).values()
-    if isinstance(found, type) and issubclass(found, errors.KafkaSqlError)
+    error.condition(): error
+    for error in vars(errors).values()
+    if isinstance(error, type) and issubclass(error, errors.KafkaSqlError)
 }
-RUN = {"sql", "python"}  # by tests/integration/test_documents.py, or here where no broker is needed
+RUN = {"sql", "python"}  # by tests/integration/test_documents.py, or here if no broker is needed
 DATA = {"json": json.loads, "yaml": yaml.safe_load, "xml": ET.fromstring}
 SHOWN = {"", "console", "dockerfile"}
-# words that say nothing, or say it less plainly
+# marketing words and needlessly complicated words
 VAGUE = re.compile(
     r"\b(leverag\w+|seamless\w*|robust\w*|utili[sz]\w+|effortless\w*|blazing\w*|powerful|cutting-edge|state-of-the-art"
     r"|comprehensive|delv\w+|streamlin\w+|out of the box|world-class|under the hood)\b",
@@ -41,19 +41,19 @@ VAGUE = re.compile(
 
 
 def anchors(text: str) -> set[str]:
-    """Where links into a page may lead, as GitHub and mkdocs make them of headings."""
-    bare = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^#+ (.*)$", bare, re.MULTILINE)
+    """Return the anchors of a page, as GitHub and mkdocs derive them from headings."""
+    without_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", without_code, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
 
-@pytest.mark.parametrize("made", [options_page, properties_page], ids=lambda m: m.PAGE.name)
-def test_pages_of_the_tables_are_up_to_date(made: ModuleType) -> None:
-    assert made.PAGE.read_text() == made.page(), "run: make docs-options"
+@pytest.mark.parametrize("generator", [options_page, properties_page], ids=lambda m: m.PAGE.name)
+def test_generated_pages_are_up_to_date(generator: ModuleType) -> None:
+    assert generator.PAGE.read_text() == generator.page(), "run: make docs-options"
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_are_valid(path: Path) -> None:
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if target.startswith("https://"):
@@ -66,7 +66,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_words_are_plain(path: Path) -> None:
+def test_no_vague_words(path: Path) -> None:
     assert not VAGUE.findall(path.read_text())
 
 
@@ -74,35 +74,35 @@ def test_words_are_plain(path: Path) -> None:
 def test_blocks_are_well_formed(block: Block) -> None:
     assert block.language in RUN | set(DATA) | SHOWN
     if block.language == "console":
-        assert block.reason is not None, "a comment above it must say why no test runs it"
+        assert block.reason is not None, "a comment above it must give the reason why no test runs it"
     elif block.reason is None and block.language == "sql":
         for statement in statements(block.text):
-            understood(statement.text)
+            assert_parses(statement.text)
     elif block.language == "python":
         ast.parse(block.text)
     elif block.language in DATA:
         assert DATA[block.language](block.text) is not None
 
 
-def understood(statement: str) -> None:
-    """Parse a statement as the session would; a whole declaration becomes a table."""
-    found = classify(statement)
-    assert not isinstance(found, UnsupportedStatement), statement
-    if isinstance(found, CreateTable):
+def assert_parses(statement: str) -> None:
+    """Parse a statement as a session does, and validate complete declarations."""
+    statement_type = classify(statement)
+    assert not isinstance(statement_type, UnsupportedStatement), statement
+    if isinstance(statement_type, CreateTable):
         declaration = parse_statement(statement, parse_declaration)
         if declaration.like is None and " AS SELECT" not in statement:
             assert validate_table(parse_create(statement)).table.columns
-    elif found is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
+    elif statement_type is None and not statement.startswith(("EXPLAIN", "EXECUTE")):
         assert sqlglot.parse_one(re.sub(r"/\*\+.*?\*/|\bSTREAM (?=\w)", "", statement), dialect="spark") is not None
 
 
-def test_every_page_has_its_blocks_found() -> None:
+def test_all_blocks_are_found() -> None:
     fences = sum(len(re.findall(r"^```", path.read_text(), re.MULTILINE)) for path in pages())
     assert fences == 2 * len(ALL)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_every_condition_has_its_paragraph(condition: str) -> None:
+def test_every_error_condition_is_documented(condition: str) -> None:
     text = (ROOT / "docs/troubleshooting.md").read_text()
     sections = dict(re.findall(r"^### ([A-Z_]+)\n\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
     paragraph = sections[condition]
@@ -113,44 +113,44 @@ def test_every_condition_has_its_paragraph(condition: str) -> None:
         assert f"except {CONDITIONS[condition].__name__}" in paragraph or "as one" in paragraph
 
 
-def test_no_paragraph_is_of_a_condition_that_is_gone() -> None:
+def test_only_existing_conditions_are_documented() -> None:
     headings = re.findall(r"^### ([A-Z_]+)$", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
     assert len(headings) == len(set(headings))
     assert set(headings) == set(CONDITIONS)
 
 
-def test_the_tree_of_errors_is_drawn_whole() -> None:
+def test_the_tree_of_errors_is_complete() -> None:
     assert errors.__doc__ is not None
     assert set(re.findall(r"[├└]── (\w+)", errors.__doc__)) | {"KafkaSqlError"} == {
-        found.__name__ for found in CONDITIONS.values()
+        error.__name__ for error in CONDITIONS.values()
     }
 
 
-def test_links_on_the_site_lead_to_its_own_pages() -> None:
-    made = {*example_pages(), *PROJECT.values()}
+def test_links_on_the_site_point_to_its_pages() -> None:
+    generated = {*example_pages(), *PROJECT.values()}
     for path in (ROOT / "docs").rglob("*.md"):
         name = path.relative_to(ROOT / "docs").as_posix()
         text = re.sub(r"^```.*?^```|`[^`\n]*`", "", linked(path.read_text(), name), flags=re.MULTILINE | re.DOTALL)
         for target in re.findall(r"\]\(((?!https://)[^)#\s]+)", text):
             to = (path.parent / target).resolve()
             assert to.is_relative_to(ROOT / "docs"), f"{name}: {target}"
-            assert to.exists() or to.relative_to(ROOT / "docs").as_posix() in made, f"{name}: {target}"
+            assert to.exists() or to.relative_to(ROOT / "docs").as_posix() in generated, f"{name}: {target}"
     assert linked("[x](../ddl_examples/joins.sql)", "keys.md") == "[x](examples/joins.sql.md)"
     assert linked("[x](../../ddl_examples/dbt)", "formats/json.md") == "[x](../examples/dbt.md)"
     assert linked("[x](../ddl_examples)", "index.md") == "[x](examples/index.md)"
     assert linked("[x](../SECURITY.md#a)", "index.md") == "[x](project/security.md#a)"
 
 
-def test_the_navigation_names_pages_that_are_there() -> None:
+def test_the_navigation_has_all_pages() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     named = set(re.findall(r"[\w/.-]+\.md", json.dumps(site["nav"])))
-    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert named - there == {"examples/index.md", *PROJECT.values()}
-    assert there <= named, "its place in mkdocs.yml is missing"
+    existing = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert named - existing == {"examples/index.md", *PROJECT.values()}
+    assert existing <= named, "add the page to mkdocs.yml"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "ddl_examples/demo").glob("*.sql")), ids=lambda p: p.name)
-def test_example_files_declare_what_they_say(path: Path) -> None:
+def test_demo_files_are_valid(path: Path) -> None:
     statement = path.read_text().replace("${bootstrap}", "localhost:9092")
     if "CREATE TABLE" in statement:
         assert validate_table(parse_create(statement)).table.columns

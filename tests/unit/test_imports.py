@@ -15,7 +15,7 @@ print([name for name in {HEAVY} if name in sys.modules])
 """
 
 
-def test_a_planner_loads_no_compiler() -> None:
+def test_planning_imports_no_compiler() -> None:
     done = subprocess.run([sys.executable, "-c", PLANNER], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -32,18 +32,18 @@ print([name for name in {HEAVY} if name in sys.modules])
 """
 
 
-def test_a_declared_table_loads_no_compiler() -> None:
+def test_a_declared_table_imports_no_compiler() -> None:
     done = subprocess.run([sys.executable, "-c", DECLARED], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-FOUND = f"""
+DISCOVERED = f"""
 import sys
 import pyspark_kafka_sql
 print([name for name in {(*HEAVY, "pyarrow", "confluent_kafka", "kafka_sql.definition")} if name in sys.modules])
 """
 
 
-def test_what_sparks_search_for_data_sources_finds_loads_nearly_nothing() -> None:
-    done = subprocess.run([sys.executable, "-c", FOUND], capture_output=True, text=True, check=True)
+def test_the_data_source_that_spark_discovers_imports_very_little() -> None:
+    done = subprocess.run([sys.executable, "-c", DISCOVERED], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""The page for those who come from Spark's own Kafka source has each of its options."""
+"""docs/from-spark-kafka.md covers all options of Spark's own Kafka source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_sql.options.connector import KAFKA_OPTIONS
 from tests.documents import ROOT
 
 PAGE = (ROOT / "docs/from-spark-kafka.md").read_text()
-# as Spark's integration guide for Kafka lists them
+# from Spark's Kafka integration guide
 SPARK = [
     *("assign", "subscribe", "subscribePattern", "kafka.bootstrap.servers", "startingTimestamp", "startingOffsets"),
     *("startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "endingTimestamp", "endingOffsets"),
@@ -31,11 +31,11 @@ SPARK = [
 
 
 @pytest.mark.parametrize("option", SPARK)
-def test_an_option_of_sparks_source_or_sink(option: str) -> None:
+def test_each_option_is_on_the_page(option: str) -> None:
     assert f"`{option}`" in PAGE
 
 
-def test_what_it_names_in_their_place_are_options_here() -> None:
+def test_the_replacements_are_options() -> None:
     known = {option.key for option in KAFKA_OPTIONS}
     named = set(re.findall(r"`((?:scan|sink)\.[\w.-]+)`", PAGE))
     assert named

@@ -1,4 +1,4 @@
-"""Versions: what the project asks for, what is locked, and what the matrix tries are the same."""
+"""Required, locked and tested versions are consistent."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from tools import matrix
 TEXT = (ROOT / "pyproject.toml").read_text()
 
 
-def needed() -> list[Requirement]:
-    """The dependencies of a plain installation."""
+def required() -> list[Requirement]:
+    """Return the dependencies of an installation without extras."""
     listed = TEXT[TEXT.index("\ndependencies = [") : TEXT.index("[project.optional-dependencies]")]
     return [Requirement(text) for text in re.findall(r'^    "([^"]+)",', listed, re.MULTILINE)]
 
 
 def locked() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    versions: dict[str, list[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE):
-        found.setdefault(name.lower().replace("_", "-"), []).append(version)
-    return found
+        versions.setdefault(name.lower().replace("_", "-"), []).append(version)
+    return versions
 
 
 def test_there_are_dependencies() -> None:
-    assert {"pyspark", "confluent-kafka", "numba"} <= {requirement.name for requirement in needed()}
+    assert {"pyspark", "confluent-kafka", "numba"} <= {requirement.name for requirement in required()}
 
 
-@pytest.mark.parametrize("requirement", needed(), ids=lambda r: r.name)
-def test_every_dependency_is_locked_at_a_version_that_it_may_have(requirement: Requirement) -> None:
+@pytest.mark.parametrize("requirement", required(), ids=lambda r: r.name)
+def test_locked_versions_satisfy_the_requirements(requirement: Requirement) -> None:
     versions = locked()[requirement.name.lower().replace("_", "-")]
     assert all(version in requirement.specifier for version in versions)
     assert requirement.specifier  # a lower bound
 
 
-def test_every_locked_version_has_checksums_and_no_place() -> None:
+def test_locked_versions_have_checksums_and_no_url() -> None:
     text = (ROOT / "requirements.lock").read_text()
     blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
     assert all("--hash=sha256:" in block for block in blocks)
     assert "://" not in text
 
 
-def test_the_matrix_has_every_python_that_the_package_says() -> None:
-    said = SpecifierSet(re.search(r'^requires-python = "(.*)"', TEXT, re.MULTILINE)[1])  # type: ignore[index]
-    assert all(version in said for version in matrix.PYTHONS)
-    assert "3.9" not in said
+def test_the_matrix_has_all_supported_pythons() -> None:
+    supported = SpecifierSet(re.search(r'^requires-python = "(.*)"', TEXT, re.MULTILINE)[1])  # type: ignore[index]
+    assert all(version in supported for version in matrix.PYTHONS)
+    assert "3.9" not in supported
     pairs = matrix.pairs(matrix.PYTHONS, matrix.PYSPARKS)
     assert {python for python, _ in pairs} == set(matrix.PYTHONS)
     assert {pyspark for _, pyspark in pairs} == set(matrix.PYSPARKS)
     assert ("3.10", "4.3") not in pairs
 
 
-def test_the_hooks_are_the_linters_of_make() -> None:
+def test_pre_commit_hooks_are_those_of_make_lint() -> None:
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     entries = " ".join(hook["entry"] for hook in repository["hooks"])
     lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The pictures are what the script draws, and stand where people look, with words for those who cannot see them."""
+"""Pictures are up to date, and pages show them with a text alternative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture(name: str) -> None:
+def test_a_picture_is_up_to_date(name: str) -> None:
     text = (FOLDER / f"{name}.svg").read_text()
     assert text == PICTURES[name](), "run: make pictures"
     root = ET.fromstring(text)
@@ -32,18 +32,20 @@ def test_a_picture(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_page_shows_it_with_words(name: str) -> None:
-    shown = [found for path in pages() for found in re.findall(rf"!\[([^\]]+)\]\(\S*{name}\.svg\)", path.read_text())]
-    assert shown
-    assert all(len(words) > 20 for words in shown)
+def test_a_page_shows_it_with_alternative_text(name: str) -> None:
+    alternatives = [
+        text for path in pages() for text in re.findall(rf"!\[([^\]]+)\]\(\S*{name}\.svg\)", path.read_text())
+    ]
+    assert alternatives
+    assert all(len(text) > 20 for text in alternatives)
 
 
-def test_the_page_of_the_benchmark_and_its_picture_are_of_the_last_full_run() -> None:
+def test_the_benchmark_page_shows_the_last_full_run() -> None:
     text = PAGE.read_text()
     assert text == update_page(text), "run: python -m benchmarks.page"
     assert PICTURE.read_text() == draw(load(RESULTS)[1]), "run: python -m benchmarks.page"
 
 
-def test_there_are_no_others() -> None:
+def test_no_other_pictures() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == {*PICTURES, PICTURE.stem}
     assert ROOT / "docs/pictures" == FOLDER

@@ -1,4 +1,4 @@
-"""What the wheel holds: all that a pip install must bring, and nothing else."""
+"""The wheel has all files that an installation needs, and no others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.documents import ROOT
 
-pytestmark = pytest.mark.large  # builds it
+pytestmark = pytest.mark.large  # builds the wheel
 
 PACKAGES = ("kafka_sql", "pyspark_kafka_sql", "dbt_kafka_sql")
 
@@ -29,20 +29,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def information(wheel: zipfile.ZipFile, name: str) -> str:
+def metadata_file(wheel: zipfile.ZipFile, name: str) -> str:
     (path,) = [n for n in wheel.namelist() if n.endswith(f".dist-info/{name}")]
     return wheel.read(path).decode()
 
 
 def test_all_files_of_the_packages_and_no_others(wheel: zipfile.ZipFile) -> None:
-    made = ("__pycache__", ".nbi", ".nbc", ".pyc")
-    there = {
+    generated = ("__pycache__", ".nbi", ".nbc", ".pyc")
+    expected = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.is_file() and not any(part in path.as_posix() for part in made)
+        if path.is_file() and not any(part in path.as_posix() for part in generated)
     }
-    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == there
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == expected
 
 
 def test_data_that_the_packages_need(wheel: zipfile.ZipFile) -> None:
@@ -62,7 +62,7 @@ def test_spark_finds_the_format_by_its_name(wheel: zipfile.ZipFile) -> None:
 
 def test_commands(wheel: zipfile.ZipFile) -> None:
     points = configparser.ConfigParser()
-    points.read_string(information(wheel, "entry_points.txt"))
+    points.read_string(metadata_file(wheel, "entry_points.txt"))
     assert dict(points["console_scripts"]) == {
         "kafka-sql": "kafka_sql.cli.__main__:main",
         "kafka-sql-broker": "kafka_sql.embedded.__main__:main",
@@ -71,13 +71,22 @@ def test_commands(wheel: zipfile.ZipFile) -> None:
     }
 
 
-def test_what_it_says_of_itself(wheel: zipfile.ZipFile) -> None:
-    said = message_from_string(information(wheel, "METADATA"))
-    assert said["Name"] == "kafka-sql"
-    assert said["License-Expression"] == "Apache-2.0"
-    assert said["Requires-Python"] == ">=3.10"
-    assert set(said.get_all("Provides-Extra", [])) >= {"dbt", "pipelines", "opentelemetry", "containers", "docs", "dev"}
-    assert "Apache License" in information(wheel, "licenses/LICENSE")
-    # the default install is the fast one: nothing that reading and writing needs is optional
-    needed = {line.split(">")[0].split("<")[0].strip() for line in said.get_all("Requires-Dist", []) if ";" not in line}
-    assert {"pyspark", "pyarrow", "confluent-kafka", "numba", "sqlglot"} <= needed
+def test_metadata(wheel: zipfile.ZipFile) -> None:
+    metadata = message_from_string(metadata_file(wheel, "METADATA"))
+    assert metadata["Name"] == "kafka-sql"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert set(metadata.get_all("Provides-Extra", [])) >= {
+        "dbt",
+        "pipelines",
+        "opentelemetry",
+        "containers",
+        "docs",
+        "dev",
+    }
+    assert "Apache License" in metadata_file(wheel, "licenses/LICENSE")
+    # the default installation is the fast one: it includes all that reading and writing needs
+    required = {
+        line.split(">")[0].split("<")[0].strip() for line in metadata.get_all("Requires-Dist", []) if ";" not in line
+    }
+    assert {"pyspark", "pyarrow", "confluent-kafka", "numba", "sqlglot"} <= required
