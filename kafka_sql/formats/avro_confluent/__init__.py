@@ -1,6 +1,6 @@
 """The avro-confluent format: Avro with the id of its schema in a registry.
 
-The registry and the framing are formats/confluent, Avro itself is formats/avro.
+formats/confluent has the registry's client and the wire format, formats/avro the encoding.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from kafka_sql.options import Options
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.decoder import record_decoder
+    from kafka_sql.formats.avro_confluent.decoder import create_decoder
 
-    own = parse_schema(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
-    return record_decoder(schema, own, AVRO_CONFLUENT_OPTIONS, options, metadata)
+    avro = parse_schema(table_schema(schema, AVRO_CONFLUENT_OPTIONS, options))
+    return create_decoder(schema, avro, AVRO_CONFLUENT_OPTIONS, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.decoder import record_encoder
+    from kafka_sql.formats.avro_confluent.encoder import create_encoder
 
-    return record_encoder(
-        schema, table_schema(schema, AVRO_CONFLUENT_OPTIONS, options), AVRO_CONFLUENT_OPTIONS, options
-    )
+    text = table_schema(schema, AVRO_CONFLUENT_OPTIONS, options)
+    return create_encoder(schema, text, AVRO_CONFLUENT_OPTIONS, options)
 
 
 AVRO_CONFLUENT = Format(

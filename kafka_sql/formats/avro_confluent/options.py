@@ -1,4 +1,4 @@
-"""The options of avro-confluent (AvroConfluentFormatOptions)."""
+"""Options of the avro-confluent format (flink-avro-confluent-registry, AvroConfluentFormatOptions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Avro schema of a table: the one that its options give, or the one that its columns make."""
+"""Return the Avro schema of a table: from its options, or derived from its columns."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from kafka_sql.formats.confluent.options import RegistryOptions
 from kafka_sql.options import Options
 
 
-def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) -> str:
-    """The schema's text.
+def table_schema(schema: pa.Schema, registry_options: RegistryOptions, options: Options) -> str:
+    """Return the schema's JSON text.
 
     Raises:
-        SchemaError: a column has no form in Avro, or the given schema is none or has other fields than the table.
+        SchemaError: Avro has no type for a column, or the schema in the options is invalid or has other fields.
     """
-    given = options.get(known.schema)
-    if given is None:
+    option = registry_options.schema
+    text = options.get(option)
+    if text is None:
         return derive_schema(schema, legacy=True, lenient=True)
     try:
-        found = parse_schema(given)
+        avro = parse_schema(text)
     except ValueError as e:
-        raise SchemaError(f"The Avro schema of option '{known.schema.key}' {e}.") from e
-    record = found.find_record()
+        raise SchemaError(f"The Avro schema of option '{option.key}' {e}.") from e
+    record = avro.find_record()
     names = [field.name for field in record.fields] if record is not None else []
     if names != schema.names:
         raise SchemaError(
-            f"Schema provided for '{known.format}' format (option '{known.schema.key}') does not match the table "
+            f"Schema provided for '{registry_options.format}' format (option '{option.key}') does not match the table "
             f"schema: it has the fields [{', '.join(names)}], expected [{', '.join(schema.names)}]."
         )
-    return given
+    return text

@@ -1,6 +1,6 @@
-"""The columns of a table that declares none: those of an Avro schema, in Flink's words.
+"""Infer the columns of a table from an Avro schema.
 
-The types are those of Flink's AvroSchemaConverter, with its mapping of timestamps that is not the legacy one.
+The types are those of Flink's AvroSchemaConverter without the legacy timestamp mapping.
 """
 
 from __future__ import annotations
@@ -37,53 +37,54 @@ _LOGICAL: Final = {
 
 
 def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
-    """Names and types.
+    """Return names and types.
 
     Raises:
-        ValueError: it is no schema of a record.
-        SchemaError: a field has no type in a table.
+        ValueError: it is not the schema of a record.
+        SchemaError: no column type can hold a field.
     """
-    found = parse_schema(registered.text, [text for _, text in registered.references])
-    record = found.find_record()
+    avro = parse_schema(registered.text, registered.reference_texts)
+    record = avro.find_record()
     if record is None:
-        raise ValueError(f"is {found}, expected a record")
+        raise ValueError(f"is {avro}, expected a record")
     return infer_record_columns(record)
 
 
 def infer_record_columns(record: AvroType) -> ColumnTypes:
-    """Names and types of a record's fields.
+    """Return names and types of a record's fields.
 
     Raises:
-        SchemaError: a field has no type in a table.
+        SchemaError: no column type can hold a field.
     """
-    return tuple((f.name, _sql(f.type, f.name)) for f in record.fields)
+    return tuple((f.name, _sql_type(f.type, f.name)) for f in record.fields)
 
 
-def _sql(t: AvroType, path: str) -> str:
+def _sql_type(t: AvroType, path: str) -> str:
     if t.type_name != "union":
-        return f"{_bare(t, path)} NOT NULL"
+        return f"{_non_null_type(t, path)} NOT NULL"
     others = [branch for branch in t.items if branch.type_name != "null"]
     if len(others) != 1:
         raise SchemaError(
-            f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column has. Declare the "
-            "table's columns, and leave it out or take the type that you need.",
+            f"Field '{path}' of the Avro schema is {t}, a union of several types, which no column type can hold. "
+            "Declare the table's columns, without this field or with the type that you need.",
             column=path,
         )
-    return _bare(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
+    return _non_null_type(others[0], path) + ("" if len(others) < len(t.items) else " NOT NULL")
 
 
-def _bare(t: AvroType, path: str) -> str:
+def _non_null_type(t: AvroType, path: str) -> str:
     if t.type_name == "record":
-        fields = [f"{quote_identifier(f.name)} {_sql(f.type, f'{path}.{f.name}')}" for f in t.fields]
+        fields = [f"{quote_identifier(f.name)} {_sql_type(f.type, f'{path}.{f.name}')}" for f in t.fields]
         return f"ROW<{', '.join(fields)}>"
     if t.type_name == "array":
-        return f"ARRAY<{_sql(t.element, f'{path}[]')}>"
+        return f"ARRAY<{_sql_type(t.element, f'{path}[]')}>"
     if t.type_name == "map":
-        return f"MAP<STRING NOT NULL, {_sql(t.element, f'{path}[]')}>"
+        return f"MAP<STRING NOT NULL, {_sql_type(t.element, f'{path}[]')}>"
     if t.logical_type == "decimal" and t.type_name in ("bytes", "fixed"):
         return f"DECIMAL({t.precision}, {t.scale})"
     if t.type_name not in _SIMPLE:
         raise SchemaError(
-            f"Field '{path}' of the Avro schema is {t}, which no column has. Declare the table's columns.", column=path
+            f"Field '{path}' of the Avro schema is {t}, which no column type can hold. Declare the table's columns.",
+            column=path,
         )
     return _LOGICAL.get((t.type_name, t.logical_type), _SIMPLE[t.type_name])

@@ -102,17 +102,17 @@ class _Documents:
 
 
 def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> Decoder:
-    from kafka_sql.formats.avro_confluent.decoder import record_decoder
+    from kafka_sql.formats.avro_confluent.decoder import create_decoder
 
     def documents(document: pa.Schema) -> Decoder:
         known = _with_types(document, schema, nullable=True)
-        return _Documents(record_decoder(document, _reading_schema(known, options), OPTIONS, options))
+        return _Documents(create_decoder(document, _reading_schema(known, options), OPTIONS, options))
 
     return ChangeDecoder(DEBEZIUM_AVRO, documents, schema, metadata, wrapped=False, ignore_errors=False)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.avro_confluent.decoder import record_encoder
+    from kafka_sql.formats.avro_confluent.encoder import create_encoder
 
     def documents(document: pa.Schema) -> Encoder:
         known = _with_types(document, schema, nullable=False)
@@ -122,7 +122,7 @@ def _encoder(schema: pa.Schema, options: Options) -> Encoder:
             if given is None
             else table_schema(document, OPTIONS, options)
         )
-        return record_encoder(document, text, OPTIONS, options)
+        return create_encoder(document, text, OPTIONS, options)
 
     return ChangeEncoder(DEBEZIUM_AVRO, documents, schema)
 

@@ -58,4 +58,7 @@ def is_valid(array: int, entry: int) -> bool:
         entry: its index, with the array's offset.
     """
     bitmap = load_int64(array, VALID)
-    return bitmap == 0 or (load(bitmap + (entry >> 3), types.uint8) >> (entry & 7)) & 1 != 0
+    if bitmap == 0:
+        return True
+    byte: int = load(bitmap + (entry >> 3), types.uint8)  # type: ignore[call-arg]  # numba rewrites its signature
+    return (byte >> (entry & 7)) & 1 != 0

@@ -1,1 +1,1 @@
-"""What the formats with a schema registry share: its options, client.py, and the framing of payloads on both ways."""
+"""What the formats with a schema registry share: options, the client, the wire format, and schema inference."""

@@ -1,4 +1,4 @@
-"""Payloads with a schema's id before them to columns: each by the schema that it was written with."""
+"""Decode payloads in Confluent's wire format, each with the schema that it was written with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_sql.errors import DecodeError, IncompatibleSchemaError, SchemaNotFoundError
@@ -15,7 +14,10 @@ from kafka_sql.formats.confluent.client import SchemaRegistry
 from kafka_sql.formats.confluent.registry_schema import SCHEMA_ID, SUBJECT_NAME, RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import (
     HEADER_SIZE,
-    concat_in_order,
+    Bytes,
+    Indices,
+    Offsets,
+    SchemaIds,
     missing_header_errors,
     schema_ids,
     split_by_header,
@@ -24,149 +26,155 @@ from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 
 
 class PayloadReader(Protocol):
-    """Reads the payloads of one schema."""
+    """Decodes payloads of one schema."""
 
     def read(
-        self,
-        data: npt.NDArray[np.uint8],
-        offsets: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int64],
-        header: int = 0,
-        bad: ErrorSink = None,
-    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
-        """The columns of those payloads that ``rows`` names, which begin with ``header`` bytes, and which are rows.
+        self, data: Bytes, offsets: Offsets, indices: Indices, header_size: int = 0, errors: ErrorSink = None
+    ) -> tuple[list[pa.Array], Indices]:
+        """Decode the payloads that ``indices`` names.
 
         Args:
-            bad: takes the errors of the others.
+            header_size: bytes to skip at the start of each payload.
+            errors: takes the errors of malformed payloads.
+
+        Returns:
+            the columns, and which of the payloads were decoded, each to one row.
 
         Raises:
-            DecodeError: the first payload in error, where nobody takes them.
+            DecodeError: a payload is malformed, and there is no ``errors``.
         """
         ...
 
 
 class WireFormatDecoder:
-    """Decodes Confluent's wire format; a null payload is no row."""
+    """Decodes payloads in Confluent's wire format; skips null payloads."""
 
     def __init__(
         self,
         schema: pa.Schema,
         registry: SchemaRegistry,
-        reader: Callable[[RegisteredSchema], PayloadReader],
+        create_reader: Callable[[RegisteredSchema], PayloadReader],
         subject: str | None,
         metadata: tuple[str, ...] = (),
     ) -> None:
         """
         Args:
-            reader: makes what reads payloads of a schema as the columns; raises ValueError, saying how the schema
-                ("the Avro schema of id 5 ...") cannot be.
-            metadata: ``schema-id``, ``subject``: what to give besides the columns.
+            create_reader: creates a reader that decodes payloads of a schema as the columns. Raises ValueError if it
+                cannot be: the message continues "the Avro schema of id 5 ...".
+            metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
         """
-        self._schema, self._registry, self._make = schema, registry, reader
+        self._schema, self._registry, self._create_reader = schema, registry, create_reader
         self._subject, self._metadata = subject, metadata
         self._readers: dict[int, PayloadReader] = {}
-        self._unreadable: dict[int, str] = {}  # ids and why
+        self._unreadable: dict[int, str] = {}  # schema ids and reasons
 
-    def decode(self, payloads: pa.BinaryArray, bad: ErrorSink = None) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless ``bad`` takes them; one whose schema is unknown or cannot
-                be read as the columns is.
-            SchemaRegistryError: the registry does not answer, for which no record is to blame.
+            DecodeError: a payload is malformed, or its schema is unknown or cannot be read as the columns, and there
+                is no ``errors``.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
-        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        kept, headless = split_by_header(data, offsets, kept, skips=bad is not None)
-        found = schema_ids(data, offsets, kept)
-        columns, rows = self._by_schema(data, offsets, kept, found, bad)
-        for error in missing_header_errors(data, offsets, headless):
-            report_or_raise(bad, error)
-        numbers = schema_ids(data, offsets, rows) if self._metadata else found
-        aligned = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
-        return Decoded(columns, aligned, metadata_columns(self._metadata, numbers, self._subject))
+        framed, malformed = split_by_header(data, offsets, present, skip_malformed=errors is not None)
+        ids = schema_ids(data, offsets, framed)
+        columns, decoded = self._read_all(data, offsets, framed, ids, errors)
+        for error in missing_header_errors(data, offsets, malformed):
+            report_or_raise(errors, error)
+        if self._metadata:
+            ids = schema_ids(data, offsets, decoded)
+        payload_indices = None if len(decoded) == len(payloads) else pa.array(decoded, pa.int64())
+        return Decoded(columns, payload_indices, metadata_columns(self._metadata, ids, self._subject))
 
     def check_readable(self) -> str:
-        """Whether the subject's latest schema can be read as the columns, in words.
+        """Return, as a sentence, that the subject's latest schema can be read as the columns.
 
         Raises:
-            IncompatibleSchemaError: it cannot.
-            SchemaRegistryError: the registry does not answer, or refuses the credentials.
+            IncompatibleSchemaError: the latest schema cannot be read as the columns.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
         if self._subject is None:
-            return "the table has not one subject; each record names its own schema"
+            return "the table has no single subject; each record names its own schema"
         try:
             latest = self._registry.latest_schema(self._subject)
         except SchemaNotFoundError:
             return f"subject '{self._subject}' has no schema yet"
+        description = f"the latest schema of subject '{self._subject}' (id {latest.schema_id})"
         try:
-            self._make(latest)
+            self._create_reader(latest)
         except ValueError as e:
             raise IncompatibleSchemaError(
-                f"The latest schema of subject '{self._subject}', of id {latest.schema_id}, {e}.", subject=self._subject
+                f"{description[0].upper()}{description[1:]} {e}.", subject=self._subject, schema_id=latest.schema_id
             ) from e
-        return f"the latest schema of subject '{self._subject}', of id {latest.schema_id}, has the table's columns"
+        return f"{description} has the table's columns"
 
-    def _by_schema(
-        self,
-        data: npt.NDArray[np.uint8],
-        offsets: npt.NDArray[np.int32],
-        kept: npt.NDArray[np.int64],
-        found: npt.NDArray[np.uint32],
-        bad: ErrorSink,
-    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
-        """The columns and the payloads that they are of: each schema's at a time."""
-        if len(found) and (found == found[0]).all():
-            return self._read(int(found[0]), data, offsets, kept, bad)
+    def _read_all(
+        self, data: Bytes, offsets: Offsets, indices: Indices, ids: SchemaIds, errors: ErrorSink
+    ) -> tuple[list[pa.Array], Indices]:
+        """Decode the payloads of each schema; return the columns and the payload of each row."""
+        if len(ids) and (ids == ids[0]).all():
+            return self._read(int(ids[0]), data, offsets, indices, errors)
         parts: list[list[pa.Array]] = []
-        places, errors = [np.empty(0, np.int64)], []
-        for number in np.unique(found).tolist():
+        decoded, failures = [np.empty(0, np.int64)], []
+        for schema_id in np.unique(ids).tolist():
             try:
-                columns, rows = self._read(number, data, offsets, kept[found == number], bad)
+                columns, rows = self._read(schema_id, data, offsets, indices[ids == schema_id], errors)
             except DecodeError as e:
-                errors.append(e)
+                failures.append(e)
             else:
                 parts.append(columns)
-                places.append(rows)
-        if errors:
-            raise min(errors, key=lambda e: e.row)
-        rows = np.concatenate(places)
-        order = np.argsort(rows, kind="stable")
-        empty = [pa.array([], field.type) for field in self._schema]
-        return [concat_in_order(list(column), order) for column in zip(empty, *parts, strict=True)], rows[order]
+                decoded.append(rows)
+        if failures:
+            raise min(failures, key=lambda e: e.row)
+        return concat_in_order(self._schema, parts, np.concatenate(decoded))
 
     def _read(
-        self,
-        number: int,
-        data: npt.NDArray[np.uint8],
-        offsets: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int64],
-        bad: ErrorSink,
-    ) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
-        """The same of the payloads of one schema."""
-        reader = self._reader(number)
+        self, schema_id: int, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
+    ) -> tuple[list[pa.Array], Indices]:
+        """Decode payloads of one schema."""
+        reader = self._reader(schema_id)
         if reader is not None:
-            return reader.read(data, offsets, rows, HEADER_SIZE, bad)
-        for row in rows.tolist():
-            report_or_raise(bad, DecodeError(row, None, self._unreadable[number]))
-        return [pa.array([], field.type) for field in self._schema], rows[:0]
+            return reader.read(data, offsets, indices, HEADER_SIZE, errors)
+        for index in indices.tolist():
+            report_or_raise(errors, DecodeError(index, None, self._unreadable[schema_id]))
+        return [pa.array([], field.type) for field in self._schema], indices[:0]
 
-    def _reader(self, number: int) -> PayloadReader | None:
-        """What reads payloads of a schema; None where nothing does."""
-        if number not in self._readers and number not in self._unreadable:
+    def _reader(self, schema_id: int) -> PayloadReader | None:
+        """Return the reader of a schema, None if the schema cannot be read."""
+        if schema_id not in self._readers and schema_id not in self._unreadable:
             try:
-                self._readers[number] = self._make(self._registry.schema_by_id(number))
+                self._readers[schema_id] = self._create_reader(self._registry.schema_by_id(schema_id))
             except SchemaNotFoundError as e:
-                self._unreadable[number] = str(e)
+                self._unreadable[schema_id] = str(e)
             except ValueError as e:
-                self._unreadable[number] = f"the {self._registry.kind} schema of id {number} {e}"
-        return self._readers.get(number)
+                self._unreadable[schema_id] = f"the {self._registry.schema_type_name} schema of id {schema_id} {e}"
+        return self._readers.get(schema_id)
 
 
-def metadata_columns(keys: tuple[str, ...], found: npt.NDArray[np.uint32], subject: str | None) -> list[pa.Array]:
-    """What records with these schema ids tell besides their columns."""
-    made = {
-        SCHEMA_ID: lambda: pa.array(found.astype(np.int32), pa.int32()),
-        SUBJECT_NAME: lambda: pa.repeat(pa.scalar(subject, pa.string()), len(found)),
+def concat_in_order(schema: pa.Schema, parts: list[list[pa.Array]], indices: Indices) -> tuple[list[pa.Array], Indices]:
+    """Concatenate the columns of several parts, and sort the rows by payload.
+
+    Args:
+        indices: the payload of each row of all parts.
+    """
+    if len(parts) == 1:
+        return parts[0], indices
+    empty = [pa.array([], field.type) for field in schema]
+    columns = [pa.concat_arrays(arrays) for arrays in zip(empty, *parts, strict=True)]
+    order = np.argsort(indices, kind="stable")
+    return [column.take(pa.array(order)) for column in columns], indices[order]
+
+
+def metadata_columns(keys: tuple[str, ...], ids: SchemaIds, subject: str | None) -> list[pa.Array]:
+    """Return the metadata of records with these schema ids.
+
+    Args:
+        keys: ``schema-id`` and ``subject``, in the order to return.
+    """
+    columns = {
+        SCHEMA_ID: lambda: pa.array(ids.astype(np.int32), pa.int32()),
+        SUBJECT_NAME: lambda: pa.repeat(pa.scalar(subject, pa.string()), len(ids)),
     }
-    return [made[key]() for key in keys]
+    return [columns[key]() for key in keys]

@@ -1,4 +1,4 @@
-"""Columns to payloads with a schema's id before them."""
+"""Encode rows in Confluent's wire format."""
 
 from __future__ import annotations
 
@@ -14,57 +14,56 @@ from kafka_sql.options import Options
 
 
 class PayloadWriter(Protocol):
-    """Writes payloads of one schema."""
+    """Encodes payloads of one schema."""
 
     def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """One payload a row, each with ``header`` before it.
+        """Return one payload per row, each with ``header`` before it.
 
         Raises:
-            EncodeError: a value has no form in the schema.
+            EncodeError: a value does not fit the schema.
         """
         ...
 
 
 class WireFormatEncoder:
-    """Encodes rows in Confluent's wire format. The schema is registered with the first row, not before."""
+    """Encodes rows in Confluent's wire format. Registers the schema with the first row, not before."""
 
-    def __init__(self, writer: PayloadWriter, text: str, known: RegistryOptions, options: Options) -> None:
+    def __init__(self, writer: PayloadWriter, text: str, registry_options: RegistryOptions, options: Options) -> None:
         """
         Args:
             text: the schema.
 
         Raises:
             MissingOptionError: there is no subject.
-            OptionError: the registry's settings are in error.
+            OptionError: the registry's settings are invalid.
         """
-        subject = options.get(known.subject)
+        subject = options.get(registry_options.subject)
         if subject is None:
             raise MissingOptionError(
-                f"Option {known.subject.key} is required for serialization, where the table has not one topic. "
-                f"{known.subject.doc}",
-                option=known.subject.key,
+                f"Option {registry_options.subject.key} is required for serialization if the table does not have "
+                f"exactly one topic. {registry_options.subject.doc}"
             )
         self._writer, self._subject, self._text = writer, subject, text
-        found = registry_settings(known, options)
-        self._registry = cached_registry(found)
-        self._id = self._registry.register if found.register else self._registry.look_up_id
+        settings = registry_settings(registry_options, options)
+        self._registry = cached_registry(settings)
+        self._schema_id = self._registry.register if settings.register else self._registry.look_up_id
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """One payload a row.
+        """Return one payload per row.
 
         Raises:
-            EncodeError: a value has no form in the schema.
-            SchemaRegistryError: the registry refuses the schema or does not answer.
+            EncodeError: a value does not fit the schema.
+            SchemaRegistryError: the registry refuses the schema, or is unavailable.
         """
         if not batch.num_rows:
             return pa.array([], pa.binary())
-        return self._writer.write(batch, encode_header(self._id(self._subject, self._text)))
+        return self._writer.write(batch, encode_header(self._schema_id(self._subject, self._text)))
 
     def check_compatible(self) -> str:
-        """Whether the registry would take the schema, in words; nothing is registered.
+        """Return, as a sentence, that the registry would accept the schema. Registers nothing.
 
         Raises:
-            IncompatibleSchemaError: it would not.
-            SchemaRegistryError: it does not answer, or refuses the credentials.
+            IncompatibleSchemaError: the registry would refuse the schema.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
         return self._registry.check_compatibility(self._subject, self._text)

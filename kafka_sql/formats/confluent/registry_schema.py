@@ -1,4 +1,4 @@
-"""What a registry gives, and what its formats tell of a record besides its columns."""
+"""A schema of a registry, and the metadata that the registry formats provide."""
 
 from __future__ import annotations
 
@@ -17,10 +17,16 @@ class RegisteredSchema:
     """A schema in a registry.
 
     Attributes:
-        number: its id.
-        references: names and texts of the schemas that it refers to, each behind those that it refers to itself.
+        schema_id: its id; 0 if it is not from a registry.
+        text: its definition.
+        references: names and texts of the schemas that it references, each after those that it references itself.
     """
 
     schema_id: int
     text: str
     references: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reference_texts(self) -> list[str]:
+        """The texts of the schemas that it references."""
+        return [text for _, text in self.references]

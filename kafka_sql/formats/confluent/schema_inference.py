@@ -1,4 +1,4 @@
-"""The columns of a table that declares none: of the schema that its options give, else of the subject's latest."""
+"""Infer the columns of a table without columns, from the schema in its options or the subject's latest schema."""
 
 from __future__ import annotations
 
@@ -11,50 +11,52 @@ from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.options import Options
 
-ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]
+ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink's terms
 
 
 def infer_from_registry(
-    known: RegistryOptions, columns: Callable[[RegisteredSchema], ColumnTypes], keep: bool = True
+    registry_options: RegistryOptions, infer_columns: Callable[[RegisteredSchema], ColumnTypes], keep: bool = True
 ) -> Callable[[Options], InferredSchema]:
-    """What tells the columns of a table of this format.
+    """Return a format's ``infer``.
 
     Args:
-        columns: names and types of a schema's; raises ValueError, saying how the schema ("The Avro schema of subject
-            'x' ...") has none, or SchemaError where one of its fields has no type in a table.
-        keep: whether the schema is kept in the table's options.
+        infer_columns: returns the columns of a schema. Raises ValueError if it has none (the message continues "The
+            Avro schema of subject 'x' ..."), or SchemaError if no column type can hold a field.
+        keep: whether the table's options keep the schema.
     """
 
     def infer(options: Options) -> InferredSchema:
         """
         Raises:
             MissingOptionError: there is neither a schema nor a subject.
-            SchemaRegistryError: the registry has none, or does not answer.
-            SchemaError: a field has no type in a table.
+            SchemaRegistryError: the registry has no schema, or is unavailable.
+            SchemaError: no column type can hold a field.
         """
         from kafka_sql.formats.confluent.client import cached_registry
 
-        given, subject = options.get(known.schema), options.get(known.subject)
-        if given is not None:
-            found, what = RegisteredSchema(0, given), f"of option '{known.schema.key}'"
+        text, subject = options.get(registry_options.schema), options.get(registry_options.subject)
+        if text is not None:
+            schema, source = RegisteredSchema(0, text), f"of option '{registry_options.schema.key}'"
         elif subject is not None:
-            client = cached_registry(registry_settings(known, options))
-            found, what = client.latest_schema(subject), f"of subject '{subject}'"
+            client = cached_registry(registry_settings(registry_options, options))
+            schema, source = client.latest_schema(subject), f"of subject '{subject}'"
         else:
             raise MissingOptionError(
-                f"A table without columns takes them from the schema registry: set '{known.subject.key}', or give the "
-                "table one topic, whose subject it then takes.",
-                option=known.subject.key,
+                f"To infer the table's columns from the schema registry, set '{registry_options.subject.key}', or a "
+                "single topic, which names the subject."
             )
         try:
-            made = columns(found)
+            columns = infer_columns(schema)
         except ValueError as e:
-            raise SchemaError(f"The {known.schema_type_name} schema {what} {e}. Declare the table's columns.") from e
-        return InferredSchema(made, {} if found.references or not keep else {known.schema.key: found.text})
+            raise SchemaError(
+                f"The {registry_options.schema_type_name} schema {source} {e}. Declare the table's columns."
+            ) from e
+        is_kept = keep and not schema.references
+        return InferredSchema(columns, {registry_options.schema.key: schema.text} if is_kept else {})
 
     return infer
 
 
 def quote_identifier(name: str) -> str:
-    """A field's name in a type."""
+    """Return a field's name as it is written in a type."""
     return "`" + name.replace("`", "``") + "`"

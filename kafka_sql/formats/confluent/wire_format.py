@@ -1,8 +1,8 @@
-"""Confluent's wire format: a zero byte, the schema's id in four bytes, and the record."""
+"""Read and write Confluent's wire format: a zero byte, the schema's id in four bytes, and the record."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,78 +10,68 @@ import pyarrow as pa
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.kernels import behind
+from kafka_sql.formats.confluent.header_kernels import copy_without_headers
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Offsets: TypeAlias = npt.NDArray[np.int32]
+Indices: TypeAlias = npt.NDArray[np.int64]
+SchemaIds: TypeAlias = npt.NDArray[np.uint32]
 
 HEADER_SIZE: Final = 5
 MAGIC_BYTE: Final = 0
+_SHOWN: Final = 24  # bytes of a payload that errors show
 
 
-def encode_header(number: int) -> bytes:
-    """What stands before the record."""
-    return bytes([MAGIC_BYTE]) + number.to_bytes(4, "big")
-
-
-def lacks_header(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
-    """Which of the payloads that ``rows`` names have no header."""
-    starts = offsets[rows].astype(np.int64)
-    wrong: npt.NDArray[np.bool_] = offsets[rows + 1] - starts < HEADER_SIZE
-    long = ~wrong
-    wrong[long] = data[starts[long]] != MAGIC_BYTE
-    return wrong
+def encode_header(schema_id: int) -> bytes:
+    """Return what precedes the record."""
+    return bytes([MAGIC_BYTE]) + schema_id.to_bytes(4, "big")
 
 
 def split_by_header(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], skips: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Those of ``rows`` that have a header, and those that have none.
+    data: Bytes, offsets: Offsets, indices: Indices, *, skip_malformed: bool
+) -> tuple[Indices, Indices]:
+    """Return which of the payloads that ``indices`` names have a header, and which lack it.
 
     Args:
-        skips: whether the others are read nevertheless; if not, they are those before the first that has none.
+        skip_malformed: whether to return all of them; if not, stop at the first one that lacks a header.
     """
-    wrong = lacks_header(data, offsets, rows)
-    if skips or not wrong.any():
-        return rows[~wrong], rows[wrong]
-    first = int(np.argmax(wrong))
-    return rows[:first], rows[first : first + 1]
+    starts = offsets[indices].astype(np.int64)
+    lacks_header: npt.NDArray[np.bool_] = offsets[indices + 1] - starts < HEADER_SIZE
+    long_enough = ~lacks_header
+    lacks_header[long_enough] = data[starts[long_enough]] != MAGIC_BYTE
+    if skip_malformed or not lacks_header.any():
+        return indices[~lacks_header], indices[lacks_header]
+    first = int(np.argmax(lacks_header))
+    return indices[:first], indices[first : first + 1]
 
 
-def missing_header_errors(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
-) -> list[DecodeError]:
-    """The errors of payloads that have no header."""
-    payloads = [data[offsets[row] : offsets[row + 1]].tobytes() for row in rows]
+def missing_header_errors(data: Bytes, offsets: Offsets, indices: Indices) -> list[DecodeError]:
+    """Return the errors of payloads that lack a header."""
+    payloads = [data[offsets[index] : offsets[index + 1]].tobytes() for index in indices]
     expected = (
-        "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema's "
-        "id before the record; the payload is: "
+        "Unknown data format. Magic number does not match: expected a zero byte and the four bytes of a schema id "
+        "before the record; the payload is: "
     )
     return [
-        DecodeError(row, None, expected + payload[:24].hex(" "))
-        for row, payload in zip(rows.tolist(), payloads, strict=True)
+        DecodeError(index, None, expected + payload[:_SHOWN].hex(" "))
+        for index, payload in zip(indices.tolist(), payloads, strict=True)
     ]
 
 
-def schema_ids(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint32]:
-    """The schema ids of those payloads that ``rows`` names, which have headers."""
-    starts = offsets[rows].astype(np.int64)
-    found = np.empty((len(rows), 4), np.uint8)
+def schema_ids(data: Bytes, offsets: Offsets, indices: Indices) -> SchemaIds:
+    """Return the schema ids of the payloads that ``indices`` names, which have headers."""
+    starts = offsets[indices].astype(np.int64)
+    id_bytes = np.empty((len(indices), 4), np.uint8)
     for k in range(4):
-        found[:, k] = data[starts + 1 + k]
-    return found.view(">u4").reshape(-1).astype(np.uint32)
+        id_bytes[:, k] = data[starts + 1 + k]
+    return id_bytes.view(">u4").reshape(-1).astype(np.uint32)
 
 
 def strip_headers(payloads: pa.BinaryArray) -> pa.BinaryArray:
-    """What stands behind the headers of payloads, none of which is null."""
+    """Return payloads without their headers; none is null."""
     data, offsets = bytes_and_offsets(payloads)
-    positions = np.empty(len(offsets), np.int32)
-    rest = np.empty(int(offsets[-1] - offsets[0]) - HEADER_SIZE * len(payloads), np.uint8)
-    behind(data, offsets, HEADER_SIZE, rest, positions)
-    return pa.Array.from_buffers(pa.binary(), len(payloads), [None, pa.py_buffer(positions), pa.py_buffer(rest)])
-
-
-def concat_in_order(parts: list[pa.Array], order: npt.NDArray[np.int64]) -> pa.Array:
-    """Parts of a column, put together in this order of the rows."""
-    return pa.concat_arrays(parts).take(pa.array(order))
+    output_offsets = np.empty(len(offsets), np.int32)
+    output = np.empty(int(offsets[-1] - offsets[0]) - HEADER_SIZE * len(payloads), np.uint8)
+    copy_without_headers(data, offsets, HEADER_SIZE, output, output_offsets)
+    buffers = [None, pa.py_buffer(output_offsets), pa.py_buffer(output)]
+    return pa.Array.from_buffers(pa.binary(), len(payloads), buffers)

@@ -1,6 +1,6 @@
 """The json-confluent format: JSON with the id of its JSON Schema in a registry.
 
-The registry and the framing are formats/confluent, JSON itself is formats/json.
+formats/confluent has the registry's client and the wire format, formats/json the encoding.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from kafka_sql.formats.confluent.registry_schema import METADATA
 from kafka_sql.formats.confluent.schema_inference import infer_from_registry
 from kafka_sql.formats.format import Decoder, Encoder, Format
 from kafka_sql.formats.json_confluent.options import JSON_CONFLUENT_OPTIONS, NAME, REGISTRY
-from kafka_sql.formats.json_confluent.schema_from_table import table_schema
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
 
@@ -21,17 +20,14 @@ def _decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()
     from kafka_sql.formats.confluent.client import cached_registry
     from kafka_sql.formats.json_confluent.decoder import JsonConfluentDecoder
 
-    cached_registry(
-        registry_settings(REGISTRY, options)
-    )  # settings in error are told, although reading asks for nothing
+    cached_registry(registry_settings(REGISTRY, options))  # validates the settings; decoding sends no request
     return JsonConfluentDecoder(schema, options, metadata)
 
 
 def _encoder(schema: pa.Schema, options: Options) -> Encoder:
-    from kafka_sql.formats.confluent.encoder import WireFormatEncoder
-    from kafka_sql.formats.json_confluent.decoder import JsonWriter
+    from kafka_sql.formats.json_confluent.encoder import create_encoder
 
-    return WireFormatEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
+    return create_encoder(schema, options)
 
 
 JSON_CONFLUENT = Format(

@@ -1,79 +1,59 @@
-"""JSON documents in Confluent's wire format, to columns and back."""
+"""Decode JSON documents in Confluent's wire format."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
-from kafka_sql.formats.confluent.decoder import metadata_columns as metadata_of
+from kafka_sql.formats.confluent.decoder import metadata_columns
 from kafka_sql.formats.confluent.wire_format import missing_header_errors, schema_ids, split_by_header, strip_headers
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.json.decoder import JsonDecoder
-from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, of_json
-from kafka_sql.formats.json_confluent.options import OF_JSON, REGISTRY
+from kafka_sql.formats.json_confluent.options import JSON_OPTION_NAMES, REGISTRY
 from kafka_sql.options import Options
 
 
 class JsonConfluentDecoder:
-    """Decodes framed JSON, for which no schema is needed; a null payload is no row."""
+    """Decodes documents, without looking at their schemas; skips null payloads."""
 
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         """
         Args:
-            metadata: ``schema-id``, ``subject``: what to give besides the columns.
+            metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
 
         Raises:
-            SchemaError: a column has no form in JSON.
+            SchemaError: JSON cannot represent a column.
             ConflictingOptionsError: two options contradict each other.
         """
-        own = of_json(OF_JSON, options)
-        self._documents, self._ignore = JsonDecoder(schema, own), own[IGNORE_PARSE_ERRORS]
+        json_options = of_json(JSON_OPTION_NAMES, options)
+        self._decoder, self._ignore_errors = JsonDecoder(schema, json_options), json_options[IGNORE_PARSE_ERRORS]
         self._metadata, self._subject = metadata, options.get(REGISTRY.subject)
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
+            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
         """
-        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        good, headless = split_by_header(data, offsets, kept, skips=self._ignore or errors is not None)
-        documents = strip_headers(payloads if len(good) == len(payloads) else payloads.take(good))
-        wrong: list[DecodeError] = []
+        skip_malformed = self._ignore_errors or errors is not None
+        framed, malformed = split_by_header(data, offsets, present, skip_malformed=skip_malformed)
+        documents = strip_headers(payloads if len(framed) == len(payloads) else payloads.take(framed))
+        document_errors: list[DecodeError] = []
         try:
-            made = self._documents.decode(documents, None if errors is None else wrong)
+            decoded = self._decoder.decode(documents, None if errors is None else document_errors)
         except DecodeError as e:
-            raise DecodeError(int(good[e.row]), e.field, e.reason) from e
-        for error in wrong:
-            report_or_raise(errors, DecodeError(int(good[error.row]), error.field, error.reason))
-        for error in [] if self._ignore else missing_header_errors(data, offsets, headless):
+            raise DecodeError(int(framed[e.row]), e.field, e.reason) from e
+        for error in document_errors:
+            report_or_raise(errors, DecodeError(int(framed[error.row]), error.field, error.reason))
+        for error in [] if self._ignore_errors else missing_header_errors(data, offsets, malformed):
             report_or_raise(errors, error)
-        origins = good if made.payload_indices is None else good[np.asarray(made.payload_indices)]
-        aligned = made.payload_indices is None and len(good) == len(payloads)
-        found = schema_ids(data, offsets, origins) if self._metadata else np.empty(0, np.uint32)
-        rows = None if aligned else pa.array(origins, pa.int64())
-        return Decoded(made.columns, rows, metadata_of(self._metadata, found, self._subject))
-
-
-class JsonWriter:
-    """Writes rows as JSON objects."""
-
-    def __init__(self, schema: pa.Schema, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: a column has no form in JSON.
-        """
-        self._documents = JsonEncoder(schema, of_json(OF_JSON, options))
-
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """One payload a row, each with ``header`` before it.
-
-        Raises:
-            EncodeError: a date lies too far off to be written.
-        """
-        return pc.binary_join_element_wise(header, self._documents.encode(batch), b"")
+        is_one_to_one = decoded.payload_indices is None and len(framed) == len(payloads)
+        indices = framed if decoded.payload_indices is None else framed[np.asarray(decoded.payload_indices)]
+        ids = schema_ids(data, offsets, indices) if self._metadata else np.empty(0, np.uint32)
+        metadata = metadata_columns(self._metadata, ids, self._subject)
+        return Decoded(decoded.columns, None if is_one_to_one else pa.array(indices, pa.int64()), metadata)

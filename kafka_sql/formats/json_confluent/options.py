@@ -1,4 +1,4 @@
-"""The options of json-confluent: those of the registry under the keys of avro-confluent, and json's own."""
+"""Options of the json-confluent format: those of the registry, with the keys of avro-confluent, and those of json."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ REGISTRY: Final = declare_registry_options(
     "The JSON Schema that is registered when the table is written to; its properties are the table's columns. By "
     "default it is derived from the columns.",
 )
-OF_JSON: Final = renamed(NAME)
-JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *OF_JSON.values())
+JSON_OPTION_NAMES: Final = renamed(NAME)
+JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *JSON_OPTION_NAMES.values())

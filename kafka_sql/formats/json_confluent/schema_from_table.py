@@ -1,6 +1,6 @@
-"""The JSON Schema of a table: of what formats/json writes of its columns.
+"""Return the JSON Schema of a table: from its options, or of the documents that formats/json writes for its columns.
 
-What JSON Schema has no word for is told by those that Kafka Connect and Confluent's Flink use: ``connect.type``,
+Types that JSON Schema lacks are annotated as Kafka Connect and Confluent's Flink do: ``connect.type``,
 ``connect.index`` (the order of the columns), ``flink.type`` and ``flink.precision``.
 """
 
@@ -20,37 +20,38 @@ from kafka_sql.options import Options
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 PRECISION: Final = "connect.decimal.precision"
-_MICROS: Final = 6
+_MICROS: Final = 6  # the precision of TIMESTAMP without one
 
 
-def table_schema(schema: pa.Schema, known: RegistryOptions, options: Options) -> str:
-    """The schema's text: what the options give, or what the columns make.
+def table_schema(schema: pa.Schema, registry_options: RegistryOptions, options: Options) -> str:
+    """Return the schema's JSON text.
 
     Raises:
-        SchemaError: the given schema is none, or does not fit the columns.
+        SchemaError: the schema in the options is invalid, or does not match the columns.
     """
-    given = options.get(known.schema)
-    if given is None:
+    option = registry_options.schema
+    text = options.get(option)
+    if text is None:
         return derive_schema(schema)
-    what = f"The JSON Schema of option '{known.schema.key}'"
     try:
-        found = json.loads(given)
+        document = json.loads(text)
     except ValueError as e:
-        raise SchemaError(f"{what} is not JSON: {e}.") from e
-    if not isinstance(found, dict):
-        raise SchemaError(f"{what} is no object.")
-    properties, required = found.get("properties", {}), found.get("required", [])
-    if "$ref" not in found and (not set(schema.names) <= set(properties) or not set(required) <= set(schema.names)):
+        raise SchemaError(f"The JSON Schema of option '{option.key}' is not JSON: {e}.") from e
+    if not isinstance(document, dict):
+        raise SchemaError(f"The JSON Schema of option '{option.key}' is not an object.")
+    properties, required = document.get("properties", {}), document.get("required", [])
+    matches = set(required) <= set(schema.names) <= set(properties)
+    if "$ref" not in document and not matches:
         raise SchemaError(
-            f"Schema provided for '{known.format}' format (option '{known.schema.key}') does not match the table "
+            f"Schema provided for '{registry_options.format}' format (option '{option.key}') does not match the table "
             f"schema: it has the properties [{', '.join(properties)}], required [{', '.join(required)}], expected "
             f"[{', '.join(schema.names)}]."
         )
-    return given
+    return text
 
 
 def derive_schema(schema: pa.Schema) -> str:
-    """The schema's JSON text."""
+    """Return the JSON text of the schema that the columns make."""
     record = {"$schema": DRAFT, "title": "Record", **_object([(f, declared_type(f)) for f in schema])}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
@@ -62,8 +63,8 @@ def _object(fields: list[tuple[pa.Field, DeclaredType]]) -> dict[str, Any]:
 
 
 def _value(field: pa.Field, known: DeclaredType) -> dict[str, Any]:
-    found = _type(field.type, known)
-    return {"oneOf": [{"type": "null"}, found]} if known.allows_null(field) else found
+    node = _type(field.type, known)
+    return {"oneOf": [{"type": "null"}, node]} if known.allows_null(field) else node
 
 
 def _type(t: pa.DataType, known: DeclaredType) -> dict[str, Any]:
@@ -88,8 +89,8 @@ def _type(t: pa.DataType, known: DeclaredType) -> dict[str, Any]:
     if pt.is_date(t):
         return {"type": "string", "format": "date"}
     if pt.is_time(t) or pt.is_timestamp(t):
-        word = "time" if pt.is_time(t) else "timestamp" if t.tz is None else "timestamp_ltz"
+        type_name = "time" if pt.is_time(t) else "timestamp" if t.tz is None else "timestamp_ltz"
         default = 0 if pt.is_time(t) else _MICROS
         precision = default if known.precision is None else known.precision
-        return {"type": "string", "flink.type": word, "flink.precision": precision}
+        return {"type": "string", "flink.type": type_name, "flink.precision": precision}
     return {"type": "string"}

@@ -1,4 +1,4 @@
-"""The columns of a JSON Schema, in Flink's words: what formats/json reads of such documents."""
+"""Infer the columns of a table from a JSON Schema: the types that formats/json reads from such documents."""
 
 from __future__ import annotations
 
@@ -12,47 +12,51 @@ from kafka_sql.formats.json_confluent.schema_from_table import DECIMAL, PRECISIO
 Node: TypeAlias = dict[str, Any]
 
 _INTEGERS: Final = {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT"}
+_SHOWN: Final = 80  # characters of a node that errors show
 _TIMES: Final = {"time": "TIME", "timestamp": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP_LTZ"}
 
 
 def infer_columns(registered: RegisteredSchema) -> ColumnTypes:
-    """Names and types.
+    """Return names and types.
 
     Raises:
-        ValueError: it is no schema of an object, or a field has no type in a table.
+        ValueError: it is not the schema of an object, or no column type can hold a field.
     """
-    documents = {name: _parsed(text) for name, text in registered.references}
-    root = _parsed(registered.text)
-    schemas = _Schemas(documents)
-    node, document, names = schemas.resolved(root, root, ())
+    schemas = _Schemas({name: _parse(text) for name, text in registered.references})
+    root = _parse(registered.text)
+    node, document, names = schemas.resolve(root, root, ())
     if node.get("type", "object") != "object" or "properties" not in node:
-        raise ValueError(f"is {_shown(node)}, expected an object with properties")
+        raise ValueError(f"is {_shorten(node)}, expected an object with properties")
     return tuple(schemas.fields(node, document, names, ""))
 
 
-def _parsed(text: str) -> Node:
+def _parse(text: str) -> Node:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError as e:
         raise ValueError(f"is not JSON: {e}") from e
-    if not isinstance(found, dict):
-        raise ValueError(f"is {_shown(found)}, expected an object")
-    return found
+    if not isinstance(document, dict):
+        raise ValueError(f"is {_shorten(document)}, expected an object")
+    return document
 
 
-def _shown(node: Any) -> str:
+def _shorten(node: Any) -> str:
+    """Return a node's text, shortened for errors."""
     text = json.dumps(node)
-    return text if len(text) <= 80 else text[:80] + " ..."
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
 
 class _Schemas:
-    """Schemas that may refer to each other."""
+    """Schemas that may refer to each other.
+
+    Methods take a node, the document that it is in, and the names of the references that led to it.
+    """
 
     def __init__(self, documents: dict[str, Node]) -> None:
         self._documents = {**documents, **{d["$id"]: d for d in documents.values() if "$id" in d}}
 
-    def resolved(self, node: Any, document: Node, names: tuple[str, ...]) -> tuple[Node, Node, tuple[str, ...]]:
-        """What a node refers to, the document that it is in, and the names that led there."""
+    def resolve(self, node: Any, document: Node, names: tuple[str, ...]) -> tuple[Node, Node, tuple[str, ...]]:
+        """Return the node that a node refers to, its document, and the names that led to it."""
         while isinstance(node, dict) and "$ref" in node:
             name = str(node["$ref"])
             if name in names:
@@ -67,44 +71,45 @@ class _Schemas:
             for step in filter(None, pointer.split("/")):
                 step = step.replace("~1", "/").replace("~0", "~")
                 if not isinstance(node, dict) or step not in node:
-                    raise ValueError(f"refers to '{name}', which is not there")
+                    raise ValueError(f"refers to '{name}', which does not exist")
                 node = node[step]
         if not isinstance(node, dict):
-            raise ValueError(f"has {_shown(node)}, expected a type")
+            raise ValueError(f"has {_shorten(node)}, expected a type")
         return node, document, names
 
     def fields(self, node: Node, document: Node, names: tuple[str, ...], path: str) -> list[tuple[str, str]]:
-        """Names and types of an object's properties."""
+        """Return names and types of an object's properties, in the order of ``connect.index`` if all have it."""
         properties, required = node["properties"], node.get("required", [])
-        places = {n: p.get("connect.index") if isinstance(p, dict) else None for n, p in properties.items()}
+        positions = {n: p.get("connect.index") if isinstance(p, dict) else None for n, p in properties.items()}
         order = list(properties)
-        if all(isinstance(place, int) for place in places.values()):
-            order.sort(key=lambda n: places[n] or 0)
-        found = []
+        if all(isinstance(position, int) for position in positions.values()):
+            order.sort(key=lambda n: positions[n] or 0)
+        fields = []
         for name in order:
-            kind, nullable = self._type(properties[name], document, names, f"{path}.{name}" if path else name)
-            found.append((name, kind if nullable or name not in required else f"{kind} NOT NULL"))
-        return found
+            sql_type, nullable = self._type(properties[name], document, names, f"{path}.{name}" if path else name)
+            fields.append((name, sql_type if nullable or name not in required else f"{sql_type} NOT NULL"))
+        return fields
 
-    def _sql(self, node: Any, document: Node, names: tuple[str, ...], path: str) -> str:
-        kind, nullable = self._type(node, document, names, path)
-        return kind if nullable else f"{kind} NOT NULL"
+    def _sql_type(self, node: Any, document: Node, names: tuple[str, ...], path: str) -> str:
+        """Return a type with its nullability."""
+        sql_type, nullable = self._type(node, document, names, path)
+        return sql_type if nullable else f"{sql_type} NOT NULL"
 
     def _type(self, node: Any, document: Node, names: tuple[str, ...], path: str) -> tuple[str, bool]:
-        """A type, and whether null is allowed."""
-        node, document, names = self.resolved(node, document, names)
-        for word in ("oneOf", "anyOf", "allOf"):
-            if word in node:
-                others = [b for b in node[word] if word == "allOf" or not _is_null(b)]
+        """Return a type, and whether it allows null."""
+        node, document, names = self.resolve(node, document, names)
+        for keyword in ("oneOf", "anyOf", "allOf"):
+            if keyword in node:
+                others = [b for b in node[keyword] if keyword == "allOf" or not _is_null(b)]
                 if len(others) != 1:
-                    raise _unknown(node, path)
-                kind, nullable = self._type(others[0], document, names, path)
-                return kind, nullable or len(others) < len(node[word])
-        types = node.get("type", _type_of_values(node))
+                    raise _unsupported(node, path)
+                sql_type, nullable = self._type(others[0], document, names, path)
+                return sql_type, nullable or len(others) < len(node[keyword])
+        types = node.get("type", _type_of_enum(node))
         others = [t for t in (types if isinstance(types, list) else [types]) if t != "null"]
         nullable = isinstance(types, list) and "null" in types
         if len(others) != 1:
-            raise _unknown(node, path)
+            raise _unsupported(node, path)
         match others[0]:
             case "boolean":
                 return "BOOLEAN", nullable
@@ -115,22 +120,25 @@ class _Schemas:
             case "string":
                 return _string(node), nullable
             case "array" if "items" in node and not isinstance(node["items"], list):
-                return f"ARRAY<{self._sql(node['items'], document, names, f'{path}[]')}>", nullable
+                return f"ARRAY<{self._sql_type(node['items'], document, names, f'{path}[]')}>", nullable
             case "object" if "properties" in node:
                 fields = self.fields(node, document, names, path)
-                return f"ROW<{', '.join(f'{quote_identifier(name)} {kind}' for name, kind in fields)}>", nullable
+                return (
+                    f"ROW<{', '.join(f'{quote_identifier(name)} {sql_type}' for name, sql_type in fields)}>",
+                    nullable,
+                )
             case "object" if isinstance(node.get("additionalProperties"), dict):
-                values = self._sql(node["additionalProperties"], document, names, f"{path}[]")
+                values = self._sql_type(node["additionalProperties"], document, names, f"{path}[]")
                 return f"MAP<STRING NOT NULL, {values}>", nullable
-        raise _unknown(node, path)
+        raise _unsupported(node, path)
 
 
 def _is_null(node: Any) -> bool:
     return isinstance(node, dict) and node.get("type") == "null"
 
 
-def _type_of_values(node: Node) -> Any:
-    """The type of an enum that does not say it."""
+def _type_of_enum(node: Node) -> Any:
+    """Return the type of an enum or constant without ``type``."""
     values = node["enum"] if "enum" in node else [node["const"]] if "const" in node else []
     if values and all(isinstance(v, str | None) for v in values):
         return ["string", "null"] if None in values else "string"
@@ -152,5 +160,5 @@ def _string(node: Node) -> str:
     return "DATE" if node.get("format") == "date" else "STRING"
 
 
-def _unknown(node: Node, path: str) -> ValueError:
-    return ValueError(f"has for the field '{path}' {_shown(node)}, which no column has")
+def _unsupported(node: Node, path: str) -> ValueError:
+    return ValueError(f"has for the field '{path}' {_shorten(node)}, which no column type can hold")

@@ -1,195 +1,153 @@
-"""Messages in Confluent's wire format: after the schema's id stand the message's places in its file."""
+"""Decode messages in Confluent's wire format: the schema's id is followed by the message's indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+from google.protobuf.descriptor import Descriptor
 
 from kafka_sql.errors import DecodeError, SchemaError, SchemaNotFoundError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.confluent.client import cached_registry
-from kafka_sql.formats.confluent.decoder import metadata_columns as metadata_of
+from kafka_sql.formats.confluent.decoder import concat_in_order, metadata_columns
 from kafka_sql.formats.confluent.options import registry_settings
-from kafka_sql.formats.confluent.wire_format import HEADER_SIZE, missing_header_errors, schema_ids, split_by_header
+from kafka_sql.formats.confluent.wire_format import (
+    HEADER_SIZE,
+    Bytes,
+    Indices,
+    SchemaIds,
+    missing_header_errors,
+    schema_ids,
+    split_by_header,
+)
 from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
-from kafka_sql.formats.protobuf.encoder import ProtobufWriter
-from kafka_sql.formats.protobuf_confluent.options import DEFAULTS, IGNORE, LITERAL, REGISTRY
-from kafka_sql.formats.protobuf_confluent.protoc import compile_schema, find_message_by_indexes, message_indexes
+from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, MAX_SIZE, decode_indexes, find_message
+from kafka_sql.formats.protobuf_confluent.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, REGISTRY
+from kafka_sql.formats.protobuf_confluent.protoc import compile_schema
 from kafka_sql.options import Options
 
-Indices: TypeAlias = npt.NDArray[np.int64]
-Key: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id, and a message's places in it
-
-_FIRST: Final = (0,)
-_LONGEST: Final = 64  # bytes of places: messages within messages are some dozen deep at most
+MessageKey: TypeAlias = tuple[int, tuple[int, ...]]  # a schema's id and a message's indexes; () if they are malformed
 
 
 class ProtobufConfluentDecoder:
-    """Decodes framed messages, each by the schema that it was written with; a null payload is no row."""
+    """Decodes messages, each with the schema that it was written with; skips null payloads."""
 
     def __init__(self, schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> None:
         """
         Args:
-            metadata: ``schema-id``, ``subject``: what to give besides the columns.
+            metadata: which of ``schema-id`` and ``subject`` to provide besides the columns.
 
         Raises:
-            OptionError: the registry's settings are in error.
+            OptionError: the registry's settings are invalid.
         """
         self._schema, self._metadata = schema, metadata
-        self._ignore, self._defaults = options[IGNORE], options[DEFAULTS]
-        self._registry, self._subject = (
-            cached_registry(registry_settings(REGISTRY, options)),
-            options.get(REGISTRY.subject),
-        )
-        self._readers: dict[Key, ProtobufReader | str] = {}  # or why there is none
+        self._ignore_errors, self._read_defaults = options[IGNORE_PARSE_ERRORS], options[READ_DEFAULT_VALUES]
+        self._registry = cached_registry(registry_settings(REGISTRY, options))
+        self._subject = options.get(REGISTRY.subject)
+        self._readers: dict[MessageKey, ProtobufReader | str] = {}  # or why the message cannot be read
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless errors are ignored or ``bad`` takes them.
-            SchemaRegistryError: the registry does not answer, for which no record is to blame.
+            DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
+            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
         """
-        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
-        kept, headless = split_by_header(data, offsets, kept, skips=self._ignore or errors is not None)
-        found = schema_ids(data, offsets, kept)
-        starts, ends = offsets[kept].astype(np.int64) + HEADER_SIZE, offsets[kept + 1].astype(np.int64)
+        skip_malformed = self._ignore_errors or errors is not None
+        framed, malformed = split_by_header(data, offsets, present, skip_malformed=skip_malformed)
+        ids = schema_ids(data, offsets, framed)
+        starts, ends = offsets[framed].astype(np.int64) + HEADER_SIZE, offsets[framed + 1].astype(np.int64)
         parts: list[list[pa.Array]] = []
-        origins, errors = [np.empty(0, np.int64)], []
-        for key, mine, begin in self._groups(data, starts, ends, found):
+        decoded, failures = [np.empty(0, np.int64)], []
+        for key, positions, message_starts in _group_by_message(data, starts, ends, ids):
             try:
-                columns, rows = self._read(key, data, begin, ends[mine], kept[mine], errors)
+                columns, rows = self._read(key, data, message_starts, ends[positions], framed[positions], errors)
             except DecodeError as e:
-                errors.append(e)
+                failures.append(e)
             else:
                 parts.append(columns)
-                origins.append(rows)
-        if errors:
-            raise min(errors, key=lambda e: e.row)
-        for error in [] if self._ignore else missing_header_errors(data, offsets, headless):
+                decoded.append(rows)
+        if failures:
+            raise min(failures, key=lambda e: e.row)
+        for error in [] if self._ignore_errors else missing_header_errors(data, offsets, malformed):
             report_or_raise(errors, error)
-        rows = np.concatenate(origins)
-        columns = _joined(self._schema, parts)
-        if len(parts) > 1:
-            order = np.argsort(rows, kind="stable")
-            rows, columns = rows[order], [column.take(pa.array(order)) for column in columns]
-        aligned = len(rows) == len(payloads)
-        numbers = schema_ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
-        told = metadata_of(self._metadata, numbers, self._subject)
-        return Decoded(columns, None if aligned else pa.array(rows, pa.int64()), told)
-
-    def _groups(
-        self, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, found: npt.NDArray[np.uint32]
-    ) -> Iterator[tuple[Key, Indices, Indices]]:
-        """The payloads of each message: which they are, and where the messages begin."""
-        first = starts < ends
-        first[first] = data[starts[first]] == 0  # short for the first message, as most are
-        for number in np.unique(found[first]).tolist():
-            mine = np.flatnonzero(first & (found == number))
-            yield (number, _FIRST), mine, starts[mine] + 1
-        formless: dict[int, list[int]] = {}
-        others = np.flatnonzero(~first)
-        while len(others):  # once for all that begin alike, however many they are
-            k = int(others[0])
-            indexes, size = _indexes(data[starts[k] : min(ends[k], starts[k] + _LONGEST)].tobytes())
-            if indexes:
-                alike = (found[others] == found[k]) & (ends[others] - starts[others] >= size)
-                for at in range(size):
-                    alike[alike] = data[starts[others[alike]] + at] == data[starts[k] + at]
-                yield (int(found[k]), indexes), others[alike], starts[others[alike]] + size
-                others = others[~alike]
-            else:
-                formless.setdefault(int(found[k]), []).append(k)
-                others = others[1:]
-        for number, rows in formless.items():
-            yield (number, ()), np.array(rows), starts[rows]
+        columns, rows = concat_in_order(self._schema, parts, np.concatenate(decoded))
+        row_ids = schema_ids(data, offsets, rows) if self._metadata else np.empty(0, np.uint32)
+        payload_indices = None if len(rows) == len(payloads) else pa.array(rows, pa.int64())
+        return Decoded(columns, payload_indices, metadata_columns(self._metadata, row_ids, self._subject))
 
     def _read(
-        self, key: Key, data: npt.NDArray[np.uint8], starts: Indices, ends: Indices, rows: Indices, errors: ErrorSink
+        self, key: MessageKey, data: Bytes, starts: Indices, ends: Indices, indices: Indices, errors: ErrorSink
     ) -> tuple[list[pa.Array], Indices]:
+        """Decode payloads of one message."""
         reader = self._reader(key)
         if not isinstance(reader, str):
-            return reader.read(data, starts, ends, rows, errors)
-        for row in [] if self._ignore else rows.tolist():
-            report_or_raise(errors, DecodeError(row, None, reader))
-        return _joined(self._schema, []), rows[:0]
+            return reader.read(data, starts, ends, indices, errors)
+        for index in [] if self._ignore_errors else indices.tolist():
+            report_or_raise(errors, DecodeError(index, None, reader))
+        return [pa.array([], field.type) for field in self._schema], indices[:0]
 
-    def _reader(self, key: Key) -> ProtobufReader | str:
-        """What reads a message, or why it cannot be read."""
+    def _reader(self, key: MessageKey) -> ProtobufReader | str:
+        """Return the reader of a message, or why the message cannot be read."""
         if key not in self._readers:
-            number, indexes = key
+            schema_id, indexes = key
             if not indexes:
-                return "Unknown data format: after the schema's id the places of the message are expected"
+                return "Unknown data format: expected the indexes of the message after the schema id"
             try:
-                found = self._registry.schema_by_id(number)
-                message = find_message_by_indexes(compile_schema(found.text, found.references), indexes)
-                self._readers[key] = self._made(message)
+                registered = self._registry.schema_by_id(schema_id)
+                file = compile_schema(registered.text, registered.references)
+                self._readers[key] = self._create_reader(find_message(file, indexes))
             except SchemaNotFoundError as e:
                 self._readers[key] = str(e)
             except ValueError as e:
-                self._readers[key] = f"the Protobuf schema of id {number} {e}"
+                self._readers[key] = f"the Protobuf schema of id {schema_id} {e}"
             except SchemaError as e:
-                self._readers[key] = f"the Protobuf schema of id {number} cannot be read as the table's columns: {e}"
+                self._readers[key] = f"the Protobuf schema of id {schema_id} cannot be read as the table's columns: {e}"
         return self._readers[key]
 
-    def _made(self, message: object) -> ProtobufReader:
+    def _create_reader(self, message: Descriptor) -> ProtobufReader:
         return ProtobufReader(
-            self._schema, message, read_defaults=self._defaults, ignore_errors=self._ignore, evolving=True
+            self._schema,
+            message,
+            read_defaults=self._read_defaults,
+            ignore_errors=self._ignore_errors,
+            evolving=True,
         )
 
 
-def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> list[pa.Array]:
-    if len(parts) == 1:
-        return parts[0]
-    empty = [pa.array([], field.type) for field in schema]
-    return [pa.concat_arrays(columns) for columns in zip(empty, *parts, strict=True)]
+def _group_by_message(
+    data: Bytes, starts: Indices, ends: Indices, ids: SchemaIds
+) -> Iterator[tuple[MessageKey, Indices, Indices]]:
+    """Yield the payloads of each message: their positions in ``ids``, and where the messages begin after the indexes.
 
-
-def _indexes(payload: bytes) -> tuple[tuple[int, ...], int]:
-    """The places that a payload begins with, and how many bytes they take; none where it has not the form."""
-    numbers: list[int] = []
-    at = bits = shift = 0
-    while at < len(payload) and (not numbers or len(numbers) <= numbers[0]):
-        bits |= (payload[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if payload[at - 1] < 0x80:
-            numbers.append((bits >> 1) ^ -(bits & 1))
-            bits = shift = 0
-    complete = numbers and numbers[0] >= 0 and len(numbers) == numbers[0] + 1
-    return (tuple(numbers[1:]) or _FIRST if complete else ()), at
-
-
-def _zigzag(number: int) -> bytes:
-    bits, out = number << 1, bytearray()
-    while bits > 0x7F:
-        out.append(bits & 0x7F | 0x80)
-        bits >>= 7
-    return bytes([*out, bits])
-
-
-class MessageWriter:
-    """Writes rows as a message of a schema, its places before it."""
-
-    def __init__(self, schema: pa.Schema, message: object, options: Options) -> None:
-        """
-        Raises:
-            SchemaError: a column has no field, or one of another type.
-        """
-        self._writer = ProtobufWriter(schema, message, options[LITERAL])
-        indexes = message_indexes(message)
-        self._places = b"\0" if indexes == _FIRST else b"".join(map(_zigzag, (len(indexes), *indexes)))
-
-    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
-        """One payload a row, each with ``header`` before it.
-
-        Raises:
-            EncodeError: a value has no form in the message.
-        """
-        return self._writer.write(batch, header + self._places)
+    Args:
+        starts, ends: where each payload begins, after the header, and ends in ``data``.
+    """
+    is_first = starts < ends
+    is_first[is_first] = data[starts[is_first]] == 0  # a single 0: the first message, as in most schemas
+    for schema_id in np.unique(ids[is_first]).tolist():
+        positions = np.flatnonzero(is_first & (ids == schema_id))
+        yield (schema_id, FIRST_MESSAGE), positions, starts[positions] + 1
+    malformed: dict[int, list[int]] = {}
+    others = np.flatnonzero(~is_first)
+    while len(others):  # one round per distinct prefix, however many payloads have it
+        k = int(others[0])
+        indexes, size = decode_indexes(data[starts[k] : min(ends[k], starts[k] + MAX_SIZE)].tobytes())
+        if indexes:
+            same_prefix = (ids[others] == ids[k]) & (ends[others] - starts[others] >= size)
+            for at in range(size):
+                same_prefix[same_prefix] = data[starts[others[same_prefix]] + at] == data[starts[k] + at]
+            positions = others[same_prefix]
+            yield (int(ids[k]), indexes), positions, starts[positions] + size
+            others = others[~same_prefix]
+        else:
+            malformed.setdefault(int(ids[k]), []).append(k)
+            others = others[1:]
+    for schema_id, rows in malformed.items():
+        yield (schema_id, ()), np.array(rows), starts[rows]

@@ -1,4 +1,6 @@
-"""The options of protobuf-confluent: those of the registry under the keys of avro-confluent, and protobuf's own."""
+"""Options of the protobuf-confluent format: those of the registry, with the keys of avro-confluent, and those of
+protobuf.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafka_sql.formats.confluent.options import declare_registry_options
-from kafka_sql.formats.protobuf.options import IGNORE_PARSE_ERRORS, READ_DEFAULT_VALUES, WRITE_NULL_STRING_LITERAL
+from kafka_sql.formats.protobuf import options as protobuf
 from kafka_sql.options import Option, string
 
 NAME: Final = "protobuf-confluent"
@@ -18,11 +20,17 @@ REGISTRY: Final = declare_registry_options(
 )
 MESSAGE: Final = string(
     f"{NAME}.message-class-name",
-    "The full name of the message that is written, and whose columns a table without columns takes. By default it is "
-    "the first of the schema.",
+    "The full name of the message to write, whose fields are also the columns of a table without columns. By default "
+    "the first message of the schema.",
 )
-IGNORE: Final = replace(IGNORE_PARSE_ERRORS, key=f"{NAME}.ignore-parse-errors")
-DEFAULTS: Final = replace(READ_DEFAULT_VALUES, key=f"{NAME}.read-default-values")
-LITERAL: Final = replace(WRITE_NULL_STRING_LITERAL, key=f"{NAME}.write-null-string-literal")
+IGNORE_PARSE_ERRORS: Final = replace(protobuf.IGNORE_PARSE_ERRORS, key=f"{NAME}.ignore-parse-errors")
+READ_DEFAULT_VALUES: Final = replace(protobuf.READ_DEFAULT_VALUES, key=f"{NAME}.read-default-values")
+WRITE_NULL_STRING_LITERAL: Final = replace(protobuf.WRITE_NULL_STRING_LITERAL, key=f"{NAME}.write-null-string-literal")
 
-PROTOBUF_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, MESSAGE, IGNORE, DEFAULTS, LITERAL)
+PROTOBUF_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (
+    *REGISTRY.all,
+    MESSAGE,
+    IGNORE_PARSE_ERRORS,
+    READ_DEFAULT_VALUES,
+    WRITE_NULL_STRING_LITERAL,
+)

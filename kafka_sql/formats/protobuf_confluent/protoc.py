@@ -1,4 +1,4 @@
-"""Schemas of a registry as descriptors: the text of a .proto file goes through protoc, which grpcio-tools brings."""
+"""Compile schemas of a registry to descriptors, with the protoc that grpcio-tools contains."""
 
 from __future__ import annotations
 
@@ -16,114 +16,90 @@ from google.protobuf.message import DecodeError
 
 from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.protobuf import descriptors
+from kafka_sql.formats.protobuf_confluent.message_indexes import FIRST_MESSAGE, find_message
 
 _MAIN: Final = "kafka_sql_schema.proto"
-_SECONDS: Final = 120.0
+_TIMEOUT: Final = 120.0  # seconds
 
 
 @lru_cache(maxsize=256)
 def compile_schema(text: str, references: tuple[tuple[str, str], ...] = ()) -> FileDescriptor:
-    """The file of a schema.
+    """Return the file of a schema.
 
     Args:
-        references: names, as they are imported, and texts of the files that it imports.
+        references: import names and texts of the files that it imports.
 
     Raises:
-        ValueError: it is in error; says how.
+        ValueError: the schema is invalid.
     """
-    known = [_described(name, one) for name, one in references]
-    main = _described(_MAIN, text)
-    if main is not None and all(file is not None for file in known):
-        files = [file for file in (*known, main) if file is not None]
+    imported = [_parse_descriptor(name, referenced_text) for name, referenced_text in references]
+    main = _parse_descriptor(_MAIN, text)
+    if main is not None and all(file is not None for file in imported):
+        files = [file for file in (*imported, main) if file is not None]
     else:
-        files = _compiled((*references, (_MAIN, text)))
+        files = _run_protoc((*references, (_MAIN, text)))
     return descriptors.build_pool(files).FindFileByName(_MAIN)
 
 
-def _described(name: str, text: str) -> FileDescriptorProto | None:
-    """A file that is registered as its descriptor, in base64, as Confluent's Python client does."""
+def select_message(registered: RegisteredSchema, name: str | None) -> Descriptor:
+    """Return the message ``name`` of a schema, or its first.
+
+    Raises:
+        ValueError: the schema has no such message.
+    """
+    file = compile_schema(registered.text, registered.references)
+    if name is None:
+        return find_message(file, FIRST_MESSAGE)
+    messages = _messages_by_name(list(file.message_types_by_name.values()))
+    if name not in messages:
+        raise ValueError(f"has no message '{name}'; it has: {', '.join(messages)}")
+    return messages[name]
+
+
+def _parse_descriptor(name: str, text: str) -> FileDescriptorProto | None:
+    """Return a file whose registered text is its descriptor in base64, as Confluent's Python client registers it."""
     try:
-        found = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
+        file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError):
         return None
-    found.name = name
-    return found
+    file.name = name
+    return file
 
 
-def _compiled(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
+def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts:
-            _write(Path(folder, "in").resolve(), name, text)
+            _write_source(Path(folder, "in").resolve(), name, text)
         out = Path(folder, "out")
         try:
             done = subprocess.run(
                 [sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", f"-I{Path(folder, 'in').resolve()}",
                  "--include_imports", f"--descriptor_set_out={out}", _MAIN],
-                capture_output=True, text=True, timeout=_SECONDS, check=False, env={"PATH": ""},
+                capture_output=True, text=True, timeout=_TIMEOUT, check=False, env={"PATH": ""},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise ValueError(f"keeps protoc busy for more than {_SECONDS:g} s") from None
+            raise ValueError(f"takes protoc more than {_TIMEOUT:g} s to compile") from None
         if done.returncode:
-            said = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
-            raise ValueError(f"is refused by protoc: {said.replace(_MAIN, 'line')}")
+            message = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
+            raise ValueError(f"is refused by protoc: {message.replace(_MAIN, 'line')}")
         return descriptors.parse_descriptor_file(out.read_bytes())
 
 
-def _write(folder: Path, name: str, text: str) -> None:
+def _write_source(folder: Path, name: str, text: str) -> None:
     path = folder / name
     if path.resolve() == folder or not path.resolve().is_relative_to(folder):
-        raise ValueError(f"refers to '{name}', which is no name of a file")
+        raise ValueError(f"refers to '{name}', which is not a file name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    except OSError as e:  # too long, or another's folder
-        raise ValueError(f"refers to '{name}', which is no name of a file ({e.strerror})") from None
+    except OSError as e:  # for example, the name is too long, or another file's folder
+        raise ValueError(f"refers to '{name}', which is not a file name ({e.strerror})") from None
 
 
-def find_message_by_indexes(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor:
-    """The message at these places: of the file, then of the message before.
-
-    Raises:
-        ValueError: there is none.
-    """
-    names = list(file.message_types_by_name.values())
-    found = None
-    for index in indexes:
-        if not 0 <= index < len(names):
-            raise ValueError(f"has no message at the places {list(indexes)}")
-        found = names[index]
-        names = list(found.nested_types)
-    if found is None:
-        raise ValueError("has no message")
-    return found
-
-
-def message_indexes(message: Descriptor) -> tuple[int, ...]:
-    """The places of a message: the way back of ``message_at``."""
-    outer = message.containing_type
-    if outer is not None:
-        return (*message_indexes(outer), [m.full_name for m in outer.nested_types].index(message.full_name))
-    return (list(message.file.message_types_by_name).index(message.name),)
-
-
-def select_message(registered: RegisteredSchema, name: str | None) -> Descriptor:
-    """The message of a schema that has the name, or its first.
-
-    Raises:
-        ValueError: there is none.
-    """
-    file = compile_schema(registered.text, registered.references)
-    if name is None:
-        return find_message_by_indexes(file, (0,))
-    known = _all(list(file.message_types_by_name.values()))
-    if name not in known:
-        raise ValueError(f"has no message '{name}'; it has: {', '.join(known)}")
-    return known[name]
-
-
-def _all(messages: list[Descriptor]) -> dict[str, Descriptor]:
-    found = {}
+def _messages_by_name(messages: list[Descriptor]) -> dict[str, Descriptor]:
+    """Return messages and those nested in them, by full name."""
+    by_name = {}
     for message in messages:
-        found[message.full_name] = message
-        found |= _all(list(message.nested_types))
-    return found
+        by_name[message.full_name] = message
+        by_name |= _messages_by_name(list(message.nested_types))
+    return by_name

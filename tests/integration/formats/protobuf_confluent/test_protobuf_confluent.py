@@ -124,9 +124,9 @@ def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
     for bad, words in (
         (b"", "Magic number does not match"),
         (b"{}", "the payload is: 7b 7d"),
-        (head(number), "the places of the message are expected"),
-        (head(number, 4, 2), "the places of the message are expected"),
-        (head(number, 2, 8) + b"\x08\x01", f"schema of id {number} has no message at the places [4]"),
+        (head(number), "expected the indexes of the message"),
+        (head(number, 4, 2), "expected the indexes of the message"),
+        (head(number, 2, 8) + b"\x08\x01", f"schema of id {number} has no message with the indexes [4]"),
         (head(1_000_000, 0), "schema id 1000000 not found"),
         (head(other, 0), "is of type AVRO, expected PROTOBUF"),
         (head(text, 0), f"of id {text} cannot be read as the table's columns"),

@@ -108,8 +108,8 @@ def test_key_stores_in_error(tmp_path: Path) -> None:
     jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     junk.write_bytes(b"junk")
     for location, words in (
-        (jks, "the JKS file is damaged or cut off"),
-        (junk, "it is no store: neither JKS nor PKCS12 nor PEM"),
+        (jks, "the JKS file is damaged or truncated"),
+        (junk, "it is not a store: expected JKS, PKCS12 or PEM"),
         (tmp_path / "none", "cannot be read"),
     ):
         with pytest.raises(KeyStoreError) as e:
@@ -125,8 +125,8 @@ def test_headers() -> None:
     assert schema_ids(data, offsets, np.array([1, 3, 4])).tolist() == [1, 2**32 - 1, 258]
     assert schema_ids(data, offsets, np.array([], np.int64)).tolist() == []
     rows = np.array([1, 0, 3, 4])
-    assert [part.tolist() for part in split_by_header(data, offsets, rows, skips=False)] == [[1], [0]]
-    assert [part.tolist() for part in split_by_header(data, offsets, rows, skips=True)] == [[1, 3, 4], [0]]
+    assert [part.tolist() for part in split_by_header(data, offsets, rows, skip_malformed=False)] == [[1], [0]]
+    assert [part.tolist() for part in split_by_header(data, offsets, rows, skip_malformed=True)] == [[1, 3, 4], [0]]
     (error,) = missing_header_errors(data, offsets, np.array([0]))
     assert (error.row, error.field) == (0, None)
     assert error.reason.startswith("Unknown data format. Magic number does not match: expected a zero byte ")

@@ -16,7 +16,7 @@ from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
 from kafka_sql.formats.confluent.wire_format import encode_header
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
-from kafka_sql.formats.json_confluent.decoder import JsonWriter
+from kafka_sql.formats.json_confluent.encoder import JsonWriter
 from kafka_sql.formats.json_confluent.schema_from_table import derive_schema
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
@@ -121,12 +121,12 @@ def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
     ("node", "words"),
     [
         ({"type": ["integer", "string"]}, "has for the field 'f'"),
-        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "which no column has"),
-        ({}, "has for the field 'f' {}, which no column has"),
-        ({"type": "object"}, "which no column has"),
+        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "which no column type can hold"),
+        ({}, "has for the field 'f' {}, which no column type can hold"),
+        ({"type": "object"}, "which no column type can hold"),
         ({"$ref": "#"}, "contains itself: the recursive type '#'"),
         ({"$ref": "none.json"}, "refers to 'none.json', which is not among its references"),
-        ({"$ref": "#/definitions/Q"}, "which is not there"),
+        ({"$ref": "#/definitions/Q"}, "which does not exist"),
         (True, "has true, expected a type"),
     ],
 )
@@ -175,7 +175,7 @@ def test_errors_ignored_and_metadata() -> None:
     ("text", "words"),
     [
         ("{", "is not JSON"),
-        ("[]", "is no object"),
+        ("[]", "is not an object"),
         ('{"properties": {"id": {}}}', "does not match the table schema"),
         ('{"properties": {"id": {}, "name": {}, "x": {}}, "required": ["x"]}', "expected [id, name]"),
     ],

@@ -1,0 +1,39 @@
+"""Encode JSON documents in Confluent's wire format."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_sql.formats.confluent.encoder import WireFormatEncoder
+from kafka_sql.formats.json.encoder import JsonEncoder
+from kafka_sql.formats.json.options import of_json
+from kafka_sql.formats.json_confluent.options import JSON_OPTION_NAMES, REGISTRY
+from kafka_sql.formats.json_confluent.schema_from_table import table_schema
+from kafka_sql.options import Options
+
+
+def create_encoder(schema: pa.Schema, options: Options) -> WireFormatEncoder:
+    """Return an encoder of documents.
+
+    Raises:
+        MissingOptionError: there is no subject.
+        SchemaError: JSON cannot represent a column, or the schema in the options does not match the columns.
+        OptionError: the registry's settings are invalid.
+    """
+    return WireFormatEncoder(JsonWriter(schema, options), table_schema(schema, REGISTRY, options), REGISTRY, options)
+
+
+class JsonWriter:
+    """Encodes rows as JSON objects."""
+
+    def __init__(self, schema: pa.Schema, options: Options) -> None:
+        self._encoder = JsonEncoder(schema, of_json(JSON_OPTION_NAMES, options))
+
+    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+        """Return one payload per row, each with ``header`` before it.
+
+        Raises:
+            EncodeError: JSON cannot represent a date or timestamp.
+        """
+        return pc.binary_join_element_wise(header, self._encoder.encode(batch), b"")

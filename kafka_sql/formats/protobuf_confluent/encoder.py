@@ -1,0 +1,50 @@
+"""Encode messages in Confluent's wire format."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from google.protobuf.descriptor import Descriptor
+
+from kafka_sql.errors import SchemaError
+from kafka_sql.formats.confluent.encoder import WireFormatEncoder
+from kafka_sql.formats.confluent.registry_schema import RegisteredSchema
+from kafka_sql.formats.protobuf.encoder import ProtobufWriter
+from kafka_sql.formats.protobuf_confluent.message_indexes import encode_indexes
+from kafka_sql.formats.protobuf_confluent.options import MESSAGE, REGISTRY, WRITE_NULL_STRING_LITERAL
+from kafka_sql.formats.protobuf_confluent.protoc import select_message
+from kafka_sql.formats.protobuf_confluent.schema_from_table import derive_schema
+from kafka_sql.options import Options
+
+
+def create_encoder(schema: pa.Schema, options: Options) -> WireFormatEncoder:
+    """Return an encoder of messages.
+
+    Raises:
+        MissingOptionError: there is no subject.
+        SchemaError: protobuf has no type for a column, or the schema in the options does not match the columns.
+        OptionError: the registry's settings are invalid.
+    """
+    text = options.get(REGISTRY.schema)
+    source = "of the table" if text is None else f"of option '{REGISTRY.schema.key}'"
+    text = derive_schema(schema) if text is None else text
+    try:
+        message = select_message(RegisteredSchema(0, text), options.get(MESSAGE))
+    except ValueError as e:
+        raise SchemaError(f"The Protobuf schema {source} {e}.") from e
+    return WireFormatEncoder(_IndexedWriter(schema, message, options), text, REGISTRY, options)
+
+
+class _IndexedWriter:
+    """Encodes rows as a message of a schema, with the message's indexes before it."""
+
+    def __init__(self, schema: pa.Schema, message: Descriptor, options: Options) -> None:
+        self._writer = ProtobufWriter(schema, message, options[WRITE_NULL_STRING_LITERAL])
+        self._indexes = encode_indexes(message)
+
+    def write(self, batch: pa.RecordBatch, header: bytes = b"") -> pa.BinaryArray:
+        """Return one payload per row, each with ``header`` before it.
+
+        Raises:
+            EncodeError: a value does not fit the message.
+        """
+        return self._writer.write(batch, header + self._indexes)
