@@ -108,9 +108,9 @@ def test_every_error_condition_is_documented(condition: str) -> None:
     paragraph = sections[condition]
     if not CONDITIONS[condition].__subclasses__() or "*Cause:*" in paragraph:
         assert "*Cause:*" in paragraph
-        assert "*Do:*" in paragraph or "*Look at:*" in paragraph
+        assert "*Fix:*" in paragraph or "*Check:*" in paragraph
     else:
-        assert f"except {CONDITIONS[condition].__name__}" in paragraph or "as one" in paragraph
+        assert f"except {CONDITIONS[condition].__name__}" in paragraph or "As a condition by itself" in paragraph
 
 
 def test_only_existing_conditions_are_documented() -> None:

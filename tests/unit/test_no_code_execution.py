@@ -13,6 +13,7 @@ SOURCES = sorted(path for folder in ("kafka_sql", "pyspark_kafka_sql") for path 
 MODULES = {"pickle", "cPickle", "cloudpickle", "dill", "marshal", "shelve", "yaml", "code", "codeop", "runpy"}
 BUILTINS = {"eval", "exec", "compile", "__import__"}
 LOADERS = {
+    "kafka_sql/__init__.py",  # the public functions, from a constant table
     "kafka_sql/formats/registry.py",  # modules of this package, from a constant table
     "kafka_sql/options/callables.py",  # 'module:callable' options, whose author is trusted
     "kafka_sql/sink/partitioner.py",
