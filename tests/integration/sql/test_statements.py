@@ -230,9 +230,9 @@ def test_hints_in_batch(sql: Any, topics: Topics) -> None:
         (f"SELECT * FROM t {other} JOIN t /*+ OPTIONS('topic' = 'x') */ u", ConflictingOptionsError, "two different"),
         ("SELECT * FROM t /*+ OPTIONS('connector' = 'x') */", InvalidOptionError, "cannot be changed by a hint"),
         ("SELECT * FROM t /*+ OPTIONS('x' = 'y') */", Exception, "'x'"),
-        (f"SELECT * FROM t AS x {other}", UnsupportedSqlError, "directly behind the name"),
-        (f"SELECT {other} * FROM t", UnsupportedSqlError, "directly behind the name"),
-        ("SELECT * FROM t WITH ('topic' = 'x')", UnsupportedSqlError, r"WITH \(...\) behind the name"),
+        (f"SELECT * FROM t AS x {other}", UnsupportedSqlError, "directly follow the name"),
+        (f"SELECT {other} * FROM t", UnsupportedSqlError, "directly follow the name"),
+        ("SELECT * FROM t WITH ('topic' = 'x')", UnsupportedSqlError, r"WITH \(...\) after the table name"),
         ("SELECT * FROM t /*+ OPTIONS('topic' = 'it''s */') */", Exception, "it's"),
         ("SELECT * FROM t /*+ OPTIONS('topic' 'x') */", StatementError, "expected 'key' = 'value'"),
     ]:

@@ -48,7 +48,7 @@ CREATE TABLE neither (id INT) WITH (
 );
 
 SELECT * FROM neither;
---! Declare PRIMARY KEY (...) NOT ENFORCED to read the current content
+--! Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows
 
 -- Metadata columns of changelog formats.
 CREATE TABLE canal (
