@@ -1,7 +1,7 @@
-"""The blocks of code of all pages: README, the files beside it, and docs.
+"""Collect the code blocks of all pages: README, the other files beside it, and docs.
 
-A block is run by a test, or says in a comment above it why not: ``<!-- not run: it needs a cluster -->``. What a page's
-blocks need and the reader need not see stands in a comment, too: ``<!-- first: CREATE TABLE ...; -->``.
+A test runs each block, or a comment above it gives the reason why not: ``<!-- not run: it needs a cluster -->``.
+Statements that a page's blocks need but readers do not are in a comment, too: ``<!-- first: CREATE TABLE ...; -->``.
 """
 
 from __future__ import annotations
