@@ -15,7 +15,7 @@ from kafka_sql.embedded.protocol_probe import HOST, free_ports
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol import transactions
 from kafka_sql.kafka.protocol.connection import Connection
-from tests.proxy import Network
+from tests.proxy import ProxyNetwork
 
 TIMEOUT = 240.0  # seconds; most waits take a few
 _PAUSE = 0.1
@@ -36,21 +36,21 @@ def wait_until(condition: Callable[[], object], description: str, timeout: float
 def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
     """Return the leader of a partition; wait until there is one."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-    found: list[Node] = []
+    nodes: list[Node] = []
 
     def poll() -> bool:
         described = admin.list_topics(topic, timeout=30).topics[topic].partitions.get(partition)
-        found[:] = [node for node in kafka.nodes if described is not None and node.id == described.leader]
-        return bool(found)
+        nodes[:] = [node for node in kafka.nodes if described is not None and node.id == described.leader]
+        return bool(nodes)
 
     wait_until(poll, f"a leader of {topic}[{partition}]")
-    return found[0]
+    return nodes[0]
 
 
 def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
     """Return the coordinator of a transactional id, by FindCoordinator."""
     config = to_librdkafka({"bootstrap.servers": kafka.bootstrap_servers})
-    found: list[Node] = []
+    nodes: list[Node] = []
 
     def poll() -> bool:
         for node in kafka.nodes:
@@ -61,13 +61,13 @@ def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
             except OSError:
                 continue
             code, (_, port) = answer[transactional_id]
-            found[:] = [n for n in kafka.nodes if not code and n.port == port]
-            if found:
+            nodes[:] = [n for n in kafka.nodes if not code and n.port == port]
+            if nodes:
                 return True
         return False
 
     wait_until(poll, f"the coordinator of '{transactional_id}'")
-    return found[0]
+    return nodes[0]
 
 
 def wait_for_replicas(kafka: EmbeddedKafka) -> None:
@@ -91,7 +91,7 @@ def start_all(kafka: EmbeddedKafka) -> None:
 
 
 @contextmanager
-def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Network]]:
+def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, ProxyNetwork]]:
     """Yield a cluster, the bootstrap servers of a proxy before it, and the proxy."""
     inner, outer = free_ports(nodes), free_ports(nodes)
     original = settings.server_properties
@@ -106,6 +106,6 @@ def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Netwo
         }
         return original(node, ports, controllers, {**properties, **more})
 
-    proxy = Network(dict(zip(outer, inner, strict=True)))
+    proxy = ProxyNetwork(dict(zip(outer, inner, strict=True)))
     with mock.patch.object(cluster, "server_properties", with_proxy), EmbeddedKafka(nodes) as kafka, proxy as network:
         yield kafka, ",".join(f"{HOST}:{port}" for port in outer), network

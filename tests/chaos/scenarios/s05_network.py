@@ -8,17 +8,17 @@ from collections.abc import Callable
 from tests.chaos.clusters import cluster_behind_proxy
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import running
-from tests.proxy import Network
+from tests.proxy import ProxyNetwork
 
 _MEGABIT = 125_000.0  # bytes
 
 # name -> fault, and its duration in seconds; None: until all rows have been copied
-FAULTS: dict[str, tuple[Callable[[Network], None], float | None]] = {
-    "cut": (Network.cut, 3.0),
-    "stalled": (Network.stall, 5.0),
+FAULTS: dict[str, tuple[Callable[[ProxyNetwork], None], float | None]] = {
+    "cut": (ProxyNetwork.cut, 3.0),
+    "stalled": (ProxyNetwork.stall, 5.0),
     "50 ms": (lambda n: n.delay(0.05), None),
     "1 Mbit/s": (lambda n: n.limit(_MEGABIT), None),
-    "connections dropped": (Network.drop_connections, None),
+    "connections dropped": (ProxyNetwork.drop_connections, None),
 }
 
 

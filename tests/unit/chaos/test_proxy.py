@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_sql.embedded.protocol_probe import HOST, free_ports
-from tests.proxy import Network
+from tests.proxy import ProxyNetwork
 
 pytestmark = pytest.mark.large  # waits for timeouts
 
@@ -30,13 +30,13 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 @pytest.fixture
-def way() -> Iterator[tuple[int, Network]]:
+def way() -> Iterator[tuple[int, ProxyNetwork]]:
     """Yield the port of a proxy before an echo server, and the proxy."""
     (port,) = free_ports(1)
     with Server((HOST, 0), Echo) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        with Network({port: server.server_address[1]}) as network:
+        with ProxyNetwork({port: server.server_address[1]}) as network:
             yield port, network
         server.shutdown()
         thread.join()
@@ -48,24 +48,24 @@ def ask(connection: socket.socket, data: bytes) -> bytes:
 
 
 def read(connection: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        part = connection.recv(size - len(found))
+    received = b""
+    while len(received) < size:
+        part = connection.recv(size - len(received))
         if not part:
             raise ConnectionResetError
-        found += part
-    return found
+        received += part
+    return received
 
 
-def test_data_is_not_changed(way: tuple[int, Network]) -> None:
+def test_data_is_not_changed(way: tuple[int, ProxyNetwork]) -> None:
     data = bytes(range(256)) * 4_000
-    with socket.create_connection((HOST, way[0]), 60) as one, socket.create_connection((HOST, way[0]), 60) as other:
-        for connection in (one, other):
+    with socket.create_connection((HOST, way[0]), 60) as first, socket.create_connection((HOST, way[0]), 60) as second:
+        for connection in (first, second):
             threading.Thread(target=connection.sendall, args=(data,), daemon=True).start()
-        assert (read(one, len(data)), read(other, len(data))) == (data, data)
+        assert (read(first, len(data)), read(second, len(data))) == (data, data)
 
 
-def test_cut_resets_open_and_new_connections(way: tuple[int, Network]) -> None:
+def test_cut_resets_open_and_new_connections(way: tuple[int, ProxyNetwork]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
@@ -79,7 +79,7 @@ def test_cut_resets_open_and_new_connections(way: tuple[int, Network]) -> None:
         assert ask(connection, b"c") == b"c"
 
 
-def test_stalled_data_arrives_later(way: tuple[int, Network]) -> None:
+def test_stalled_data_arrives_later(way: tuple[int, ProxyNetwork]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         assert ask(connection, b"a") == b"a"
@@ -93,7 +93,7 @@ def test_stalled_data_arrives_later(way: tuple[int, Network]) -> None:
         assert read(connection, 1) == b"b"
 
 
-def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, Network]) -> None:
+def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, ProxyNetwork]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection, socket.create_connection((HOST, port), 60) as other:
         assert ask(connection, b"a") == ask(other, b"a") == b"a"
@@ -107,7 +107,7 @@ def test_dropped_connections_stay_silent_and_new_ones_work(way: tuple[int, Netwo
             connection.recv(1)
 
 
-def test_delay_and_bandwidth_limit(way: tuple[int, Network]) -> None:
+def test_delay_and_bandwidth_limit(way: tuple[int, ProxyNetwork]) -> None:
     port, network = way
     with socket.create_connection((HOST, port), 60) as connection:
         network.delay(0.1)

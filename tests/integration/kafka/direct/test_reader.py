@@ -30,7 +30,7 @@ def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise AssertionError("librdkafka was used")
 
     consumer._CACHE.close()
-    monkeypatch.setattr(consumer._CACHE, "_make", fail)
+    monkeypatch.setattr(consumer._CACHE, "_create", fail)
     yield
     reader._CACHE.close()
 

@@ -9,17 +9,17 @@ import pytest
 from kafka_sql.errors import BrokerError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
-from tests.kdc import REALM, Kerberized, missing
+from tests.kdc import REALM, KerberosBroker, missing_programs
 
 pytest.importorskip("gssapi")
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}"),
+    pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"),
 ]
 
 
 @pytest.fixture(scope="module")
-def config(kerberos: Kerberized) -> dict[str, str]:
+def config(kerberos: KerberosBroker) -> dict[str, str]:
     """Return a client configuration."""
     return {
         **to_librdkafka({"bootstrap.servers": f"localhost:{kerberos.ports['kafka']}"}),
@@ -32,7 +32,7 @@ def config(kerberos: Kerberized) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _without_tickets(kerberos: Kerberized) -> None:
+def _without_tickets(kerberos: KerberosBroker) -> None:
     kerberos.log_out()
 
 
