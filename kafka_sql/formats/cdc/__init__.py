@@ -1,4 +1,5 @@
-"""Formats of changes: a payload is a row that was inserted, updated or deleted in a database.
+"""Changelog formats: a payload is a change event, a row that was inserted, updated or deleted in a database.
 
-One dialect a file over one base: reading is decoder.py, writing encoder.py; the rows themselves are JSON or Avro.
+decoder.py and encoder.py hold what all dialects share. A module per dialect describes its change events, which are JSON
+(json_format.py) or Avro documents.
 """

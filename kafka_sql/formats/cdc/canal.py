@@ -1,4 +1,4 @@
-"""canal-json: what Canal writes of MySQL. Facts: flink-json's CanalJsonDecodingFormat and its schemas."""
+"""The canal-json format: change events that Canal writes for MySQL (flink-json, CanalJsonDecodingFormat)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from kafka_sql.formats.cdc.decoder import PayloadFilter
 from kafka_sql.formats.cdc.dialect import MILLIS, Dialect, Metadata, from_millis
-from kafka_sql.formats.cdc.json_format import PayloadFilter, dialect_format
+from kafka_sql.formats.cdc.json_format import dialect_format
 from kafka_sql.formats.json.options import IGNORE_PARSE_ERRORS, JSON_OPTIONS
 from kafka_sql.options import Option, Options
 from kafka_sql.options.java_pattern import compile_java_pattern
@@ -51,28 +52,32 @@ CANAL: Final = Dialect(
 )
 
 
-def _keep(options: Options) -> PayloadFilter | None:
-    """Which payloads are read: those of the databases and tables that are included, before their rows are looked at."""
+def _payload_filter(options: Options) -> PayloadFilter | None:
+    """Return a filter for the included databases and tables, which runs before the rows are decoded."""
     patterns = {"database": options.get(DATABASE_INCLUDE), "table": options.get(TABLE_INCLUDE)}
-    wanted = {field: pattern for field, pattern in patterns.items() if pattern is not None}
-    if not wanted:
+    included = {field: pattern for field, pattern in patterns.items() if pattern is not None}
+    if not included:
         return None
     from kafka_sql.formats.json.decoder import JsonDecoder
 
-    decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in wanted]), Options(JSON_OPTIONS, _IGNORE))
+    decoder = JsonDecoder(pa.schema([(field, pa.string()) for field in included]), Options(JSON_OPTIONS, _IGNORE))
 
-    def keep(payloads: pa.BinaryArray) -> pa.BooleanArray:
-        made = decoder.decode(payloads)
-        rows = np.arange(len(payloads)) if made.payload_indices is None else np.asarray(made.payload_indices)
-        left_out = np.zeros(len(payloads), np.bool_)
-        for pattern, column in zip(wanted.values(), made.columns, strict=True):
-            values = column.dictionary_encode()  # few names, many records
-            fits = [name is not None and pattern.fullmatch(name) is not None for name in values.dictionary.to_pylist()]
-            matches = pa.array(fits, pa.bool_()).take(values.indices).fill_null(False)
-            left_out[rows[~np.asarray(matches)]] = True
-        return pa.array(~left_out)  # what is no JSON stays, for its error to be told
+    def payload_filter(payloads: pa.BinaryArray) -> pa.BooleanArray:
+        decoded = decoder.decode(payloads)
+        indices = decoded.payload_indices
+        rows = np.arange(len(payloads)) if indices is None else np.asarray(indices)
+        is_excluded = np.zeros(len(payloads), np.bool_)
+        for pattern, column in zip(included.values(), decoded.columns, strict=True):
+            values = column.dictionary_encode()  # there are few distinct names
+            names = values.dictionary.to_pylist()
+            name_matches = [name is not None and pattern.fullmatch(name) is not None for name in names]
+            matches = pa.array(name_matches, pa.bool_()).take(values.indices).fill_null(False)
+            is_excluded[rows[~np.asarray(matches)]] = True
+        return pa.array(~is_excluded)  # includes payloads that are not JSON, so that their errors are reported
 
-    return keep
+    return payload_filter
 
 
-CANAL_JSON: Final = dialect_format("canal-json", CANAL, (DATABASE_INCLUDE, TABLE_INCLUDE), keep=_keep)
+CANAL_JSON: Final = dialect_format(
+    "canal-json", CANAL, (DATABASE_INCLUDE, TABLE_INCLUDE), payload_filter=_payload_filter
+)

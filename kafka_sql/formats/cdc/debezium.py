@@ -1,4 +1,4 @@
-"""debezium-json: what Debezium's connectors write. Facts: flink-json's DebeziumJsonDecodingFormat and its schemas."""
+"""The debezium-json format: change events of Debezium's connectors (flink-json, DebeziumJsonDecodingFormat)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kafka_sql.options import Options, boolean
 
 SCHEMA_INCLUDE: Final = boolean(
     "debezium-json.schema-include",
-    "Whether the records hold their schema, too: Kafka Connect writes it with 'value.converter.schemas.enable'. Such "
-    "a topic can only be read.",
+    "Whether the records contain their schema, as Kafka Connect writes them with 'value.converter.schemas.enable'. "
+    "Such a topic can only be read.",
     default="false",
 )
 
@@ -48,16 +48,16 @@ DEBEZIUM: Final = Dialect(
 )
 
 
-def _wrapped(options: Options) -> bool:
+def _has_envelope(options: Options) -> bool:
     return options[SCHEMA_INCLUDE]
 
 
-def _check_writing(options: Options) -> None:
+def _check_writable(options: Options) -> None:
     if options[SCHEMA_INCLUDE]:
         raise InvalidOptionError(
             "Debezium JSON serialization doesn't support 'debezium-json.schema-include' option been set to true. Set "
-            "it to 'false' or leave it out, or write through another table."
+            "it to 'false' or remove it, or write through another table."
         )
 
 
-DEBEZIUM_JSON: Final = dialect_format("debezium-json", DEBEZIUM, (SCHEMA_INCLUDE,), _wrapped, _check_writing)
+DEBEZIUM_JSON: Final = dialect_format("debezium-json", DEBEZIUM, (SCHEMA_INCLUDE,), _has_envelope, _check_writable)

@@ -1,4 +1,4 @@
-"""Payloads of changes to rows: the documents, then one row for an insert or a delete and two for an update."""
+"""Decode change events: first the documents, then one row per insert or delete and two per update."""
 
 from __future__ import annotations
 
@@ -18,186 +18,203 @@ from kafka_sql.formats.format import Decoded, Decoder, ErrorSink, report_or_rais
 from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND, UPDATE_AFTER, UPDATE_BEFORE
 
 Indices: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+PayloadFilter: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
 
-_SKIPPED, _INSERTED, _UPDATED, _DELETED = range(4)
-_ROWS: Final = np.array([0, 1, 2, 1])  # of an operation
+_UNKNOWN, _SKIPPED, _INSERTED, _UPDATED, _DELETED = range(-1, 4)  # operations
+_ROW_COUNTS: Final = np.array([0, 1, 2, 1])  # of the operations from _SKIPPED on
 _PAYLOAD: Final = "payload"
 
 
-class Documents(Protocol):
-    """Makes a decoder of documents with these fields; bad ones raise, or are left out."""
+class CreateDecoder(Protocol):
+    """Creates a decoder of documents with the given fields."""
 
     def __call__(self, schema: pa.Schema, /) -> Decoder: ...
 
 
 class ChangeDecoder:
-    """Decodes changes; a null or empty payload (a tombstone) is no row.
+    """Decodes change events; skips null and empty payloads (tombstones).
 
-    With errors ignored a payload that is no change is left out; without, it raises DecodeError with Flink's words.
+    If errors are ignored, malformed events are skipped; otherwise they raise DecodeError with Flink's message.
     """
 
     def __init__(
         self,
         dialect: Dialect,
-        documents: Documents,
+        create_decoder: CreateDecoder,
         schema: pa.Schema,
         metadata: Sequence[str],
         *,
-        wrapped: bool,
+        has_envelope: bool,
         ignore_errors: bool,
-        keep: Callable[[pa.BinaryArray], pa.BooleanArray] | None = None,
+        payload_filter: PayloadFilter | None = None,
     ) -> None:
         """
         Args:
-            metadata: the keys that are asked for, ``row-kind`` among them.
-            wrapped: whether a payload is ``{"schema": ..., "payload": ...}``.
-            keep: which payloads to read at all.
+            metadata: keys of the dialect's metadata, and ``row-kind``, to provide besides the columns.
+            has_envelope: whether a payload is ``{"schema": ..., "payload": ...}``.
+            payload_filter: returns which payloads to decode.
 
         Raises:
-            SchemaError: a column has no form in the documents.
+            SchemaError: the documents cannot represent a column.
         """
-        self._dialect, self._schema, self._asked = dialect, schema, tuple(metadata)
-        self._wrapped, self._ignore, self._keep = wrapped, ignore_errors, keep
-        self._documents = documents(_document(dialect, schema, self._fields(), wrapped))
+        self._dialect, self._schema, self._metadata_keys = dialect, schema, tuple(metadata)
+        self._has_envelope, self._ignore_errors, self._payload_filter = has_envelope, ignore_errors, payload_filter
+        self._decoder = create_decoder(_document_schema(dialect, schema, self._metadata_fields(), has_envelope))
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
-        """Decode a buffer.
+        """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: a payload is no change, unless errors are ignored or ``bad`` takes them.
+            DecodeError: a payload is not a change event, errors are not ignored, and there is no ``errors``.
         """
-        chosen = None
-        if self._keep is not None:
-            chosen = np.flatnonzero(np.asarray(self._keep(payloads)))
-            payloads = payloads.take(pa.array(chosen))
-        unread: list[DecodeError] = []
-        try:
-            made = self._documents.decode(payloads, None if errors is None else unread)
-        except DecodeError as e:
-            raise self._corrupt(_at(chosen, e.row), e.reason, e.field) from e
-        for error in unread:
-            report_or_raise(errors, self._corrupt(_at(chosen, error.row), error.reason, error.field))
-        rows = np.arange(len(payloads)) if made.payload_indices is None else np.asarray(made.payload_indices)
-        origins = rows if chosen is None else chosen[rows]
-        fields = self._unwrapped(made.columns)
-        wrong: list[DecodeError] = []
-        changes = self._changes(fields, rows, payloads, origins, None if errors is None else wrong)
-        element, second = changes.expanded()
-        kinds = np.choose(
-            changes.operations[element], [0, INSERT, np.where(second, UPDATE_AFTER, UPDATE_BEFORE), DELETE]
-        )
-        old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.deletes_use_old)
-        columns = changes.rows(element, old)
-        document = changes.documents[element]
-        origin = origins[document]
+        selected = None
+        if self._payload_filter is not None:
+            selected = np.flatnonzero(np.asarray(self._payload_filter(payloads)))
+            payloads = payloads.take(pa.array(selected))
+        decoded = self._decode_documents(payloads, selected, errors)
+        rows = np.arange(len(payloads)) if decoded.payload_indices is None else np.asarray(decoded.payload_indices)
+        payload_indices = rows if selected is None else selected[rows]
+        fields = self._remove_envelope(decoded.columns)
+        event_errors: list[DecodeError] | None = None if errors is None else []
+        changes = self._changes(fields, rows, payloads, payload_indices, event_errors)
+        change, is_second = changes.expand()
+        update_kind = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
+        kinds = np.choose(changes.operations[change], [0, INSERT, update_kind, DELETE])
+        is_old = (kinds == UPDATE_BEFORE) | ((kinds == DELETE) & self._dialect.deletes_use_old)
+        columns, document = changes.rows(change, is_old), changes.documents[change]
+        row_payloads = payload_indices[document]
         metadata = [
-            self._metadata(key, fields, document, kinds, origin, None if errors is None else wrong)
-            for key in self._asked
+            self._metadata_column(key, fields, document, kinds, row_payloads, event_errors)
+            for key in self._metadata_keys
         ]
-        first = {error.row: error for error in reversed(wrong)}
-        for error in first.values():
+        first_errors = {error.row: error for error in reversed(event_errors or [])}
+        for error in first_errors.values():
             report_or_raise(errors, error)
-        return Decoded(columns, pa.array(origin), metadata).without_payloads(first)
+        return Decoded(columns, pa.array(row_payloads), metadata).without_payloads(first_errors)
 
-    def _fields(self) -> list[Metadata]:
-        return [self._dialect.metadata[key] for key in self._asked if key != ROW_KIND]
+    def _decode_documents(self, payloads: pa.BinaryArray, selected: Indices | None, errors: ErrorSink) -> Decoded:
+        """Decode the documents; their errors become the dialect's.
 
-    def _unwrapped(self, columns: list[pa.Array]) -> dict[str, pa.Array]:
-        """The document's fields by name; a payload within an envelope takes its place."""
-        fields = dict(zip(_names(self._dialect, self._fields(), self._wrapped), columns, strict=True))
-        if self._wrapped:
+        Args:
+            selected: the index of each payload before filtering.
+        """
+        document_errors: list[DecodeError] = []
+        try:
+            decoded = self._decoder.decode(payloads, None if errors is None else document_errors)
+        except DecodeError as e:
+            raise self._error(_original_index(selected, e.row), e.reason, e.field) from e
+        for error in document_errors:
+            report_or_raise(errors, self._error(_original_index(selected, error.row), error.reason, error.field))
+        return decoded
+
+    def _metadata_fields(self) -> list[Metadata]:
+        return [self._dialect.metadata[key] for key in self._metadata_keys if key != ROW_KIND]
+
+    def _remove_envelope(self, columns: list[pa.Array]) -> dict[str, pa.Array]:
+        """Return the documents' fields by name; fields of the payload replace an envelope."""
+        names = _document_schema(self._dialect, pa.schema([]), self._metadata_fields(), self._has_envelope).names
+        fields = dict(zip(names, columns, strict=True))
+        if self._has_envelope:
             payload = fields.pop(_PAYLOAD)
             fields |= dict(zip([f.name for f in payload.type], payload.flatten(), strict=True))
         return fields
 
     def _changes(
-        self, fields: Mapping[str, pa.Array], rows: Indices, payloads: pa.BinaryArray, origins: Indices, told: ErrorSink
+        self,
+        fields: Mapping[str, pa.Array],
+        rows: Indices,
+        payloads: pa.BinaryArray,
+        payload_indices: Indices,
+        errors: ErrorSink,
     ) -> _Changes:
-        """The changes of the documents that are right; the first wrong one raises, or is left out.
+        """Return the changes of the valid documents.
 
         Args:
-            rows: which of ``payloads`` each document is from.
-            origins: the same for errors.
-            told: takes the errors.
+            rows: the index in ``payloads`` of each document.
+            payload_indices: the same before filtering, for errors.
         """
         dialect = self._dialect
         operations = _operations(dialect, fields[dialect.operation_field])
         documents = np.arange(len(rows))
         new, old = fields[dialect.new_field], fields[dialect.old_field]
-        bad = operations < 0
+        is_invalid = operations == _UNKNOWN
         if dialect.rows_in_arrays:
-            bad |= (operations != _SKIPPED) & ~_valid(new)
-            documents, new, old = _elements(np.where(bad | (operations == _SKIPPED), 0, 1), new, old)
-        of_each = np.where(bad[documents], _SKIPPED, operations[documents])
-        needs_old = (of_each == _UPDATED) | ((of_each == _DELETED) & dialect.deletes_use_old)
-        needs_new = (of_each == _INSERTED) | (of_each == _UPDATED) | ((of_each == _DELETED) & ~needs_old)
-        lacks_old = needs_old & ~_valid(old)
-        wrong = lacks_old | (needs_new & ~_valid(new))
-        if bad.any() or wrong.any():
-            if not self._ignore:
-                lacking, first = np.unique(documents[wrong], return_index=True)
-                absent = np.where(lacks_old[wrong][first], dialect.old_field, dialect.new_field)
-                reasons = dict.fromkeys(np.flatnonzero(bad).tolist(), "")
-                reasons |= dict(zip(lacking.tolist(), absent.tolist(), strict=True))
-                for document, name in sorted(reasons.items()):
-                    report_or_raise(
-                        told, self._reason(fields, document, int(origins[document]), operations[document], name)
-                    )
-            # as in Flink, what a record held before its first wrong row stays
-            of_each = np.where(_from_first_wrong(documents, wrong), _SKIPPED, of_each)
+            is_invalid |= (operations != _SKIPPED) & ~_is_valid(new)
+            documents, new, old = _flatten(~is_invalid & (operations != _SKIPPED), new, old)
+        change_operations = np.where(is_invalid[documents], _SKIPPED, operations[documents])
+        is_delete = change_operations == _DELETED
+        needs_old = (change_operations == _UPDATED) | (is_delete & dialect.deletes_use_old)
+        needs_new = (change_operations == _INSERTED) | (change_operations == _UPDATED) | (is_delete & ~needs_old)
+        lacks_old = needs_old & ~_is_valid(old)
+        lacks_state = lacks_old | (needs_new & ~_is_valid(new))
+        if is_invalid.any() or lacks_state.any():
+            if not self._ignore_errors:
+                documents_without, first = np.unique(documents[lacks_state], return_index=True)
+                missing = np.where(lacks_old[lacks_state][first], dialect.old_field, dialect.new_field)
+                missing_fields = dict.fromkeys(np.flatnonzero(is_invalid).tolist(), "")
+                missing_fields |= dict(zip(documents_without.tolist(), missing.tolist(), strict=True))
+                for document, name in sorted(missing_fields.items()):
+                    index, operation = int(payload_indices[document]), operations[document]
+                    report_or_raise(errors, self._event_error(fields, document, index, operation, name))
+            # as in Flink, the rows of a record before its first invalid row are kept
+            is_skipped = _is_at_or_after_first(documents, lacks_state)
+            change_operations = np.where(is_skipped, _SKIPPED, change_operations)
         if dialect.old_is_partial:
-            old = complete_old_rows(old, new, of_each == _UPDATED, payloads, rows[documents], dialect.old_field)
-        return _Changes(of_each, documents, new, old)
+            is_update = change_operations == _UPDATED
+            old = complete_old_rows(old, new, is_update, payloads, rows[documents], dialect.old_field)
+        return _Changes(change_operations, documents, new, old)
 
-    def _reason(
-        self, fields: Mapping[str, pa.Array], document: int, row: int, operation: int, absent: str
+    def _event_error(
+        self, fields: Mapping[str, pa.Array], document: int, index: int, operation: int, missing_field: str
     ) -> DecodeError:
         dialect = self._dialect
-        said = fields[dialect.operation_field][document].as_py() or "null"
-        if operation < 0:
-            return self._corrupt(row, f'Unknown "{dialect.operation_field}" value "{said}".')
-        if dialect.deletes_use_old and absent == dialect.old_field:
-            what = "UPDATE" if operation == _UPDATED else "DELETE"
-            return self._corrupt(
-                row,
-                f'The "{dialect.old_field}" field of {what} message is null, if you are using {dialect.name} Postgres '
-                "Connector, please check the Postgres table has been set REPLICA IDENTITY to FULL level.",
+        value = fields[dialect.operation_field][document].as_py() or "null"
+        if operation == _UNKNOWN:
+            return self._error(index, f'Unknown "{dialect.operation_field}" value "{value}".')
+        if dialect.deletes_use_old and missing_field == dialect.old_field:
+            message = "UPDATE" if operation == _UPDATED else "DELETE"
+            return self._error(
+                index,
+                f'The "{dialect.old_field}" field of {message} message is null, if you are using {dialect.name} '
+                "Postgres Connector, please check the Postgres table has been set REPLICA IDENTITY to FULL level.",
             )
-        return self._corrupt(row, f'"{absent}" holds no row, and "{dialect.operation_field}" is "{said}".')
+        return self._error(index, f'"{missing_field}" has no row, but "{dialect.operation_field}" is "{value}".')
 
-    def _metadata(
+    def _metadata_column(
         self,
         key: str,
         fields: Mapping[str, pa.Array],
         document: Indices,
         kinds: Indices,
-        origin: Indices,
-        told: ErrorSink,
+        row_payloads: Indices,
+        errors: ErrorSink,
     ) -> pa.Array:
+        """Return a metadata column; a value that cannot be converted is null."""
         if key == ROW_KIND:
             return pa.array(KINDS).take(pa.array(kinds))
-        known = self._dialect.metadata[key]
-        values = fields[known.document_field].take(pa.array(document))
+        metadata = self._dialect.metadata[key]
+        values = fields[metadata.document_field].take(pa.array(document))
         while True:
             try:
-                return known.convert(values).cast(known.type)
+                return metadata.convert(values).cast(metadata.type)
             except DecodeError as e:
-                if not self._ignore:
-                    report_or_raise(told, self._corrupt(int(origin[e.row]), e.reason))
+                if not self._ignore_errors:
+                    report_or_raise(errors, self._error(int(row_payloads[e.row]), e.reason))
                 values = pc.if_else(pa.array(np.arange(len(values)) == e.row), None, values)
 
-    def _corrupt(self, row: int, reason: str, field: str | None = None) -> DecodeError:
-        return DecodeError(row, field, f"{self._dialect.error_prefix.format(name=self._dialect.name)} {reason}")
+    def _error(self, index: int, reason: str, field: str | None = None) -> DecodeError:
+        return DecodeError(index, field, f"{self._dialect.error_prefix.format(name=self._dialect.name)} {reason}")
 
 
 @dataclass(frozen=True)
 class _Changes:
-    """What happened to rows.
+    """Changes of rows.
 
     Attributes:
-        operations: of each change.
-        documents: which document each is from.
-        new, old: its states, structs.
+        operations: the operation of each change.
+        documents: the document of each change.
+        new, old: structs: the row after and before each change.
     """
 
     operations: Indices
@@ -205,84 +222,84 @@ class _Changes:
     new: pa.StructArray
     old: pa.StructArray
 
-    def expanded(self) -> tuple[Indices, npt.NDArray[np.bool_]]:
-        """For each row, which change it is from, and whether it is the second of an update's."""
-        change = np.repeat(np.arange(len(self.operations)), _ROWS[self.operations])
-        second = np.zeros(len(change), np.bool_)
-        second[1:] = change[1:] == change[:-1]
-        return change, second
+    def expand(self) -> tuple[Indices, Mask]:
+        """Return the change of each row, and whether the row is the second one of an update."""
+        change = np.repeat(np.arange(len(self.operations)), _ROW_COUNTS[self.operations])
+        is_second = np.zeros(len(change), np.bool_)
+        is_second[1:] = change[1:] == change[:-1]
+        return change, is_second
 
-    def rows(self, change: Indices, old: npt.NDArray[np.bool_]) -> list[pa.Array]:
-        """The columns of the rows: of each change the old state, or the new one."""
-        if not old.any():
-            aligned = len(change) == len(self.new) and not self.new.null_count
-            flat = self.new.flatten()
-            return flat if aligned else [column.take(pa.array(change)) for column in flat]
-        at = pa.array(np.where(old, len(self.new) + change, change))
+    def rows(self, change: Indices, is_old: Mask) -> list[pa.Array]:
+        """Return the columns of rows: the old or new row of each change."""
+        if not is_old.any():
+            is_aligned = len(change) == len(self.new) and not self.new.null_count
+            columns = self.new.flatten()
+            return columns if is_aligned else [column.take(pa.array(change)) for column in columns]
+        positions = pa.array(np.where(is_old, len(self.new) + change, change))
         pairs = zip(self.new.flatten(), self.old.flatten(), strict=True)
-        return [pa.concat_arrays(pair).take(at) for pair in pairs]
+        return [pa.concat_arrays(pair).take(positions) for pair in pairs]
 
 
-def _document(dialect: Dialect, schema: pa.Schema, metadata: Sequence[Metadata], wrapped: bool) -> pa.Schema:
-    """The schema of the documents; a state may lack any column, as the state before a delete may be the key alone."""
-    state: pa.DataType = pa.struct([field.with_nullable(True) for field in schema])
+def _document_schema(
+    dialect: Dialect, schema: pa.Schema, metadata: Sequence[Metadata], has_envelope: bool
+) -> pa.Schema:
+    """Return the schema of documents. Any column may be null: the old row of a delete may have only the key."""
+    row: pa.DataType = pa.struct([field.with_nullable(True) for field in schema])
     if dialect.rows_in_arrays:
-        state = pa.list_(state)
-    types = {dialect.old_field: state, dialect.new_field: state, dialect.operation_field: pa.string()}
-    beside: dict[str, pa.DataType] = {}
+        row = pa.list_(row)
+    types = {dialect.old_field: row, dialect.new_field: row, dialect.operation_field: pa.string()}
+    envelope: dict[str, pa.DataType] = {}
     for m in metadata:
-        place = beside if wrapped and m.outside_payload else types
-        place[m.document_field] = merge_field_types(place.get(m.document_field), m.document_type)
-    if wrapped:
-        types = {**beside, _PAYLOAD: pa.struct(list(types.items()))}
+        target = envelope if has_envelope and m.outside_payload else types
+        target[m.document_field] = merge_field_types(target.get(m.document_field), m.document_type)
+    if has_envelope:
+        types = {**envelope, _PAYLOAD: pa.struct(list(types.items()))}
     return pa.schema(list(types.items()))
 
 
-def _names(dialect: Dialect, metadata: Sequence[Metadata], wrapped: bool) -> list[str]:
-    return list(_document(dialect, pa.schema([]), metadata, wrapped).names)
+def _operations(dialect: Dialect, values: pa.StringArray) -> Indices:
+    """Return the operation of each document."""
+    operations = np.full(len(values), _UNKNOWN)
+    for operation, names in enumerate((dialect.skipped, dialect.inserts, dialect.updates, dialect.deletes)):
+        if names:
+            operations[np.asarray(pc.is_in(values, value_set=pa.array(names, pa.string())))] = operation
+    return operations
 
 
-def _operations(dialect: Dialect, said: pa.StringArray) -> Indices:
-    """What happened, by document; -1 for what the dialect does not know."""
-    found = np.full(len(said), -1)
-    for operation, words in enumerate((dialect.skipped, dialect.inserts, dialect.updates, dialect.deletes)):
-        if words:
-            is_it = pc.is_in(said, value_set=pa.array(words, pa.string()))
-            found[np.asarray(is_it)] = operation
-    return found
-
-
-def _valid(array: pa.Array) -> npt.NDArray[np.bool_]:
-    valid: npt.NDArray[np.bool_] = np.asarray(array.is_valid())
+def _is_valid(array: pa.Array) -> Mask:
+    valid: Mask = np.asarray(array.is_valid())
     return valid
 
 
-def _elements(many: Indices, new: pa.ListArray, old: pa.ListArray) -> tuple[Indices, pa.StructArray, pa.StructArray]:
-    """The rows of each document's array, each beside the old state at the same place, if there is one."""
-    counts = np.asarray(pc.list_value_length(new).fill_null(0)).astype(np.int64) * many
-    documents = np.repeat(np.arange(len(many)), counts)
-    within = np.arange(len(documents)) - np.repeat(np.cumsum(counts) - counts, counts)
-    olds = np.asarray(pc.list_value_length(old).fill_null(0)).astype(np.int64)
-    has_old = within < olds[documents]
-    return documents, _picked(new, documents, within, None), _picked(old, documents, within, has_old)
+def _flatten(is_included: Mask, new: pa.ListArray, old: pa.ListArray) -> tuple[Indices, pa.StructArray, pa.StructArray]:
+    """Return the document of each element of ``new``, the element, and the element of ``old`` at the same position.
+
+    Args:
+        is_included: which documents to flatten.
+    """
+    counts = np.asarray(pc.list_value_length(new).fill_null(0)).astype(np.int64) * is_included
+    documents = np.repeat(np.arange(len(is_included)), counts)
+    positions = np.arange(len(documents)) - np.repeat(np.cumsum(counts) - counts, counts)
+    old_counts = np.asarray(pc.list_value_length(old).fill_null(0)).astype(np.int64)
+    has_old = positions < old_counts[documents]
+    return documents, _elements(new, documents, positions, None), _elements(old, documents, positions, has_old)
 
 
-def _picked(
-    lists: pa.ListArray, documents: Indices, within: Indices, there: npt.NDArray[np.bool_] | None
-) -> pa.StructArray:
+def _elements(lists: pa.ListArray, documents: Indices, positions: Indices, exists: Mask | None) -> pa.StructArray:
+    """Return elements of lists, null where they do not exist."""
     starts = np.asarray(lists.offsets)[:-1].astype(np.int64) if len(lists) else np.zeros(0, np.int64)
-    at = starts[documents] + within
-    return lists.values.take(pa.array(at, pa.int64(), mask=None if there is None else ~there))
+    values = starts[documents] + positions
+    return lists.values.take(pa.array(values, pa.int64(), mask=None if exists is None else ~exists))
 
 
-def _from_first_wrong(documents: Indices, wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """What stands at or behind the first wrong row of its document."""
-    before = np.cumsum(wrong)
+def _is_at_or_after_first(documents: Indices, mask: Mask) -> Mask:
+    """Return which changes are at or after the first one of their document in the mask."""
+    counts = np.cumsum(mask)
     starts = np.searchsorted(documents, documents, side="left")
-    at_start = np.where(starts > 0, before[starts - 1], 0) if len(documents) else before
-    behind: npt.NDArray[np.bool_] = before > at_start
-    return behind
+    counts_before = np.where(starts > 0, counts[starts - 1], 0) if len(documents) else counts
+    result: Mask = counts > counts_before
+    return result
 
 
-def _at(chosen: Indices | None, row: int) -> int:
-    return row if chosen is None else int(chosen[row])
+def _original_index(selected: Indices | None, row: int) -> int:
+    return row if selected is None else int(selected[row])

@@ -1,4 +1,4 @@
-"""How a dialect says that a row was inserted, updated or deleted, and what else it tells."""
+"""Describe how a dialect represents inserts, updates and deletes, and its metadata."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MICROS: Final = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class Metadata:
-    """One key of a dialect's metadata.
+    """A metadata key of a dialect.
 
     Attributes:
-        type: as it is read by a query.
-        document_field: the field of the document that it is in.
-        document_type: its type.
-        convert: the field's values to the key's.
-        outside: whether the field stands beside the payload where that has an envelope with its schema.
+        type: the type of the metadata column.
+        document_field: the field of the document that has the value.
+        document_type: the field's type.
+        convert: converts the field's values to the metadata column.
+        outside_payload: whether the field is beside the payload if there is an envelope.
     """
 
     type: pa.DataType
@@ -37,19 +37,22 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Dialect:
-    """A dialect of changes.
+    """A dialect of change events.
+
+    Example: a Debezium event is ``{"before": {"id": 1}, "after": null, "op": "d"}``: its ``old_field`` is ``before``,
+    its ``new_field`` is ``after``, its ``operation_field`` is ``op``, and ``deletes`` has ``d``.
 
     Attributes:
-        name: as Flink's errors say it.
-        corrupt: what an error begins with.
-        new, old: the fields with the row, or its state after and before an update.
-        operation: the field that says what happened.
-        inserts, updates, deletes: the values of it.
-        skipped: those that are no change of a row.
-        old_when_deleted: whether a deleted row stands in ``old``; otherwise in ``new``.
-        partial_old: whether ``old`` has only the columns that an update changed: what is absent is as in ``new``.
-        many: whether ``new`` and ``old`` are arrays of rows.
+        name: the name in Flink's errors.
+        new_field, old_field: the fields with the row after and before the change.
+        operation_field: the field with the operation.
+        inserts, updates, deletes: values of the operation field.
         metadata: keys without ``value.``.
+        skipped: values of the operation field that mean no change of a row.
+        deletes_use_old: whether a deleted row is in the old field; otherwise it is in the new one.
+        old_is_partial: whether the old field has only the columns that an update changed.
+        rows_in_arrays: whether the new and the old field are arrays of rows.
+        error_prefix: the start of errors.
     """
 
     name: str
@@ -66,24 +69,29 @@ class Dialect:
     rows_in_arrays: bool = False
     error_prefix: str = "Corrupt {name} JSON message:"
 
+    @property
+    def metadata_types(self) -> dict[str, pa.DataType]:
+        """The type of each metadata key."""
+        return {key: metadata.type for key, metadata in self.metadata.items()}
+
 
 def from_millis(values: pa.Array) -> pa.Array:
-    """Milliseconds since 1970 as a time; BIGINT, or text of it."""
+    """Return timestamps of milliseconds since 1970, which are BIGINT or strings."""
     return _cast(_cast(values, pa.int64()), MILLIS)
 
 
 def from_seconds(values: pa.Array) -> pa.Array:
-    """Seconds since 1970 as a time."""
+    """Return timestamps of seconds since 1970."""
     return _cast(values.cast(pa.timestamp("s", "UTC")), MILLIS)
 
 
 def from_timestamp_string(values: pa.Array) -> pa.Array:
-    """``2020-05-13 15:40:06.000000`` or with a ``T``, in UTC, as a time."""
+    """Return timestamps of strings like ``2020-05-13 15:40:06.000000``, or with a ``T``, in UTC."""
     return pc.assume_timezone(_cast(values, pa.timestamp("us")), "UTC")
 
 
 def source_property(key: str) -> Callable[[pa.Array], pa.Array]:
-    """One property of the source, which is read as a ROW of what is asked for, or as a MAP of all."""
+    """Return a converter that extracts a property of the source, which is a ROW of the needed properties or a MAP."""
 
     def convert(sources: pa.Array) -> pa.Array:
         if pa.types.is_map(sources.type):
@@ -93,23 +101,28 @@ def source_property(key: str) -> Callable[[pa.Array], pa.Array]:
     return convert
 
 
-def merge_field_types(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
-    """The type in which a field is read that two keys are from: a MAP if one of them is all of it."""
-    if one is None or one == other or pa.types.is_map(other):
-        return other
-    return one if pa.types.is_map(one) else pa.struct(list(dict.fromkeys([*one, *other])))
+def merge_field_types(first: pa.DataType | None, second: pa.DataType) -> pa.DataType:
+    """Return the type of a field that two metadata keys need: a MAP, or a ROW with the properties of both."""
+    if first is None or first == second or pa.types.is_map(second):
+        return second
+    return first if pa.types.is_map(first) else pa.struct(list(dict.fromkeys([*first, *second])))
 
 
-def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
+    """Cast values.
+
+    Raises:
+        DecodeError: a value cannot be cast; its row is the first one.
+    """
     try:
-        return values.cast(kind)
+        return values.cast(target)
     except pa.ArrowInvalid:
         if len(values) == 1:
-            raise DecodeError(0, None, f"{values[0].as_py()!r} in the metadata is no {kind}") from None
+            raise DecodeError(0, None, f"the metadata value {values[0].as_py()!r} is not a {target}") from None
         middle = len(values) // 2
-        _cast(values[:middle], kind)
+        _cast(values[:middle], target)
         try:
-            _cast(values[middle:], kind)
+            _cast(values[middle:], target)
         except DecodeError as e:
             raise DecodeError(middle + e.row, None, e.reason) from e
         raise

@@ -1,13 +1,13 @@
-"""A dialect of changes as a format: json's options under its own name, its decoder and encoder."""
+"""Create the format of a JSON dialect: the options of json under its own name, its decoder and its encoder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_sql.formats.cdc.decoder import ChangeDecoder
+from kafka_sql.formats.cdc.decoder import ChangeDecoder, PayloadFilter
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
@@ -15,61 +15,58 @@ from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_E
 from kafka_sql.options import Option, Options
 from kafka_sql.table.changelog import ROW_KIND
 
-PayloadFilter: TypeAlias = Callable[[pa.BinaryArray], pa.BooleanArray]
-
-_SHARED: Final = tuple(option for option in JSON_OPTIONS if option is not FAIL_ON_MISSING_FIELD)
+_JSON_OPTIONS: Final = tuple(option for option in JSON_OPTIONS if option is not FAIL_ON_MISSING_FIELD)
 
 
 def dialect_format(
     identifier: str,
     dialect: Dialect,
-    options: tuple[Option[Any], ...] = (),
-    wrapped: Callable[[Options], bool] = lambda _: False,
-    check_writing: Callable[[Options], None] = lambda _: None,
-    keep: Callable[[Options], PayloadFilter | None] = lambda _: None,
+    own_options: tuple[Option[Any], ...] = (),
+    has_envelope: Callable[[Options], bool] = lambda _: False,
+    check_writable: Callable[[Options], None] = lambda _: None,
+    payload_filter: Callable[[Options], PayloadFilter | None] = lambda _: None,
 ) -> Format:
-    """The format of a dialect.
+    """Return the format of a dialect.
 
     Args:
-        options: what it has besides json's.
-        wrapped: whether payloads stand within an envelope that has their schema.
-        check_writing: raises InvalidOptionError where the options forbid writing.
-        keep: which payloads are read at all.
+        own_options: options besides those of json.
+        has_envelope: whether payloads are in an envelope with their schema.
+        check_writable: raises InvalidOptionError if the options do not allow writing.
+        payload_filter: see ``ChangeDecoder``.
     """
-    shared = renamed(identifier, _SHARED)
+    json_options = renamed(identifier, _JSON_OPTIONS)
 
-    def decoder(schema: pa.Schema, given: Options, metadata: tuple[str, ...] = ()) -> ChangeDecoder:
+    def decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> ChangeDecoder:
         from kafka_sql.formats.json.decoder import JsonDecoder
 
-        own = of_json(shared, given)
+        document_options = of_json(json_options, options)
         return ChangeDecoder(
             dialect,
-            lambda documents: JsonDecoder(documents, own),
+            lambda document: JsonDecoder(document, document_options),
             schema,
             metadata,
-            wrapped=wrapped(given),
-            ignore_errors=own[IGNORE_PARSE_ERRORS],
-            keep=keep(given),
+            has_envelope=has_envelope(options),
+            ignore_errors=document_options[IGNORE_PARSE_ERRORS],
+            payload_filter=payload_filter(options),
         )
 
-    def encoder(schema: pa.Schema, given: Options) -> ChangeEncoder:
+    def encoder(schema: pa.Schema, options: Options) -> ChangeEncoder:
         from kafka_sql.formats.json.encoder import JsonEncoder
 
-        own = of_json(shared, given)
+        document_options = of_json(json_options, options)
         return ChangeEncoder(
             dialect,
-            lambda documents: JsonEncoder(documents, own),
+            lambda document: JsonEncoder(document, document_options),
             schema,
-            lambda: check_writing(given),
+            lambda: check_writable(options),
         )
 
-    metadata = {ROW_KIND: pa.string(), **{key: known.type for key, known in dialect.metadata.items()}}
     return Format(
         identifier,
-        (*options, *shared.values()),
+        (*own_options, *json_options.values()),
         decoder,
         encoder,
         insert_only=False,
-        metadata=metadata,
+        metadata={ROW_KIND: pa.string(), **dialect.metadata_types},
         metadata_decoder=decoder,
     )

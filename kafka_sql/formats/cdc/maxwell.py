@@ -1,4 +1,4 @@
-"""maxwell-json: what Maxwell writes of MySQL. Facts: flink-json's MaxwellJsonDecodingFormat and its schemas."""
+"""The maxwell-json format: change events that Maxwell writes for MySQL (flink-json, MaxwellJsonDecodingFormat)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ogg-json: what Oracle GoldenGate writes. Facts: flink-json's OggJsonDecodingFormat and its schemas."""
+"""The ogg-json format: change events that Oracle GoldenGate writes (flink-json, OggJsonDecodingFormat)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kafka_sql.formats.cdc.dialect import MICROS, Dialect, Metadata, from_timest
 from kafka_sql.formats.cdc.json_format import dialect_format
 
 
-def _cut_to_millis(values: pa.Array) -> pa.Array:
-    """As Flink reads this one field, whose type has room for microseconds."""
+def _truncate_to_millis(values: pa.Array) -> pa.Array:
+    """Return timestamps as Flink reads this one field: in milliseconds, although its type has microseconds."""
     return pc.floor_temporal(from_timestamp_string(values), unit="millisecond")
 
 
@@ -29,7 +29,7 @@ OGG: Final = Dialect(
         "table": Metadata(pa.string(), "table", pa.string()),
         "primary-keys": Metadata(pa.list_(pa.string()), "primary_keys", pa.list_(pa.string())),
         "ingestion-timestamp": Metadata(MICROS, "current_ts", pa.string(), from_timestamp_string),
-        "event-timestamp": Metadata(MICROS, "op_ts", pa.string(), _cut_to_millis),
+        "event-timestamp": Metadata(MICROS, "op_ts", pa.string(), _truncate_to_millis),
     },
 )
 

@@ -1,7 +1,8 @@
-"""States before an update that hold the changed columns only: what is absent is as in the new state.
+"""Complete old rows that hold only the columns that an update changed: the others are as in the new row.
 
-A null that is written down is a value, and a field that could not be read (where errors are ignored) is null, too: so
-the text is asked which names stand in it, at any depth, as Flink does (JsonNode.findValue).
+A column that is missing from the old row differs from one that is null there, and from one that could not be parsed
+(null if errors are ignored). So the document's text is searched for the names, at any depth as in Flink
+(JsonNode.findValue).
 """
 
 from __future__ import annotations
@@ -18,60 +19,60 @@ from kafka_sql.formats.java.jackson import parse_document
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_FLAT: Final = r"\{[^{}\[\]\\]*\}"  # an object without others in it, and without escapes
-_PLAIN: Final = re.compile(r"\w+", re.ASCII)
+_FLAT_OBJECT: Final = r"\{[^{}\[\]\\]*\}"  # without nested objects, arrays and escapes
+_SIMPLE_NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 def complete_old_rows(
     old: pa.StructArray,
     new: pa.StructArray,
-    updated: Mask,
+    is_update: Mask,
     payloads: pa.BinaryArray,
-    origins: npt.NDArray[np.int64],
-    name: str,
+    payload_indices: npt.NDArray[np.int64],
+    old_field: str,
 ) -> pa.StructArray:
-    """The old states with the unchanged columns.
+    """Return the old rows with the unchanged columns of the new rows.
 
     Args:
-        updated: which rows are updates.
-        origins: each row's payload.
-        name: the field of the payload that holds the old state.
+        payload_indices: the payload of each row.
+        old_field: the field of the payload with the old row.
     """
-    if not updated.any():
+    if not is_update.any():
         return old
-    asked, place = np.unique(origins[updated], return_inverse=True)
-    chosen = payloads.take(pa.array(asked))
-    texts = _texts(chosen, name)
-    plain = all(_PLAIN.fullmatch(field.name) for field in old.type)
-    unsure = np.flatnonzero(np.asarray(texts.is_null())) if plain else np.arange(len(chosen))
-    parsed = {int(i): _names(chosen[int(i)].as_py(), name) for i in unsure}
+    indices, positions = np.unique(payload_indices[is_update], return_inverse=True)
+    documents = payloads.take(pa.array(indices))
+    texts = _old_row_texts(documents, old_field)
+    has_simple_names = all(_SIMPLE_NAME.fullmatch(field.name) for field in old.type)
+    to_parse = np.flatnonzero(np.asarray(texts.is_null())) if has_simple_names else np.arange(len(documents))
+    parsed = {int(i): _field_names(documents[int(i)].as_py(), old_field) for i in to_parse}
     columns = []
     for field, before, after in zip(old.type, old.flatten(), new.flatten(), strict=True):
-        written = np.array(pc.match_substring_regex(texts, rf'"{re.escape(field.name)}"\s*:').fill_null(False))
+        is_present = np.array(pc.match_substring_regex(texts, rf'"{re.escape(field.name)}"\s*:').fill_null(False))
         for i, names in parsed.items():
-            written[i] = field.name in names
-        absent = np.zeros(len(updated), np.bool_)
-        absent[updated] = ~written[place]
-        columns.append(pc.if_else(pc.and_(pa.array(absent), before.is_null()), after, before))
+            is_present[i] = field.name in names
+        is_missing = np.zeros(len(is_update), np.bool_)
+        is_missing[is_update] = ~is_present[positions]
+        columns.append(pc.if_else(pc.and_(pa.array(is_missing), before.is_null()), after, before))
     return pa.StructArray.from_arrays(columns, fields=list(old.type), mask=old.is_null())
 
 
-def _texts(payloads: pa.BinaryArray, name: str) -> pa.BinaryArray:
-    """The old states as they are written; null where one must be parsed: it is nested, or its name stands elsewhere."""
-    pattern = rf'"{name}"\s*:\s*(?P<old>{_FLAT}|\[\s*{_FLAT}\s*(?:,\s*{_FLAT}\s*)*\])'
-    found = pc.struct_field(pc.extract_regex(payloads, pattern), "old")
-    return pc.if_else(pc.equal(pc.count_substring(payloads, f'"{name}"'), 1), found, None)
+def _old_row_texts(documents: pa.BinaryArray, old_field: str) -> pa.BinaryArray:
+    """Return the text of the old rows; null if it is nested or its name repeats, so that it must be parsed."""
+    array = rf"\[\s*{_FLAT_OBJECT}\s*(?:,\s*{_FLAT_OBJECT}\s*)*\]"
+    matches = pc.extract_regex(documents, rf'"{old_field}"\s*:\s*(?P<old>{_FLAT_OBJECT}|{array})')
+    is_unique = pc.equal(pc.count_substring(documents, f'"{old_field}"'), 1)
+    return pc.if_else(is_unique, pc.struct_field(matches, "old"), None)
 
 
-def _names(payload: bytes, name: str) -> set[str]:
-    """The names of all fields within a field of a document, at any depth."""
-    found: set[str] = set()
-    left: list[Any] = [parse_document(payload).get(name)]
-    while left:
-        value = left.pop()
+def _field_names(document: bytes, old_field: str) -> set[str]:
+    """Return the names of all fields in the old row, at any depth."""
+    names: set[str] = set()
+    pending: list[Any] = [parse_document(document).get(old_field)]
+    while pending:
+        value = pending.pop()
         if isinstance(value, dict):
-            found |= value.keys()
-            left += value.values()
+            names |= value.keys()
+            pending += value.values()
         elif isinstance(value, list):
-            left += value
-    return found
+            pending += value
+    return names

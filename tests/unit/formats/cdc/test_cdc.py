@@ -102,8 +102,8 @@ def test_rows_are_flinks(format_: str) -> None:
         ("debezium-json", '{"op":"u","before":null,"after":{}}', r'The "before" field of UPDATE message is null.*FULL'),
         ("ogg-json", '{"op_type":"D"}', r'The "before" field of DELETE message is null.*REPLICA IDENTITY to FULL'),
         ("debezium-json", '{"op":"t"}', r'Unknown "op" value "t"'),
-        ("canal-json", '{"type":"UPDATE","data":[{},{}],"old":[{}]}', r'"old" holds no row, and "type" is "UPDATE"'),
-        ("maxwell-json", '{"type":"insert"}', r'"data" holds no row, and "type" is "insert"'),
+        ("canal-json", '{"type":"UPDATE","data":[{},{}],"old":[{}]}', r'"old" has no row, but "type" is "UPDATE"'),
+        ("maxwell-json", '{"type":"insert"}', r'"data" has no row, but "type" is "insert"'),
         ("debezium-json", '{"op":"c","after":{"id":"x"}}', r"field 'after.id': Corrupt Debezium JSON message: found"),
     ],
 )
