@@ -85,20 +85,20 @@ def cache(spark: SparkSession, folder: str, name: str, columns: pa.Table) -> Dat
 
 
 def measure_and_print(
-    name: str, ours: Callable[[], object], frame: DataFrame, function: str, arguments: argparse.Namespace
+    name: str, run_ours: Callable[[], object], frame: DataFrame, function: str, arguments: argparse.Namespace
 ) -> None:
     """Measure both, and print a line."""
     converted = frame.selectExpr(f"{function} AS r")
     measured: list[list[float]] = [[], [], []]
-    runs = (ours, lambda: discard(converted), lambda: discard(frame))
+    runs = (run_ours, lambda: discard(converted), lambda: discard(frame))
     for _ in range(arguments.rounds + 1):
         for run, times in zip(runs, measured, strict=True):
             started = time.perf_counter()
             run()
             times.append(time.perf_counter() - started)
-    mine, total, overhead = (min(times[1:]) * 1e6 / arguments.records for times in measured)
+    ours, total, overhead = (min(times[1:]) * 1e6 / arguments.records for times in measured)
     theirs = total - overhead
-    print(f"  {name:<12} {mine:6.3f}   {function.split('(')[0]:<10} {theirs:6.3f}   {mine / theirs:.2f} of its time")
+    print(f"  {name:<12} {ours:6.3f}   {function.split('(')[0]:<10} {theirs:6.3f}   {ours / theirs:.2f} of its time")
 
 
 def discard(frame: DataFrame) -> None:

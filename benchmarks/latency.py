@@ -23,13 +23,13 @@ def measure_latency(
     rate: int, seconds: int, peers: Sequence[PeerProcess], cluster: Cluster, folder: Path, rounds: int
 ) -> Iterator[Result]:
     """Let each peer stream a topic to which ``rate`` records per second are sent."""
-    found: dict[tuple[str, str], list[float]] = {}
+    latencies: dict[tuple[str, str], list[float]] = {}
     for round_ in range(1 + rounds):
         for process in peers:
             for quantile, value in _measure_stream(rate, seconds, process, cluster, folder).items():
                 if round_:  # the first stream of a process is a warm-up
-                    found.setdefault((quantile, process.name), []).append(value)
-    for (quantile, peer), values in sorted(found.items()):
+                    latencies.setdefault((quantile, process.name), []).append(value)
+    for (quantile, peer), values in sorted(latencies.items()):
         yield Result("latency", f"{quantile} at {rate:,} records a second", peer, values, unit="latency s")
 
 

@@ -34,14 +34,14 @@ def draw(results: Sequence[Result]) -> str:
         lines.append(f'<rect x="{_LEFT}" y="{y}" width="{width:.1f}" height="{_BAR - 3}" rx="2" fill="{color}"/>')
         lines.append(_text(_LEFT + width + 6, y + 12, f"{value:.2f} × {peer}", "start"))
         y += _BAR
-    one = _LEFT + _WIDTH / _MOST
+    x_of_one = _LEFT + _WIDTH / _MOST
     height = y + 24
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 170} {height}" '
         'font-family="system-ui, sans-serif" font-size="12">\n'
         f'<rect width="100%" height="100%" fill="#ffffff"/>\n'
         f"{_text(_LEFT, 22, 'Throughput of kafka_sql, in multiples of the peer in the same run', 'start', 14)}\n"
-        f'<line x1="{one}" y1="34" x2="{one}" y2="{height - 12}" stroke="#888888" stroke-dasharray="4 3"/>\n'
+        f'<line x1="{x_of_one}" y1="34" x2="{x_of_one}" y2="{height - 12}" stroke="#888888" stroke-dasharray="4 3"/>\n'
         + "\n".join(lines)
         + "\n</svg>\n"
     )

@@ -39,7 +39,7 @@ def format_line(result: Result) -> str:
     """Return a result as a line of text."""
     spread = f"({min(result.values):.3g} to {max(result.values):.3g}, {len(result.values)})"
     rate = f"{result.records / result.median / 1000:8,.0f} k/s" if result.records else ""
-    memory = " ".join(f"{kind} {size} MiB" for kind, size in result.memory.items())
+    memory = " ".join(f"{process} {size} MiB" for process, size in result.memory.items())
     comparison = f"{result.group}: {result.comparison}"
     median = f"{result.median:8.3f} {result.unit.split()[-1]}"
     return f"{comparison:<46} {result.peer:<24} {median} {spread:<26} {rate} {memory}".rstrip()

@@ -98,7 +98,7 @@ def _content(verifier: PeerProcess, topic: Topic) -> list[list[str]]:
     verifier.request("sql", text="DROP TABLE IF EXISTS written")
     verifier.request("sql", text=create_table("written", table, {"properties.isolation.level": "read_committed"}))
     query = "SELECT count(*), sum(crc32(CAST(value AS BINARY))) FROM written"
-    found: list[list[str]] = verifier.request("sql", text=query)["rows"]
-    if found[0][0] != str(topic.records):
-        raise RuntimeError(f"topic '{topic.name}' holds {found[0][0]} records, not {topic.records}")
-    return found
+    content: list[list[str]] = verifier.request("sql", text=query)["rows"]
+    if content[0][0] != str(topic.records):
+        raise RuntimeError(f"topic '{topic.name}' holds {content[0][0]} records, not {topic.records}")
+    return content

@@ -95,8 +95,8 @@ def split() -> str:
     p = Picture("Life cycle of a split: from offsets of a partition to a committed batch", 860, 330)
     p.text(20, 30, "orders[0]", "h", "start")
     for n in range(12):
-        kind = "plain" if n < 3 else "ours" if n < 9 else "kafka"
-        p.box(120 + 56 * n, 14, 52, 26, kind, str(39 + n))
+        style = "plain" if n < 3 else "ours" if n < 9 else "kafka"
+        p.box(120 + 56 * n, 14, 52, 26, style, str(39 + n))
     p.text(204, 58, "already read")
     p.text(454, 58, "this batch: [42, 48)")
     p.text(708, 58, "later")
@@ -108,8 +108,8 @@ def split() -> str:
         ("spark", "commits/7", "sink has committed;", "Spark marks the", "batch as done"),
         ("kafka", "group", "48 is committed", "to Kafka, for", "monitoring"),
     ]
-    for n, (kind, *lines) in enumerate(steps):
-        p.box(14 + 141 * n, 110, 126, 92, kind, *lines)
+    for n, (style, *lines) in enumerate(steps):
+        p.box(14 + 141 * n, 110, 126, 92, style, *lines)
         if n:
             p.arrow(14 + 141 * n - 15, 156, 14 + 141 * n, 156)
     p.arrow(782, 202, 782, 250)
@@ -130,8 +130,8 @@ def two_phase_commit() -> str:
         ("kafka", "topic", 560, 140),
         ("kafka", "__kafka_sql_transactions", 740, 200),
     ]
-    for kind, name, x, width in actors:
-        p.box(x - width // 2, 16, width, 34, kind, name)
+    for style, name, x, width in actors:
+        p.box(x - width // 2, 16, width, 34, style, name)
         p.line(x, 50, x, 362)
 
     def step(y: int, x1: int, x2: int, label: str) -> None:

@@ -138,8 +138,10 @@ class Node:
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode(errors="replace")
-        kept = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
-        return "\n".join(kept[-lines:]) or "(no output)"
+        relevant = [
+            line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))
+        ]
+        return "\n".join(relevant[-lines:]) or "(no output)"
 
     def sees_nodes(self, expected: set[int]) -> bool:
         """Return whether the broker responds and reports all expected nodes as up."""

@@ -22,9 +22,10 @@ class MetadataColumn:
     """A declared metadata column that INSERT INTO writes.
 
     Attributes:
-        name: the column's.
-        key: Flink's key.
-        zoned: whether its value depends on the session's time zone.
+        name: name of the column.
+        key: Flink's metadata key.
+        cast: converts the column to the type of the key.
+        depends_on_time_zone: whether the conversion depends on the session's time zone.
     """
 
     name: str

@@ -70,14 +70,14 @@ def decrypt_key(encrypted: bytes, password: str) -> bytes:
         raise UnreadableStore("the private key in the JKS file is damaged") from None
     blob = encrypted[first:last]
     salt, ciphertext, check = blob[:_DIGEST], blob[_DIGEST:-_DIGEST], blob[-_DIGEST:]
-    stream, encoded, plain = salt, _utf16(password), bytearray()
-    while len(plain) < len(ciphertext):
+    stream, encoded, plaintext = salt, _utf16(password), bytearray()
+    while len(plaintext) < len(ciphertext):
         stream = hashlib.sha1(encoded + stream).digest()
-        part = ciphertext[len(plain) : len(plain) + _DIGEST]
-        plain += bytes(a ^ b for a, b in zip(part, stream, strict=False))
-    if not hmac.compare_digest(hashlib.sha1(encoded + plain).digest(), check):
+        part = ciphertext[len(plaintext) : len(plaintext) + _DIGEST]
+        plaintext += bytes(a ^ b for a, b in zip(part, stream, strict=False))
+    if not hmac.compare_digest(hashlib.sha1(encoded + plaintext).digest(), check):
         raise UnreadableStore("the private key cannot be decrypted with this password", StorePart.KEY_PASSWORD)
-    return bytes(plain)
+    return bytes(plaintext)
 
 
 def _read_entries(reader: _Reader) -> Entries:

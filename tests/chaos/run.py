@@ -194,8 +194,8 @@ class PipelineRun:
     def _settled(self) -> None:
         """Wait until all planned batches are done."""
 
-        def last(kind: str) -> int:
-            return max((int(path.name) for path in (self.query.folder / kind).iterdir()), default=-1)
+        def last(state: str) -> int:
+            return max((int(path.name) for path in (self.query.folder / state).iterdir()), default=-1)
 
         wait_until(lambda: last("planned") == last("done"), "the end of a batch")
 

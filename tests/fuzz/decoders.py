@@ -93,8 +93,8 @@ def fuzz_decoder(
         picks = [rng.randrange(len(valid)) for _ in range(count)]
         mutants = []
         for _ in range(count):
-            payload, kept = rng.choice(valid), headers if rng.random() < 0.95 else 0
-            mutants.append(payload[:kept] + mutate(rng, payload[kept:]))
+            payload, size = rng.choice(valid), headers if rng.random() < 0.95 else 0
+            mutants.append(payload[:size] + mutate(rng, payload[size:]))
         payloads = [payload for pick, mutant in zip(picks, mutants, strict=True) for payload in (valid[pick], mutant)]
         errors: list[DecodeError] = []
         decoded = decoder.decode(pa.array(payloads, pa.binary()), errors)

@@ -66,8 +66,11 @@ def responses() -> dict[str, set[str]]:
         client.close()
         config = {**client._config, "transaction.timeout.ms": "60000"}
         for topic in ("t", "u"):
-            with cached_direct_producer(config, topic) as plain, open_direct_transaction(config, "d", topic) as inside:
-                for direct in (plain, inside):
+            with (
+                cached_direct_producer(config, topic) as producer,
+                open_direct_transaction(config, "d", topic) as transactional,
+            ):
+                for direct in (producer, transactional):
                     direct.produce(pa.array([b"x", b"y"], pa.binary()), partitions=np.array([0, 1], np.int32))
                     direct.flush()
     return recorded

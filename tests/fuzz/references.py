@@ -78,11 +78,11 @@ def _reference(rng: random.Random, valid: list[str], words: tuple[str, ...]) -> 
 
 def _resolved(text: str) -> str:
     try:
-        found = resolve(text, "o")
+        resolved = resolve(text, "o")
     except SecretReferenceError as e:
         message = str(e)
         assert OUTSIDE not in message
         assert PLANTED not in message
         return "rejected"
-    assert OUTSIDE not in found, text
-    return "unchanged" if found == text else "resolved"
+    assert OUTSIDE not in resolved, text
+    return "unchanged" if resolved == text else "resolved"

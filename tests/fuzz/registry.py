@@ -71,9 +71,11 @@ def make() -> Callable[[random.Random], str]:
     return feed
 
 
-def _resolve(found: RegisteredSchema) -> None:
+def _resolve(registered: RegisteredSchema) -> None:
     with contextlib.suppress(ValueError, SchemaMismatch):  # the decoder reports these errors
-        resolve_schemas(avro.parse_schema(found.text, [text for _, text in found.references]), _READER_SCHEMA, _SCHEMA)
+        resolve_schemas(
+            avro.parse_schema(registered.text, [text for _, text in registered.references]), _READER_SCHEMA, _SCHEMA
+        )
 
 
 def _response(rng: random.Random) -> httpx.Response:

@@ -32,9 +32,9 @@ def scenario(config: ScenarioConfig) -> Outcome:
     count, rows = max(2, config.repeat // (2 * cases)), config.rows // cases
     for master in masters:
         for query in queries:
-            found = run_drivers(config.folder / f"{query}-{len(master)}", master, count, rows, query, rng)
-            config.log(f"{query} on {master}: {found}")
-            outcome += found
+            result = run_drivers(config.folder / f"{query}-{len(master)}", master, count, rows, query, rng)
+            config.log(f"{query} on {master}: {result}")
+            outcome += result
     return outcome
 
 

@@ -31,27 +31,27 @@ def scenario(config: ScenarioConfig) -> Outcome:
         dead = f"{run.query.source}-dead"
         run.create_topic(dead, 1)
         lenient = {**run.query.reading, **dead_letters, "error-handling.log.target": dead}
-        bad = 0
+        poisoned = 0
         for i in range(config.repeat):
             sent = 0
             while sent < config.rows_per_fault:
                 run.send(min(_EACH - 1, config.rows_per_fault - sent))
                 sent += _EACH - 1
-                run.produce(run.query.source, bad % 3, POISON[bad % len(POISON)])
-                bad += 1
+                run.produce(run.query.source, poisoned % 3, POISON[poisoned % len(POISON)])
+                poisoned += 1
             run.flush()
             run.assert_start_fails(f"{run.query.source}[", "]@")
             run.start(reading=lenient)
             run.wait_until_caught_up()
             run.kill()
-            config.log(f"{i + 1} {bad} undecodable records")
+            config.log(f"{i + 1} {poisoned} undecodable records")
         run.start(reading=lenient)
         outcome = run.finish(config.repeat)
-        found = letters(run, dead)
+        values = letters(run, dead)
         # a replayed batch writes its dead letters again
-        assert set(found) == {POISON[n % len(POISON)] for n in range(bad)}, "dead letters differ from the records"
-        assert len(found) >= bad, f"{bad} undecodable records, but {len(found)} dead letters"
-        outcome.notes.append(f"{bad} dead letters")
+        assert set(values) == {POISON[n % len(POISON)] for n in range(poisoned)}, "dead letters differ from the records"
+        assert len(values) >= poisoned, f"{poisoned} undecodable records, but {len(values)} dead letters"
+        outcome.notes.append(f"{poisoned} dead letters")
         return outcome
 
 
@@ -61,10 +61,10 @@ def letters(run: PipelineRun, topic: str) -> list[bytes]:
     partition = TopicPartition(topic, 0, 0)
     _, end = consumer.get_watermark_offsets(partition, timeout=60)
     consumer.assign([partition])
-    found: list[bytes] = []
-    while len(found) < end:
+    values: list[bytes] = []
+    while len(values) < end:
         for message in consumer.consume(1000, 30):
             assert message.error() is None, message.error()
-            found.append(message.value() or b"")
+            values.append(message.value() or b"")
     consumer.close()
-    return found
+    return values

@@ -43,8 +43,8 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 "transactions": (ID, f"{run.query.prefix}*", WRITE, "sink.transactional-id-prefix"),
                 "decisions": (TOPIC, LOG_TOPIC, WRITE, LOG_TOPIC),
             }
-            for kind, subject, operation, _ in acls.values():
-                secured.allow("user", kind, subject, operation)
+            for resource_type, subject, operation, _ in acls.values():
+                secured.allow("user", resource_type, subject, operation)
             for subject in (run.query.target, LOG_TOPIC):
                 secured.allow("user", TOPIC, subject, READ)
             secured.allow("user", TOPIC, LOG_TOPIC, AclOperation.CREATE)
@@ -52,14 +52,14 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 run.start()
                 run.send(config.rows_per_fault // 2)
                 run.wait_until_caught_up()
-                name, (kind, subject, operation, expected) = list(acls.items())[i % len(acls)]
-                _revoke(secured, kind, subject, operation)
+                name, (resource_type, subject, operation, expected) = list(acls.items())[i % len(acls)]
+                _revoke(secured, resource_type, subject, operation)
                 run.send(config.rows_per_fault - config.rows_per_fault // 2)
                 wait_until(lambda: _sends_more(run), "failure of the driver without the ACL")
                 error = run.wait_for_failure()
                 assert expected in error, error
                 assert "AuthorizationError" in error, error
-                secured.allow("user", kind, subject, operation)
+                secured.allow("user", resource_type, subject, operation)
                 config.log(f"{i + 1} revoked and granted again: {name}")
                 run.start()
                 run.wait_until_caught_up()
@@ -83,8 +83,10 @@ def _error(properties: dict[str, str]) -> KafkaSqlError | None:
     return None
 
 
-def _revoke(secured: SecuredBroker, kind: ResourceType, name: str, operation: AclOperation) -> None:
+def _revoke(secured: SecuredBroker, resource_type: ResourceType, name: str, operation: AclOperation) -> None:
     pattern = ResourcePatternType.PREFIXED if name.endswith("*") else ResourcePatternType.LITERAL
-    rule = AclBindingFilter(kind, name.rstrip("*"), pattern, "User:user", "*", operation, AclPermissionType.ALLOW)
+    rule = AclBindingFilter(
+        resource_type, name.rstrip("*"), pattern, "User:user", "*", operation, AclPermissionType.ALLOW
+    )
     secured.admin.delete_acls([rule])[rule].result(30)
     wait_until(lambda: not secured.admin.describe_acls(rule).result(30), "deletion of an ACL")

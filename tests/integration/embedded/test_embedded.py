@@ -107,8 +107,8 @@ def test_three_nodes_survive_the_loss_of_one() -> None:
         client = admin(kafka)
 
         def partition() -> tuple[int, set[int]]:
-            found = client.list_topics("t", timeout=10).topics["t"].partitions[0]
-            return found.leader, set(found.isrs)
+            metadata = client.list_topics("t", timeout=10).topics["t"].partitions[0]
+            return metadata.leader, set(metadata.isrs)
 
         await_true(lambda: partition()[1] == {1, 2, 3}, "three replicas in sync")
         leader = kafka.nodes[partition()[0] - 1]

@@ -40,10 +40,10 @@ def upsert(topics: Topics, topic: str, **more: str) -> str:
 
 def values_by_partition(topics: Topics, topic: str, count: int, partitions: int) -> dict[int, list[int]]:
     """Return the values of field ``a`` by partition."""
-    found: dict[int, list[int]] = {}
+    values: dict[int, list[int]] = {}
     for message in topics.take(topic, count, partitions):
-        found.setdefault(message.partition() or 0, []).append(json.loads(message.value() or b"")["a"])
-    return found
+        values.setdefault(message.partition() or 0, []).append(json.loads(message.value() or b"")["a"])
+    return values
 
 
 def test_fixed_writes_one_partition_per_task(sql: Sql, topics: Topics) -> None:
@@ -51,8 +51,8 @@ def test_fixed_writes_one_partition_per_task(sql: Sql, topics: Topics) -> None:
     more = {"sink.partitioner": "fixed", "sink.parallelism": "3"}
     sql(f"CREATE TABLE t (a BIGINT) {topics.with_options(topic, **more)}")
     sql("INSERT INTO t SELECT id FROM range(300)")
-    found = values_by_partition(topics, topic, 300, 2)
-    assert {p: len(values) for p, values in found.items()} == {0: 200, 1: 100}  # tasks 0 and 2; task 1
+    written = values_by_partition(topics, topic, 300, 2)
+    assert {p: len(values) for p, values in written.items()} == {0: 200, 1: 100}  # tasks 0 and 2; task 1
 
 
 def test_a_user_defined_partitioner(sql: Sql, spark: Any, topics: Topics, tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_parallelism_keeps_the_rows_of_a_key_together(sql: Sql, topics: Topics) 
     sql("INSERT INTO t SELECT id AS x, id % 7 FROM range(70)")
     sql("INSERT INTO t BY NAME SELECT id % 7 AS k, id + 70 AS a FROM range(70)")
     sql("INSERT INTO t (k, a) WITH n AS (SELECT * FROM range(70)) SELECT id % 7, id + 140 FROM n -- the end")
-    found = values_by_partition(topics, topic, 210, 4)
-    assert sorted(chain.from_iterable(found.values())) == list(range(210))
-    keys = [{a % 70 % 7 for a in values} for values in found.values()]
+    written = values_by_partition(topics, topic, 210, 4)
+    assert sorted(chain.from_iterable(written.values())) == list(range(210))
+    keys = [{a % 70 % 7 for a in values} for values in written.values()]
     assert len(keys) > 1
     assert sum(map(len, keys)) == 7
 
@@ -112,9 +112,9 @@ def test_deletes_are_tombstones(sql: Sql, topics: Topics) -> None:
     sql("INSERT INTO t VALUES (1, 'a', '+I'), (2, 'b', NULL)")
     sql("INSERT INTO t (id, name) VALUES (3, 'c')")
     sql("INSERT INTO t VALUES (1, '', '-D')")
-    found = [(m.key(), m.value()) for m in topics.take(topic, 4)]
-    assert sorted(found[:2]) == [(b'{"id":1}', b'{"id":1,"name":"a"}'), (b'{"id":2}', b'{"id":2,"name":"b"}')]
-    assert found[2:] == [(b'{"id":3}', b'{"id":3,"name":"c"}'), (b'{"id":1}', None)]
+    records = [(m.key(), m.value()) for m in topics.take(topic, 4)]
+    assert sorted(records[:2]) == [(b'{"id":1}', b'{"id":1,"name":"a"}'), (b'{"id":2}', b'{"id":2,"name":"b"}')]
+    assert records[2:] == [(b'{"id":3}', b'{"id":3,"name":"c"}'), (b'{"id":1}', None)]
     assert sorted(map(tuple, sql("SELECT * FROM t").collect())) == [(2, "b", "+I"), (3, "c", "+I")]
     with pytest.raises(EncodeError, match="Invalid row kind 'delete'"):
         sql("INSERT INTO t VALUES (2, '', 'delete')")
@@ -125,8 +125,8 @@ def test_only_the_last_row_per_key_in_a_flush(sql: Sql, topics: Topics) -> None:
     flush = {"sink.buffer-flush.max-rows": "1000", "sink.buffer-flush.interval": "1 h", "sink.parallelism": "1"}
     sql(f"CREATE TABLE t (k BIGINT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED) {upsert(topics, topic, **flush)}")
     sql("INSERT INTO t SELECT /*+ COALESCE(1) */ id % 10, id FROM range(0, 500, 1, 1)")
-    found = {(m.key(), m.value()) for m in topics.take(topic, 10)}
-    assert found == {(b'{"k":%d}' % k, b'{"k":%d,"v":%d}' % (k, 490 + k)) for k in range(10)}
+    records = {(m.key(), m.value()) for m in topics.take(topic, 10)}
+    assert records == {(b'{"k":%d}' % k, b'{"k":%d,"v":%d}' % (k, 490 + k)) for k in range(10)}
 
 
 def test_a_streaming_aggregate_writes_changed_rows(sql: Sql, spark: Any, topics: Topics, tmp_path: Path) -> None:
@@ -186,12 +186,12 @@ def test_a_compacted_topic_rejects_records_without_a_key(sql: Sql, topics: Topic
 
 def test_topic_pattern(sql: Sql, topics: Topics) -> None:
     """Each row has its topic, which must match the pattern completely and exist."""
-    one, two = topics.create(), topics.create()
+    first, second = topics.create(), topics.create()
     options = topics.with_options("x", **{"topic-pattern": "topic-[0-9]+"}).replace("'topic' = 'x', ", "")
     sql(f"CREATE TABLE t (a INT, destination STRING METADATA FROM 'topic') {options}")
-    sql(f"INSERT INTO t VALUES (1, '{one}'), (2, '{two}'), (3, '{one}')")
-    assert sorted(m.value() or b"" for m in topics.take(one, 2)) == [b'{"a":1}', b'{"a":3}']
-    assert [m.value() for m in topics.take(two, 1)] == [b'{"a":2}']
+    sql(f"INSERT INTO t VALUES (1, '{first}'), (2, '{second}'), (3, '{first}')")
+    assert sorted(m.value() or b"" for m in topics.take(first, 2)) == [b'{"a":1}', b'{"a":3}']
+    assert [m.value() for m in topics.take(second, 1)] == [b'{"a":2}']
     expected = re.escape("Expected topic to match: topic-[0-9]+ but was: xtopic-1.")
     with pytest.raises(EncodeError, match=expected):
         sql("INSERT INTO t VALUES (1, 'xtopic-1')")

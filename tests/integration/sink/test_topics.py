@@ -55,24 +55,24 @@ def test_no_topic_is_created_by_default(topics: Topics) -> None:
 
 
 def test_topics_are_created_as_declared(topics: Topics) -> None:
-    one, two = new_name(), new_name()
+    first, second = new_name(), new_name()
     more = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
     more["sink.topic.config.retention.ms"] = "123000"
-    ensure_topics_exist(table(topics.bootstrap, f"{one};{two}", **CREATE, **more))
-    found = topics.admin.list_topics(timeout=30).topics
-    for name in (one, two):
-        assert len(found[name].partitions) == 3
+    ensure_topics_exist(table(topics.bootstrap, f"{first};{second}", **CREATE, **more))
+    metadata = topics.admin.list_topics(timeout=30).topics
+    for name in (first, second):
+        assert len(metadata[name].partitions) == 3
         assert config(topics, name, "retention.ms") == "123000"
         assert config(topics, name, "cleanup.policy") == "delete"
 
 
 def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
-    one, two = new_name(), new_name()
-    ensure_topics_exist(upsert(topics.bootstrap, one, **CREATE))
-    assert config(topics, one, "cleanup.policy") == "compact"
+    first, second = new_name(), new_name()
+    ensure_topics_exist(upsert(topics.bootstrap, first, **CREATE))
+    assert config(topics, first, "cleanup.policy") == "compact"
     policy = {"sink.topic.config.cleanup.policy": "compact,delete"}
-    ensure_topics_exist(upsert(topics.bootstrap, two, **CREATE, **policy))
-    assert config(topics, two, "cleanup.policy") == "compact,delete"
+    ensure_topics_exist(upsert(topics.bootstrap, second, **CREATE, **policy))
+    assert config(topics, second, "cleanup.policy") == "compact,delete"
 
 
 @pytest.mark.parametrize(

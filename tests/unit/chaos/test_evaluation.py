@@ -56,8 +56,8 @@ NUMBERS = [{"a": a, "k": a % 3} for a in range(6)]
 
 @pytest.mark.parametrize(("query", "rows"), [("copy", NUMBERS), ("aggregate", SUMS), ("window", WINDOWS)])
 def test_lost_and_duplicate_rows(query: str, rows: list[dict[str, int]]) -> None:
-    def errors(*given: dict[str, int]) -> tuple[int, int]:
-        outcome = evaluate(query, given, 6)
+    def errors(*answer: dict[str, int]) -> tuple[int, int]:
+        outcome = evaluate(query, answer, 6)
         return outcome.lost, outcome.duplicates
 
     assert errors(*rows) == (0, 0)

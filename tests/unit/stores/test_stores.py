@@ -37,7 +37,8 @@ class Files:
         self.intermediate = create_authority("intermediate", self.authority)
         self.client: CertificateAndKey = sign_certificate(self.intermediate, "client")
         self.trust = {
-            kind: create_trust_store(folder / f"trust.{kind}", self.authority, kind) for kind in ("JKS", "PKCS12")
+            store_type: create_trust_store(folder / f"trust.{store_type}", self.authority, store_type)
+            for store_type in ("JKS", "PKCS12")
         }
         self.keys = create_jks_store(folder / "client.jks", self.client)
         self.other_password = create_jks_store(folder / "client2.jks", self.client, "key-password")
@@ -55,26 +56,30 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(tmp_path_factory.mktemp("stores"))
 
 
-def client(**given: str | Path) -> dict[str, str]:
+def client(**properties: str | Path) -> dict[str, str]:
     """Return the configuration for librdkafka."""
-    return resolve_config(to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in given.items()}}))
+    return resolve_config(
+        to_librdkafka({**SERVERS, **{key.replace("_", "."): str(v) for key, v in properties.items()}})
+    )
 
 
-def error_of(**given: str | Path) -> str:
+def error_of(**properties: str | Path) -> str:
     with pytest.raises(KeyStoreError) as e:
-        client(**given)
+        client(**properties)
     assert "BEGIN" not in str(e.value).replace("-----BEGIN PRIVATE KEY-----", "").replace("-----BEGIN line", "")
     return str(e.value)
 
 
-@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_trust_stores_by_content(files: Files, kind: str) -> None:
-    other = {"JKS": "PKCS12", "PKCS12": "JKS"}[kind]
-    found = client(
-        ssl_truststore_location=files.trust[kind], ssl_truststore_password=STORE_PASSWORD, ssl_truststore_type=other
+@pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
+def test_trust_stores_by_content(files: Files, store_type: str) -> None:
+    other = {"JKS": "PKCS12", "PKCS12": "JKS"}[store_type]
+    config = client(
+        ssl_truststore_location=files.trust[store_type],
+        ssl_truststore_password=STORE_PASSWORD,
+        ssl_truststore_type=other,
     )
-    assert found["ssl.ca.pem"] == files.authority.pem
-    assert not [key for key in found if "truststore" in key]
+    assert config["ssl.ca.pem"] == files.authority.pem
+    assert not [key for key in config if "truststore" in key]
 
 
 def test_pem_trust_store(files: Files) -> None:
@@ -88,18 +93,18 @@ def test_a_jks_trust_store_needs_no_password_as_in_java(files: Files) -> None:
 
 @pytest.mark.parametrize("name", ["keys", "p12", "pem"])
 def test_key_stores(files: Files, name: str) -> None:
-    found = client(
+    config = client(
         ssl_keystore_location=getattr(files, name), ssl_keystore_password=STORE_PASSWORD, ssl_keystore_type="JKS"
     )
-    assert found["ssl.key.pem"] == files.client.key()
-    assert found["ssl.certificate.pem"] == files.client.chain
-    assert not [key for key in found if "keystore" in key or "password" in key]
+    assert config["ssl.key.pem"] == files.client.key()
+    assert config["ssl.certificate.pem"] == files.client.chain
+    assert not [key for key in config if "keystore" in key or "password" in key]
 
 
 def test_a_key_with_a_separate_password(files: Files) -> None:
-    given = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE_PASSWORD}
-    assert client(**given, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
-    assert error_of(**given).endswith(
+    properties = {"ssl_keystore_location": files.other_password, "ssl_keystore_password": STORE_PASSWORD}
+    assert client(**properties, ssl_key_password="key-password")["ssl.key.pem"] == files.client.key()
+    assert error_of(**properties).endswith(
         "the private key cannot be decrypted with this password. Check option 'properties.ssl.key.password'."
     )
 
@@ -117,15 +122,15 @@ LAYOUTS = {
 def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
     reformat = LAYOUTS[layout]
     more = {} if password is None else {"ssl_key_password": password}
-    found = client(
+    config = client(
         ssl_truststore_certificates=reformat(files.authority.pem),
         ssl_keystore_certificate_chain=reformat(files.client.chain),
         ssl_keystore_key=reformat(files.client.key(password)),
         **more,
     )
-    assert found["ssl.ca.pem"] == files.authority.pem
-    assert found["ssl.certificate.pem"] == files.client.chain
-    assert found["ssl.key.pem"] == files.client.key()
+    assert config["ssl.ca.pem"] == files.authority.pem
+    assert config["ssl.certificate.pem"] == files.client.chain
+    assert config["ssl.key.pem"] == files.client.key()
 
 
 @pytest.mark.parametrize("password", [None, "key-password"])
@@ -142,9 +147,9 @@ def test_a_file_that_is_not_a_store(files: Files) -> None:
         assert f"Option 'properties.{name}': file '{path}': it is not a store: expected JKS, PKCS12 or PEM." in message
 
 
-@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_a_wrong_store_password(files: Files, kind: str) -> None:
-    message = error_of(ssl_truststore_location=files.trust[kind], ssl_truststore_password="planted-4711")
+@pytest.mark.parametrize("store_type", ["JKS", "PKCS12"])
+def test_a_wrong_store_password(files: Files, store_type: str) -> None:
+    message = error_of(ssl_truststore_location=files.trust[store_type], ssl_truststore_password="planted-4711")
     assert "the store's password is wrong, or the file is damaged" in message
     assert "Check option 'properties.ssl.truststore.password'" in message
     assert "planted-4711" not in message
@@ -174,9 +179,9 @@ def test_trust_stores_and_key_stores_are_distinguished(files: Files) -> None:
 
 
 def test_inline_pem_is_checked_with_the_statement(files: Files) -> None:
-    def statement_error(**given: str) -> str:
+    def statement_error(**properties: str) -> str:
         with pytest.raises(KeyStoreError) as e:
-            to_librdkafka({**SERVERS, **{key.replace("_", "."): v for key, v in given.items()}})
+            to_librdkafka({**SERVERS, **{key.replace("_", "."): v for key, v in properties.items()}})
         return str(e.value)
 
     assert "'properties.ssl.truststore.certificates': it has no certificate" in statement_error(
@@ -212,8 +217,8 @@ def test_stores_are_read_again_for_each_client(files: Files) -> None:
 
 def test_a_secret_reference_as_password(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORE_PASSWORD", STORE_PASSWORD)
-    found = client(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
-    assert found["ssl.key.pem"] == files.client.key()
+    config = client(ssl_keystore_location=files.p12, ssl_keystore_password="${env:STORE_PASSWORD}")
+    assert config["ssl.key.pem"] == files.client.key()
 
 
 @given(data=st.data())

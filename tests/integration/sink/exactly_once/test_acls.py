@@ -42,8 +42,8 @@ class Guarded:
     def grant(self, user: str, acls: list[Acl]) -> None:
         """Grant a user ACLs."""
         rules = [
-            AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
-            for kind, name, pattern, operation in acls
+            AclBinding(resource_type, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+            for resource_type, name, pattern, operation in acls
         ]
         grant(self.topics.admin, rules)
 

@@ -164,8 +164,8 @@ def test_a_bearer_token_for_reading(secured: Secured) -> None:
     topic = topics.create()
     topics.put(topic, b"a", b"b")
     config = to_librdkafka(secured.options("SASL", "OAUTHBEARER"))
-    found = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
-    assert found == [b"a", b"b"]
+    values = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
+    assert values == [b"a", b"b"]
 
 
 def test_a_token_endpoint_that_returns_no_token(secured: Secured) -> None:
@@ -203,9 +203,9 @@ def test_an_untrusted_certificate_is_rejected(secured: Secured) -> None:
 
 
 def test_unsupported_settings_are_rejected() -> None:
-    def error_of(**given: str) -> str:
+    def error_of(**settings: str) -> str:
         with pytest.raises(InvalidOptionError) as e:
-            check_security({"security.protocol": "sasl_ssl", **{k.replace("_", "."): v for k, v in given.items()}})
+            check_security({"security.protocol": "sasl_ssl", **{k.replace("_", "."): v for k, v in settings.items()}})
         return str(e.value)
 
     assert "SASL mechanism 'DIGEST-MD5' (option 'properties.sasl.mechanism') is not supported" in error_of(
@@ -215,8 +215,8 @@ def test_unsupported_settings_are_rejected() -> None:
     assert "OAUTHBEARER needs 'properties.sasl.oauthbearer.method' = 'oidc'" in error_of(sasl_mechanism="OAUTHBEARER")
 
 
-@pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_missing_gssapi_package(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("settings", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_missing_gssapi_package(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(UnsupportedOptionError, match=r"needs the Python package gssapi .* then pip install gssapi"):
-        check_security({"security.protocol": "sasl_ssl", **given})
+        check_security({"security.protocol": "sasl_ssl", **settings})

@@ -44,13 +44,13 @@ class Broker:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TransactionAdmin:
-    given = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "200", "linger.ms": "0"}
-    made = TransactionAdmin(to_librdkafka(given))
-    monkeypatch.setattr(made._connections, "any_connection", Broker)
-    monkeypatch.setattr(made._connections, "connect_to", lambda _: Broker())
+    properties = {"bootstrap.servers": "127.0.0.1:1", "delivery.timeout.ms": "200", "linger.ms": "0"}
+    admin = TransactionAdmin(to_librdkafka(properties))
+    monkeypatch.setattr(admin._connections, "any_connection", Broker)
+    monkeypatch.setattr(admin._connections, "connect_to", lambda _: Broker())
     response = Metadata([ADDRESS], {"t": TopicMetadata(0, [ADDRESS])})
     monkeypatch.setattr(metadata, "read_metadata", lambda _: response)
-    return made
+    return admin
 
 
 def one_after_another(*answers: Any) -> Callable[..., Any]:
@@ -84,8 +84,8 @@ def test_a_lasting_retriable_error_is_raised_after_the_timeout(
     client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transactions, "read_list_transactions", lambda _: (LOADING, []))
-    words = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): the coordinator is loading"
-    with pytest.raises(BrokerUnreachableError, match=words):
+    message = r"within 0\.2 s \('properties\.delivery\.timeout\.ms'\): the coordinator is loading"
+    with pytest.raises(BrokerUnreachableError, match=message):
         client.list_ongoing("a")
 
 
@@ -99,7 +99,7 @@ def test_a_fatal_error_of_a_coordinator_is_raised(client: TransactionAdmin, monk
 
 
 def table(**more: str) -> Definition:
-    given = {
+    options = {
         "connector": "kafka",
         "topic": "t",
         "format": "json",
@@ -108,7 +108,7 @@ def table(**more: str) -> Definition:
         "sink.transactional-id-prefix": "p",
         **{f"properties.{key.replace('_', '.')}": value for key, value in more.items()},
     }
-    return validate_table(Table(("orders",), (Column("a", "BIGINT", "BIGINT"),), given))
+    return validate_table(Table(("orders",), (Column("a", "BIGINT", "BIGINT"),), options))
 
 
 @pytest.fixture
@@ -152,8 +152,8 @@ def test_a_timeout_below_the_trigger_interval_is_rejected() -> None:
 
 def context(monkeypatch: pytest.MonkeyPatch, **properties: str) -> None:
     local = {key.replace("__", "."): value for key, value in properties.items()}
-    found = SimpleNamespace(partitionId=lambda: 3, taskAttemptId=lambda: 11, getLocalProperty=local.get)
-    monkeypatch.setattr(prepare.TaskContext, "get", lambda: found)
+    context = SimpleNamespace(partitionId=lambda: 3, taskAttemptId=lambda: 11, getLocalProperty=local.get)
+    monkeypatch.setattr(prepare.TaskContext, "get", lambda: context)
 
 
 def test_a_write_outside_tasks_is_rejected() -> None:
@@ -199,10 +199,10 @@ class RecordingCommitters:
 
 @pytest.fixture
 def committers(monkeypatch: pytest.MonkeyPatch) -> RecordingCommitters:
-    made = RecordingCommitters()
-    monkeypatch.setattr(driver, "Committer", made)
+    recording = RecordingCommitters()
+    monkeypatch.setattr(driver, "Committer", recording)
     monkeypatch.setattr(driver, "_committers", {})
-    return made
+    return recording
 
 
 def done(batch: int | None, run: str = "r", query: str | None = "q") -> PreparedTransaction:
@@ -283,9 +283,9 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
         ended.extend(("commit", ending) for ending in endings)
         return {ending.transactional_id: 0 for ending in endings}
 
-    def abort(found: dict[str, TransactionDescription]) -> list[str]:
-        ended.extend(("abort", key) for key in found)
-        return list(found)
+    def abort(described: dict[str, TransactionDescription]) -> list[str]:
+        ended.extend(("abort", key) for key in described)
+        return list(described)
 
     contender = committer.Committer(table().client, writer)
     contender._owner = PrefixOwner(writer, cast(Any, None), ("p",), [decision], frozenset({run}))

@@ -88,9 +88,9 @@ def test_pooled_ids_are_used_once_per_batch_and_reused_in_the_next() -> None:
 
 
 def test_decision_log_records_round_trip() -> None:
-    one = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
-    decision = Decision("p", "run", "query", "t", 7, (one, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
-    statement = Decision("p", "run", None, "t", None, (one,))
+    transaction = DecidedTransaction(0, 10, 99, "p-t-x", 5, 0, ("t", 1, 42))
+    decision = Decision("p", "run", "query", "t", 7, (transaction, DecidedTransaction(1, 1, 1, "p-t-y", 6, 0, None)))
+    statement = Decision("p", "run", None, "t", None, (transaction,))
     claim = Claim("p", "run", "query", "t", "who", ("older",))
     log = {decision.key: decision.encode(), statement.key: statement.encode(), claim.key: claim.encode()}
     assert parse_decisions(log) == [decision, statement]
@@ -142,15 +142,15 @@ def batch(values: list[int], texts: list[str | None]) -> pa.RecordBatch:
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.none() | st.text(max_size=5)), min_size=1, max_size=300))
 def test_equal_rows_have_equal_digests(rows: list[tuple[int, str | None]]) -> None:
-    one, two = (batch([a for a, _ in rows], [b for _, b in rows]) for _ in range(2))
-    assert digest(one) == digest(two)
+    first, second = (batch([a for a, _ in rows], [b for _, b in rows]) for _ in range(2))
+    assert digest(first) == digest(second)
     changed = batch([rows[0][0] ^ 1, *(a for a, _ in rows[1:])], [b for _, b in rows])
-    assert digest(changed) != digest(one)
+    assert digest(changed) != digest(first)
 
 
 def test_digest_depends_on_the_order_of_batches() -> None:
-    one, two = batch([1], ["x"]), batch([2], ["y"])
-    assert digest(two, digest(one)) != digest(one, digest(two))
+    first, second = batch([1], ["x"]), batch([2], ["y"])
+    assert digest(second, digest(first)) != digest(first, digest(second))
     assert digest(batch(list(range(2000)), [None] * 2000)) != digest(batch(list(range(2000))[::-1], [None] * 2000))
 
 
