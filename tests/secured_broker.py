@@ -267,7 +267,7 @@ def _settings(folder: Path, ports: Mapping[str, int], tokens: TokenEndpoint) -> 
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
     }
-    plain = f"{PLAIN} required user_user={quote_jaas(PASSWORD)} user_nobody={quote_jaas(PASSWORD)};"
+    plain_users = f"{PLAIN} required user_user={quote_jaas(PASSWORD)} user_nobody={quote_jaas(PASSWORD)};"
     settings |= {
         "listener.name.only_scram.sasl.enabled.mechanisms": "SCRAM-SHA-512",
         "listener.name.only_scram.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
@@ -281,7 +281,7 @@ def _settings(folder: Path, ports: Mapping[str, int], tokens: TokenEndpoint) -> 
         prefix = f"listener.name.{name}"
         settings |= {
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
-            f"{prefix}.plain.sasl.jaas.config": plain,
+            f"{prefix}.plain.sasl.jaas.config": plain_users,
             f"{prefix}.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
             f"{prefix}.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
             f"{prefix}.oauthbearer.sasl.jaas.config": f"{OAUTH} required;",

@@ -78,10 +78,10 @@ def topic(topics: Topics) -> str:
 
 
 def read(config: dict[str, str], topic: str, partition: int, start: int, stop: int) -> None:
-    found = [
+    values = [
         v for records in read_records(config, Split(topic, partition, start, stop)) for v in records.values.to_pylist()
     ]
-    assert found == [b"%d:%d" % (partition, i) for i in range(start, stop)]
+    assert values == [b"%d:%d" % (partition, i) for i in range(start, stop)]
 
 
 def test_random_ranges_of_changing_partitions(topics: Topics, topic: str, consumers: CreatedClients) -> None:

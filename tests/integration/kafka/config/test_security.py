@@ -284,9 +284,9 @@ def test_failures_of_readers_and_writers(secured: SecuredBroker) -> None:
 
 
 def test_stores_are_checked_before_anything_is_sent(secured: SecuredBroker, tmp_path: Path) -> None:
-    (tmp_path / "words").write_text("words")
+    (tmp_path / "text").write_text("text")
     config = to_librdkafka({**secured.properties("TLS"), "ssl.truststore.certificates": ""})
-    config |= {"ssl.truststore.location": str(tmp_path / "words"), "bootstrap.servers": "127.0.0.1:1"}
+    config |= {"ssl.truststore.location": str(tmp_path / "text"), "bootstrap.servers": "127.0.0.1:1"}
     for create in (lambda: Cluster(config), lambda: open_handle(0, config).__enter__()):
         with pytest.raises(KafkaSqlError, match=r"'properties.ssl.truststore.location': file '.*': it is not a store"):
             create()

@@ -73,7 +73,7 @@ VALUES = {
 
 def value_of(java: Property) -> str:
     types = {key: type_name for key, _, type_name, _ in KAFKA}
-    return VALUES.get(java.key) or ("20000" if types[java.key] in ("INT", "LONG", "SHORT") else "words")
+    return VALUES.get(java.key) or ("20000" if types[java.key] in ("INT", "LONG", "SHORT") else "text")
 
 
 @pytest.mark.parametrize("java", properties_with(Handling.SAME), ids=lambda p: p.key)
@@ -102,7 +102,7 @@ CONVERTED = [
     ("partitioner.ignore.keys", "false", "partitioner", "murmur2_random"),
     ("ssl.endpoint.identification.algorithm", "", "ssl.endpoint.identification.algorithm", "none"),
     ("ssl.endpoint.identification.algorithm", "https", "ssl.endpoint.identification.algorithm", "https"),
-    ("ssl.key.password", "words", "ssl.key.password", "words"),
+    ("ssl.key.password", "text", "ssl.key.password", "text"),
     ("ssl.cipher.suites", "TLS_RSA_WITH_AES_128_GCM_SHA256", "ssl.cipher.suites", "AES128-GCM-SHA256"),
     ("batch.size", "0", "batch.size", "1"),
     ("fetch.min.bytes", "0", "fetch.min.bytes", "1"),
@@ -214,13 +214,13 @@ def test_unsafe_options_are_rejected(key: str) -> None:
         to_librdkafka({**SERVERS, key: "x"})
 
 
-@pytest.mark.parametrize("given", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_kerberos_error_lists_what_to_install(given: dict[str, str]) -> None:
+@pytest.mark.parametrize("properties", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_kerberos_error_lists_what_to_install(properties: dict[str, str]) -> None:
     if "sasl_gssapi" in librdkafka_features():
         pytest.skip("this client supports Kerberos")
     with pytest.raises(UnsupportedOptionError, match=r"'properties.sasl.mechanism'.*Kerberos.*--enable-gssapi") as e:
-        to_librdkafka({**SERVERS, "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka", **given})
-    assert ("is missing" in str(e.value)) == (not given)
+        to_librdkafka({**SERVERS, "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka", **properties})
+    assert ("is missing" in str(e.value)) == (not properties)
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_kerberos_error_lists_what_to_install(given: dict[str, str]) -> None:
 )
 def test_kinit_arguments_are_checked(login: str, option: str) -> None:
     """librdkafka runs kinit with system()."""
-    given = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
+    properties = {"sasl.jaas.config": f"com.sun.security.auth.module.Krb5LoginModule required {login};"}
     with pytest.raises(InvalidOptionError, match=rf"'properties.{option}'.*kinit") as e:
-        resolve_config(given)
+        resolve_config(properties)
     assert "reboot" not in str(e.value)
 
 
@@ -270,10 +270,10 @@ def test_api_timeout_is_kept_and_checked() -> None:
         to_librdkafka({**SERVERS, "default.api.timeout.ms": "soon"})
 
 
-@pytest.mark.parametrize("given", [{"acks": "1"}, {"max.in.flight.requests.per.connection": "10"}])
-def test_idempotence_is_disabled_as_in_java(given: dict[str, str]) -> None:
-    assert to_librdkafka({**SERVERS, **given})["enable.idempotence"] == "false"
-    assert to_librdkafka({**SERVERS, **given, "enable.idempotence": "true"})["enable.idempotence"] == "true"
+@pytest.mark.parametrize("properties", [{"acks": "1"}, {"max.in.flight.requests.per.connection": "10"}])
+def test_idempotence_is_disabled_as_in_java(properties: dict[str, str]) -> None:
+    assert to_librdkafka({**SERVERS, **properties})["enable.idempotence"] == "false"
+    assert to_librdkafka({**SERVERS, **properties, "enable.idempotence": "true"})["enable.idempotence"] == "true"
 
 
 def test_silent_connections_are_closed_before_other_timeouts() -> None:
