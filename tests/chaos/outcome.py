@@ -77,7 +77,7 @@ class Outcome:
         )
 
 
-_HEADER = ("scenario", "repetitions", "rows", "lost", "duplicates", "out of order", "longest stall", "verdict")
+_HEADER = ("scenario", "repetitions", "rows", "lost", "duplicated", "out of order", "longest stall", "verdict")
 
 
 def table(lines: Sequence[tuple[str, Outcome | None, str]]) -> str:

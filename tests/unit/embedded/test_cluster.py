@@ -1,3 +1,5 @@
+"""Starting and stopping the embedded cluster, without brokers."""
+
 import os
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""Progress and error messages of Ivy."""
+
 import io
 
 from kafka_sql.embedded.ivy import failure_reason, show_progress

@@ -1,3 +1,5 @@
+"""Finding Java and checking its version."""
+
 import os
 from pathlib import Path
 

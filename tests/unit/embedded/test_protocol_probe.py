@@ -1,3 +1,5 @@
+"""Probing a broker with a Metadata request."""
+
 import socket
 import struct
 import threading

@@ -1,3 +1,5 @@
+"""The properties and storage files of a node."""
+
 import re
 from pathlib import Path
 
