@@ -1,7 +1,4 @@
-"""The csv format: Flink's, a whole buffer at a time.
-
-Reading is decoder.py (the fast way in reading.py, the exact way in record.py); writing is encoder.py.
-"""
+"""Flink's csv format, decoded and encoded a whole buffer at a time."""
 
 from __future__ import annotations
 

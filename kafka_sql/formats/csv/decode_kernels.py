@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import types
 
 from kafka_sql.formats.columnar import column_buffers as s
@@ -142,7 +143,8 @@ def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop:
         else:
             element = name_cell(batch.names, plan_cell(batch.plan, slot, p.FIRST_NAME) + field, p.NAME_SLOT)
         field += 1
-        outcome = _append_value(batch, rules, element, low, high, False, False)
+        # np.bool_: numba would compile _append_value a second time for a literal False
+        outcome = _append_value(batch, rules, element, low, high, np.bool_(False), np.bool_(False))
         if outcome < 0:
             return outcome
     if type_ == p.ARRAY:

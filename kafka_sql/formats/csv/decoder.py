@@ -30,9 +30,10 @@ class CsvDecoder(TextDecoder):
         """
         check_schema(schema)
         self._dialect = parse_dialect(options)
-        self._null_literal = np.frombuffer((self._dialect.null or "").encode("utf-8", "surrogatepass"), np.uint8)
+        null_literal = self._dialect.null_literal or ""
+        self._null_literal = np.frombuffer(null_literal.encode("utf-8", "surrogatepass"), np.uint8)
         is_nested = any(t.num_fields for t in schema.types)
-        self._single_bytes = self._dialect.ascii and (not is_nested or self._dialect.element_separator.isascii())
+        self._single_bytes = self._dialect.is_ascii and (not is_nested or self._dialect.element_separator.isascii())
         super().__init__(schema, row_reader(schema, self._dialect))
 
     def _create_reader(self) -> TextReader:
@@ -51,11 +52,11 @@ class CsvDecoder(TextDecoder):
             escape=ord(dialect.escape) if dialect.escape else -1,
             element_separator=ord(dialect.element_separator),
             null_literal=self._null_literal.ctypes.data,
-            null_size=len(self._null_literal) if dialect.null is not None else -1,
-            trim=int(dialect.trim),
-            comments=int(dialect.comments),
-            trailing=int(dialect.trailing),
-            empty_null=int(dialect.empty_null),
+            null_size=len(self._null_literal) if dialect.null_literal is not None else -1,
+            trim=int(dialect.trim_spaces),
+            comments=int(dialect.allow_comments),
+            trailing=int(dialect.allow_trailing_comma),
+            empty_null=int(dialect.empty_string_as_null),
             ignore_errors=int(dialect.ignore_errors),
         )
 

@@ -1,4 +1,4 @@
-"""Columns to payloads of CSV, without a Python object a row."""
+"""Encode columns as CSV payloads, without a Python object per row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_sql.formats.java import base64
 from kafka_sql.formats.java.scalar_text import scalar_text
 from kafka_sql.options import Options
 
-_LONG: Final = 24  # UTF-16 units beyond which Jackson puts a text in quotes without looking at it
+_MAX_CHECKED: Final = 24  # UTF-16 units beyond which Jackson quotes a text without checking it
 _BACKSLASH: Final = "\\"
 
 
@@ -26,21 +26,21 @@ class CsvEncoder:
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:
-            SchemaError: a column has no form in CSV.
+            SchemaError: the csv format does not support a column's type.
             ConflictingOptionsError: two options contradict each other.
         """
         check_schema(schema)
         self._dialect = parse_dialect(options)
         self._plain_decimals = not options.get(SCIENTIFIC)
-        self._null = self._dialect.null or ""
+        self._null = self._dialect.null_literal or ""
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """One payload a row.
+        """Return one payload per row.
 
         Raises:
-            EncodeError: a date lies too far off to be written.
+            EncodeError: the year of a date is out of range.
         """
-        texts = [self._column(column) for column in batch.columns]
+        texts = [self._text(column) for column in batch.columns]
         if not texts:
             return pa.repeat(b"", batch.num_rows)
         joined = pc.binary_join_element_wise(
@@ -48,10 +48,10 @@ class CsvEncoder:
         )
         return joined.cast(pa.binary())
 
-    def _column(self, column: pa.Array) -> pa.StringArray:
+    def _text(self, column: pa.Array) -> pa.StringArray:
         t = column.type
         if pt.is_list(t):
-            text = self._joined(column)
+            text = self._join_elements(column)
         elif pt.is_struct(t):
             children = [self._scalar(child) for child in column.flatten()]
             text = pc.binary_join_element_wise(
@@ -61,8 +61,8 @@ class CsvEncoder:
         else:
             text = self._scalar(column)
             if pt.is_boolean(t) or pt.is_integer(t) or pt.is_floating(t) or pt.is_decimal(t):
-                return text  # numbers are never in quotes
-        return quoted(text, self._dialect)
+                return text  # never quoted
+        return quote_where_needed(text, self._dialect)
 
     def _scalar(self, column: pa.Array) -> pa.StringArray:
         t = column.type
@@ -72,7 +72,7 @@ class CsvEncoder:
             return pc.replace_substring(scalar_text(column, False, True).array, '"', "")  # NaN and the infinities
         return scalar_text(column, iso=False, plain_decimals=self._plain_decimals).array
 
-    def _joined(self, column: pa.Array) -> pa.StringArray:
+    def _join_elements(self, column: pa.Array) -> pa.StringArray:
         elements = self._scalar(column.flatten()).fill_null(self._null)
         lengths = pc.list_value_length(column).fill_null(0).to_numpy()
         offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
@@ -81,33 +81,33 @@ class CsvEncoder:
         return pc.binary_join(lists, self._dialect.element_separator)
 
 
-def quoted(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
-    """The texts, in quotes where Jackson puts them (CsvEncoder, its loose check)."""
+def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArray:
+    """Quote texts where Jackson does (CsvEncoder, its loose check)."""
     if not dialect.quote:
         return texts
     safe = max(map(ord, dialect.separator + dialect.quote)) + 1
-    if not dialect.ascii:
-        return pa.array([t if t is None else _quoted(t, dialect, safe) for t in texts.to_pylist()], pa.string())
-    positions, data = base64.offsets_and_bytes(texts)
+    if not dialect.is_ascii:
+        return pa.array([t if t is None else _quote_text(t, dialect, safe) for t in texts.to_pylist()], pa.string())
+    offsets, data = base64.offsets_and_bytes(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)
-    encode_kernels.measure_quoted(data, positions, safe, quote, ord(dialect.escape or _BACKSLASH), _LONG, sizes)
-    if (sizes == np.diff(positions)).all():
+    encode_kernels.measure_quoted(data, offsets, safe, quote, ord(dialect.escape or _BACKSLASH), _MAX_CHECKED, sizes)
+    if (sizes == np.diff(offsets)).all():
         return texts
     if escape not in (-1, quote):
-        encode_kernels.measure_escapes(data, positions, escape, sizes)
+        encode_kernels.measure_escapes(data, offsets, escape, sizes)
     targets = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(sizes, out=targets[1:])
     out = np.empty(targets[-1], np.uint8)
-    encode_kernels.write_quoted(data, positions, quote, escape, targets, out)
+    encode_kernels.write_quoted(data, offsets, quote, escape, targets, out)
     validity = pa.array(texts.is_valid().to_numpy(zero_copy_only=False)).buffers()[1] if texts.null_count else None
     return pa.Array.from_buffers(pa.string(), len(texts), [validity, pa.py_buffer(targets), pa.py_buffer(out)])
 
 
-def _quoted(text: str, dialect: Dialect, safe: int) -> str:
-    """The same for one text."""
+def _quote_text(text: str, dialect: Dialect, safe: int) -> str:
+    """Quote one text where Jackson does."""
     units = len(text.encode("utf-16-le")) // 2
-    if units <= _LONG and not any(ord(c) < safe or c == (dialect.escape or _BACKSLASH) for c in text):
+    if units <= _MAX_CHECKED and not any(ord(c) < safe or c == (dialect.escape or _BACKSLASH) for c in text):
         return text
     doubled = text.replace(dialect.quote, dialect.quote * 2)
     if dialect.escape and dialect.escape != dialect.quote:

@@ -93,14 +93,14 @@ def _field_converter(path: str, field: pa.Field, dialect: Dialect) -> Callable[[
 
 
 def _is_null(text: str, dialect: Dialect) -> bool:
-    return text == dialect.null or (dialect.empty_null and not text)
+    return text == dialect.null_literal or (dialect.empty_string_as_null and not text)
 
 
 def _elements(text: str, dialect: Dialect) -> list[str]:
     if dialect.element_separator not in text and not text.strip(_SPACE):
         return []
     parts = text.split(dialect.element_separator)
-    return [part.strip(_SPACE) for part in parts] if dialect.trim else parts
+    return [part.strip(_SPACE) for part in parts] if dialect.trim_spaces else parts
 
 
 def _array_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
@@ -243,7 +243,7 @@ class _LineReader:
 
     def read_line(self, columns: int) -> list[str]:
         """Return the values of the first line."""
-        if self._dialect.comments:
+        if self._dialect.allow_comments:
             self._skip_comments()
         if self._at == len(self._text):
             raise ValueError("is empty: no content to map due to end-of-input")
@@ -262,7 +262,7 @@ class _LineReader:
         if self._dialect.ignore_extra:
             while self._has_next:
                 self._read_value()
-        elif not self._dialect.trailing or value.strip(_SPACE) or self._has_next:
+        elif not self._dialect.allow_trailing_comma or value.strip(_SPACE) or self._has_next:
             raise ValueError(f"has too many entries: expected at most {columns}, found also '{value[:20]}'")
 
     def _skip_comments(self) -> None:
@@ -288,7 +288,7 @@ class _LineReader:
         return match[0]
 
     def _read_value(self) -> str:
-        if self._dialect.trim:
+        if self._dialect.trim_spaces:
             while (c := self._peek()) and c in _SPACE and c != self._dialect.separator and c not in _LINE_ENDS:
                 self._at += 1
         if self._dialect.quote and self._peek() == self._dialect.quote:
@@ -299,7 +299,7 @@ class _LineReader:
             parts.append(self._read_escaped() if c == self._dialect.escape else c)
             parts.append(self._match(self._unquoted_run))
         value = "".join(parts)
-        return value.rstrip(_SPACE) if self._dialect.trim else value
+        return value.rstrip(_SPACE) if self._dialect.trim_spaces else value
 
     def _read_quoted(self) -> str:
         parts = []

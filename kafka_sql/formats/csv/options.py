@@ -1,4 +1,4 @@
-"""The options of the csv format, under Flink's keys (flink-csv, CsvFormatOptions), and what they make of a text."""
+"""The options of the csv format, under Flink's keys (CsvFormatOptions), and the dialect that they describe."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _ESCAPE: Final = re.compile(r"\\(u+[0-9a-fA-F]{4}|[0-3]?[0-7]{1,2}|.)", re.DOTAL
 _LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def _single(text: str) -> str:
+def _parse_character(text: str) -> str:
     if len(text) != 1 or ord(text) > 0xFFFF:
         raise ValueError("must be a string with single character")
     return text
 
 
-def _unescaped(text: str) -> str:
-    """A single character that may be written as in Java: ``\\t``, ``\\u0001``."""
+def _parse_escaped_character(text: str) -> str:
+    """Parse a single character, which may be escaped as in Java: ``\\t``, ``\\u0001``."""
 
     def replace(match: re.Match[str]) -> str:
         code = match[1]
@@ -30,79 +30,81 @@ def _unescaped(text: str) -> str:
             return chr(int(code, 8))
         return _LETTERS.get(code, code)
 
-    return _single(_ESCAPE.sub(replace, text))
+    return _parse_character(_ESCAPE.sub(replace, text))
 
 
 FIELD_DELIMITER: Final = Option(
     "csv.field-delimiter",
-    _unescaped,
+    _parse_escaped_character,
     "Character",
-    "What stands between two columns. May be written as in Java: '\\t', '\\u0001'.",
+    "Delimiter between columns. May be escaped as in Java: '\\t', '\\u0001'.",
     default=",",
 )
 DISABLE_QUOTE_CHARACTER: Final = boolean(
     "csv.disable-quote-character",
-    "Whether quotes have no meaning: they are read and written as any other character.",
+    "Whether to read and write quotes as any other character.",
     default="false",
 )
 QUOTE_CHARACTER: Final = Option(
     "csv.quote-character",
-    _single,
+    _parse_character,
     "Character",
-    "What stands around a value that holds delimiters or line ends; inside, it is doubled.",
+    "Quote character around values that contain delimiters or line ends; inside a value, it is doubled.",
     default='"',
 )
 ALLOW_COMMENTS: Final = boolean(
     "csv.allow-comments",
-    "Whether lines that begin with '#' are skipped. A record that has no other line is an error.",
+    "Whether to skip lines that begin with '#'. A record without another line is an error.",
     default="false",
 )
 IGNORE_PARSE_ERRORS: Final = boolean(
     "csv.ignore-parse-errors",
-    "Whether to skip what cannot be read instead of failing: a field that is not what the table declares, or is "
-    "missing, becomes null, and a record that is no CSV is left out.",
+    "Whether to skip parse errors instead of failing: a field that is missing or does not match its column's type is "
+    "null, and a record that is not CSV is skipped.",
     default="false",
 )
 ARRAY_ELEMENT_DELIMITER: Final = Option(
     "csv.array-element-delimiter",
-    _single,
+    _parse_character,
     "Character",
-    "What stands between two elements of an ARRAY or fields of a ROW.",
+    "Delimiter between the elements of an ARRAY or the fields of a ROW.",
     default=";",
 )
 ESCAPE_CHARACTER: Final = Option(
     "csv.escape-character",
-    _single,
+    _parse_character,
     "Character",
-    "A character that takes the next one's meaning away, but makes line ends, tabs and NUL of 'n', 'r', 't' and '0'. "
-    "None by default.",
+    "Escape character: the next character is read literally, except 'n', 'r', 't' and '0' (line feed, carriage "
+    "return, tab, NUL). None by default.",
 )
 NULL_LITERAL: Final = Option(
     "csv.null-literal",
     str,
     "String",
-    "The text that is null. By default there is none, and null is written as nothing.",
+    "The text that means null. None by default; null is then written as an empty value.",
 )
 SCIENTIFIC: Final = boolean(
     "csv.write-bigdecimal-in-scientific-notation",
-    "'true' writes a DECIMAL in its shortest form: 1E+5 for 100000, 1.5 for 1.50. 'false', and the option left out, "
-    "write all digits of the scale.",
+    "'true' writes a DECIMAL in its shortest form: 1E+5 for 100000, 1.5 for 1.50. 'false', like the default, writes "
+    "all digits of the scale.",
 )
 TRIM_SPACES: Final = boolean(
-    "csv.trim-spaces", "Whether to read values without the space around them, unless it is quoted.", default="false"
+    "csv.trim-spaces", "Whether to strip unquoted spaces around values when reading.", default="false"
 )
 IGNORE_TRAILING_UNMAPPABLE: Final = boolean(
-    "csv.ignore-trailing-unmappable", "Whether to ignore more values than there are columns.", default="false"
+    "csv.ignore-trailing-unmappable", "Whether to ignore values beyond the last column.", default="false"
 )
 ALLOW_TRAILING_COMMA: Final = boolean(
-    "csv.allow-trailing-comma", "Whether a delimiter may stand behind the last value.", default="true"
+    "csv.allow-trailing-comma", "Whether a delimiter is allowed after the last value.", default="true"
 )
 FAIL_ON_MISSING_COLUMNS: Final = boolean(
     "csv.fail-on-missing-columns",
-    "Whether fewer values than columns are an error also where 'csv.ignore-parse-errors' would make nulls of them.",
+    "Whether fewer values than columns are an error even with 'csv.ignore-parse-errors', which would read null.",
     default="false",
 )
-EMPTY_STRING_AS_NULL: Final = boolean("csv.empty-string-as-null", "Whether an empty value is null.", default="false")
+EMPTY_STRING_AS_NULL: Final = boolean(
+    "csv.empty-string-as-null", "Whether to read an empty value as null.", default="false"
+)
 
 CSV_OPTIONS: Final[tuple[Option[Any], ...]] = (
     FIELD_DELIMITER,
@@ -124,39 +126,39 @@ CSV_OPTIONS: Final[tuple[Option[Any], ...]] = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table writes its CSV.
+    """The CSV dialect of a table.
 
     Attributes:
         separator, element_separator: one character each.
-        quote, escape: one character, or an empty text where there is none.
-        null: the text of null; None where there is none.
-        trim, comments, ignore_errors, ignore_extra, trailing, fail_on_missing, empty_null: the options of these names.
+        quote, escape: one character, or empty if there is none.
+        null_literal: the text of null; None if there is none.
+        ignore_extra: 'csv.ignore-trailing-unmappable'. The other flags are named like their options.
     """
 
     separator: str
     element_separator: str
     quote: str
     escape: str
-    null: str | None
-    trim: bool
-    comments: bool
+    null_literal: str | None
+    trim_spaces: bool
+    allow_comments: bool
     ignore_errors: bool
     ignore_extra: bool
-    trailing: bool
+    allow_trailing_comma: bool
     fail_on_missing: bool
-    empty_null: bool
+    empty_string_as_null: bool
 
     @property
-    def ascii(self) -> bool:
-        """Whether each of its characters is one byte."""
+    def is_ascii(self) -> bool:
+        """Whether separator, quote and escape are one byte each."""
         return (self.separator + self.quote + self.escape).isascii()
 
 
 def parse_dialect(options: Options) -> Dialect:
-    """The dialect that the options describe.
+    """Return the dialect that the options describe.
 
     Raises:
-        ConflictingOptionsError: a quote character is given and disabled.
+        ConflictingOptionsError: a quote character is both set and disabled.
     """
     disabled = options[DISABLE_QUOTE_CHARACTER]
     if disabled and options.is_set(QUOTE_CHARACTER):
@@ -170,12 +172,12 @@ def parse_dialect(options: Options) -> Dialect:
         element_separator=options[ARRAY_ELEMENT_DELIMITER],
         quote="" if disabled else options[QUOTE_CHARACTER],
         escape=options.get(ESCAPE_CHARACTER) or "",
-        null=options.get(NULL_LITERAL),
-        trim=options[TRIM_SPACES],
-        comments=options[ALLOW_COMMENTS],
+        null_literal=options.get(NULL_LITERAL),
+        trim_spaces=options[TRIM_SPACES],
+        allow_comments=options[ALLOW_COMMENTS],
         ignore_errors=options[IGNORE_PARSE_ERRORS],
         ignore_extra=options[IGNORE_TRAILING_UNMAPPABLE],
-        trailing=options[ALLOW_TRAILING_COMMA],
+        allow_trailing_comma=options[ALLOW_TRAILING_COMMA],
         fail_on_missing=options[FAIL_ON_MISSING_COLUMNS],
-        empty_null=options[EMPTY_STRING_AS_NULL],
+        empty_string_as_null=options[EMPTY_STRING_AS_NULL],
     )

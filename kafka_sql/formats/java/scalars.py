@@ -1,7 +1,7 @@
-"""One JSON value to one value of a column, as Flink's default decoder does (JsonParserToRowDataConverters).
+"""Convert a JSON value to a column's value as Flink's default decoder does (JsonParserToRowDataConverters).
 
-Each converter takes a parsed value that is not null and raises ValueError with what it expected. The texts that it
-takes for numbers are those of Java's parseInt, parseDouble and BigDecimal.
+Each converter takes a parsed value that is not null, and raises ValueError with what it expected. Strings are accepted
+as numbers if Java's parseInt, parseDouble or BigDecimal accept them.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Em
 
 
 def to_boolean(value: Any) -> bool:
-    """true, or the text "true" in any case; all else is false."""
+    """Return whether the value is true, or the string "true" in any case."""
     return value is True or (isinstance(value, str) and value.strip(_SPACE).lower() == "true")
 
 
 def integer_converter(bits: int, sql: str) -> Convert:
-    """Whole numbers, and their texts; INT and BIGINT also cut the fraction off a number."""
+    """Return a converter of integers and strings of them; to INT and BIGINT, it truncates numbers with a fraction."""
     high = (1 << (bits - 1)) - 1
     low = -high - 1
     expected = f"expected {sql} ({low} to {high})"
 
     def convert(value: Any) -> int:
         if isinstance(value, Fractional) and bits >= 32:
-            # By way of a double, whose largest BIGINT is one too many: Java's cast saturates.
-            real = float(value)
-            if low <= real <= float(high):
-                return min(int(real), high)
+            # Through a double, as in Java. The double of the largest BIGINT is one more; Java's cast saturates.
+            double = float(value)
+            if low <= double <= float(high):
+                return min(int(double), high)
         elif isinstance(value, str):
             digits = value.strip(_SPACE)
             if len(digits) <= 1000 and _INTEGER.fullmatch(digits):
@@ -65,7 +65,7 @@ def integer_converter(bits: int, sql: str) -> Convert:
 
 
 def to_double(value: Any) -> float:
-    """Numbers, and the texts that Double.parseDouble takes."""
+    """Convert a number, or a string that Double.parseDouble accepts."""
     if isinstance(value, str) and (match := _DOUBLE.fullmatch(text := value.strip(_SPACE))):
         if match["hex"] is None:
             return float(text if text.endswith(("N", "y")) else text.rstrip("fFdD"))
@@ -77,7 +77,7 @@ def to_double(value: Any) -> float:
 
 
 def to_float(value: Any) -> float:
-    """As ``double``, but a double that rounds to the nearest FLOAT of the text itself, not of the text's double."""
+    """Return a double that rounds to the FLOAT nearest to the text: the text's own double may round to another."""
     near = to_double(value)
     text = value.strip(_SPACE).rstrip("fFdD")
     if near == 0 or not math.isfinite(near) or "x" in text.lower():
@@ -89,7 +89,9 @@ def to_float(value: Any) -> float:
 
 
 def decimal_converter(precision: int, scale: int) -> Convert:
-    """DECIMAL(precision, scale): half is rounded up, and what is too large is null (DecimalData.fromBigDecimal)."""
+    """Return a converter to DECIMAL(precision, scale), which rounds half up; null if the number is too large
+    (DecimalData.fromBigDecimal).
+    """
     unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
     expected = f"expected DECIMAL({precision}, {scale})"
 
@@ -98,7 +100,7 @@ def decimal_converter(precision: int, scale: int) -> Convert:
             raise ValueError(expected)
         try:
             exact = _EXACT.create_decimal(text)
-        except decimal.InvalidOperation as e:  # an exponent beyond all measure
+        except decimal.InvalidOperation as e:  # the exponent is out of range
             raise ValueError(expected) from e
         if exact and exact.adjusted() >= precision - scale:
             return None
@@ -109,29 +111,34 @@ def decimal_converter(precision: int, scale: int) -> Convert:
 
 
 def to_string(value: Any, decimals: bool = False) -> str:
-    """Texts; numbers as they are written; true and false; objects and arrays as compact JSON."""
+    """Return a string as it is, a number as it is written, and anything else as compact JSON."""
     return replace_lone_surrogates(str(value) if isinstance(value, str) else compact_json(value, decimals))
 
 
 def to_bytes(value: Any) -> bytes:
-    """Base64 (RFC 4648, section 4), with padding; white space may stand between groups of four."""
+    """Decode base64 (RFC 4648, section 4) with padding; white space is allowed between groups of four."""
     if isinstance(value, str) and not isinstance(value, Number) and _BASE64.fullmatch(value):
-        # Padding may also stand inside; each padded part is decoded for itself.
+        # Padding is allowed inside, too; each padded part is decoded separately.
         return b"".join(binascii.a2b_base64(part) for part in _PADDED.findall("".join(value.split())))
     raise ValueError("expected base64 text with padding")
 
 
-def string_converter(read: Callable[[str], int]) -> Convert:
-    """A date or time, which must be a text."""
+def string_converter(parse: Callable[[str], int]) -> Convert:
+    """Return a converter that parses a string; other values are parsed as an empty one, which is an error."""
 
     def convert(value: Any) -> int:
-        return read(value if isinstance(value, str) else "")
+        return parse(value if isinstance(value, str) else "")
 
     return convert
 
 
 def scalar_converter(t: pa.DataType, iso: bool, decimals: bool) -> Convert:
-    """The converter of a type that is not nested; ``iso`` is for timestamps, ``decimals`` as in ``java.compact``."""
+    """Return the converter to a type that is not nested.
+
+    Args:
+        iso: timestamps are ISO-8601, not SQL.
+        decimals: as in ``compact_json``.
+    """
     if pt.is_boolean(t):
         return to_boolean
     if pt.is_integer(t):

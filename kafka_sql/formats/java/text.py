@@ -1,4 +1,4 @@
-"""Values as Java's classes print them: Double.toString, BigDecimal.toString, and Jackson's compact JSON."""
+"""Format values as Java's classes do: Double.toString, BigDecimal.toString, and Jackson's compact JSON."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n"
 
 
 def replace_lone_surrogates(text: str) -> str:
-    """The text with ``?`` for a surrogate that stands alone, as Flink's StringData writes it to UTF-8."""
+    """Replace unpaired surrogates by ``?``, as Flink's StringData does when it encodes to UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def compact_json(value: Any, decimals: bool = False) -> str:
-    """An object or array without white space, as JsonNode.toString has it.
+    """Return an object or array without white space, as JsonNode.toString.
 
     Args:
         decimals: numbers with a fraction are BigDecimals without trailing zeros (as Flink reads them for a table with
             a DECIMAL column) and not doubles.
     """
     text: list[str] = []
-    ahead = [value]  # what is still to be written, the next at the end: Python 3.12 does not go down a thousand levels
-    while ahead:
-        one = ahead.pop()
+    pending = [value]  # the next one last. No recursion: Python 3.12 does not recurse a thousand levels deep
+    while pending:
+        one = pending.pop()
         if isinstance(one, dict):
             parts = [part for k, v in one.items() for part in (_Literal(f",{quote(k)}:"), v)]
-            ahead += _between("{", parts, "}")
+            pending += _wrap("{", parts, "}")
         elif isinstance(one, list):
-            ahead += _between("[", [part for v in one for part in (_Literal(","), v)], "]")
+            pending += _wrap("[", [part for v in one for part in (_Literal(","), v)], "]")
         else:
             text.append(one.text if isinstance(one, _Literal) else _scalar(one, decimals))
     return "".join(text)
@@ -46,8 +46,8 @@ class _Literal:
     text: str
 
 
-def _between(opening: str, parts: list[Any], closing: str) -> list[Any]:
-    """The parts in reverse order, the first without its comma."""
+def _wrap(opening: str, parts: list[Any], closing: str) -> list[Any]:
+    """Return the parts in reverse order, between brackets; the first without its comma."""
     if parts:
         parts[0] = _Literal(opening + parts[0].text[1:])
         return [_Literal(closing), *reversed(parts)]
@@ -65,12 +65,16 @@ def _scalar(value: Any, decimals: bool) -> str:
 
 
 def quote(text: str) -> str:
-    """A JSON string, escaped as Jackson does."""
+    """Return a JSON string, escaped as Jackson does."""
     return '"' + _ESCAPED.sub(lambda m: _SHORT.get(m[0]) or f"\\u{ord(m[0]):04X}", text) + '"'
 
 
 def double_text(value: float) -> str:
-    """Double.toString; what is no number stands in quotes."""
+    """Return Double.toString; in quotes if it is not finite.
+
+    This is the text in the exact paths. Columns are written by Arrow (``scalar_text``) and the json format's compiled
+    loop, whose texts differ from this one only in exponents: 1e+20 for 1.0E20.
+    """
     if math.isnan(value):
         return '"NaN"'
     if math.isinf(value):
@@ -90,7 +94,7 @@ def double_text(value: float) -> str:
 
 
 def big_decimal_text(value: Decimal) -> str:
-    """BigDecimal.stripTrailingZeros().toString(), the form in which Flink writes a DECIMAL."""
+    """Return BigDecimal.stripTrailingZeros().toString(), the form in which Flink writes a DECIMAL."""
     if not value:
         return "0"
     return str(value.normalize(decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)))

@@ -1,7 +1,7 @@
-"""Texts of dates and times as java.time reads them with the formatters of Flink's TimeFormats; to plain integers.
+"""Parse dates and times to integers as java.time does with the formatters of Flink's TimeFormats.
 
 ISO_LOCAL_DATE and ISO_LOCAL_DATE_TIME resolve strictly. The formatters that Flink builds itself (all of SQL, and ISO
-with a zone) resolve "smart": 30 February is the last day of February, and 24:00:00 is midnight of the next day.
+with a time zone) resolve "smart": 30 February is the last day of February, and 24:00:00 is midnight of the next day.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _DATE: Final = r"(\d{4}|\+\d{5,10}|-\d{4,10})-(\d\d)-(\d\d)"
 _SQL_TIME: Final = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?"
 _ISO_TIME: Final = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
 
-_MICROS_A_DAY: Final = 86_400_000_000
+_MICROS_PER_DAY: Final = 86_400_000_000
 _INT32: Final = range(-(2**31), 2**31)
 _INT64: Final = range(-(2**63), 2**63)
 
 
 def parse_date(text: str) -> int:
-    """Days since 1970-01-01.
+    """Return the days since 1970-01-01.
 
     Raises:
-        ValueError: says what was expected.
+        ValueError: with what was expected.
     """
     match = re.fullmatch(_DATE, text, re.ASCII)
     days = _days(match[1], match[2], match[3], smart=False) if match else None
@@ -34,23 +34,23 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Nanoseconds since midnight, in whole milliseconds, which is all that Flink's TIME holds.
+    """Return the nanoseconds since midnight, rounded down to milliseconds, the precision of Flink's TIME.
 
     Raises:
-        ValueError: says what was expected.
+        ValueError: with what was expected.
     """
     match = re.fullmatch(_SQL_TIME, text, re.ASCII)
     nanos = _nanos(match[1], match[2], match[3], match[4], smart=True) if match else None
     if nanos is None:
         raise ValueError("expected a time such as '12:13:14'")
-    return nanos % (_MICROS_A_DAY * 1000) // 1_000_000 * 1_000_000
+    return nanos % (_MICROS_PER_DAY * 1000) // 1_000_000 * 1_000_000
 
 
 def parse_local_time(text: str) -> int:
-    """The same of java.time.LocalTime.parse: seconds may be absent, and 24:00:00 is none.
+    """Return the same as java.time.LocalTime.parse: seconds are optional, and 24:00:00 is invalid.
 
     Raises:
-        ValueError: says what was expected.
+        ValueError: with what was expected.
     """
     match = re.fullmatch(_ISO_TIME, text, re.ASCII)
     nanos = _nanos(match[1], match[2], match[3] or "0", match[4], smart=False) if match else None
@@ -60,38 +60,39 @@ def parse_local_time(text: str) -> int:
 
 
 def timestamp_parser(iso: bool, local_zone: bool) -> Callable[[str], int]:
-    """The reader of timestamps of one standard: microseconds since 1970.
+    """Return a parser of timestamps, which returns the microseconds since 1970.
 
     Args:
-        local_zone: whether it reads TIMESTAMP_LTZ, which is in UTC and ends in ``Z``.
+        iso: parse ISO-8601, not SQL.
+        local_zone: parse TIMESTAMP_LTZ, which is in UTC and ends in ``Z``.
     """
-    middle = "T" if iso else " "
+    separator = "T" if iso else " "
     pattern = re.compile(
         _DATE
-        + ("[Tt]" if iso and not local_zone else middle)
+        + ("[Tt]" if iso and not local_zone else separator)
         + (_ISO_TIME if iso else _SQL_TIME)
         + ("Z" if local_zone else ""),
         re.ASCII,
     )
     smart = local_zone or not iso
-    expected = f"expected a timestamp such as '2020-12-30{middle}12:13:14.123{'Z' if local_zone else ''}'"
+    expected = f"expected a timestamp such as '2020-12-30{separator}12:13:14.123{'Z' if local_zone else ''}'"
 
-    def read(text: str) -> int:
+    def parse(text: str) -> int:
         match = pattern.fullmatch(text)
         if match:
             days = _days(match[1], match[2], match[3], smart)
             nanos = _nanos(match[4], match[5], match[6] or "0", match[7], smart)
             if days is not None and nanos is not None:
-                micros = days * _MICROS_A_DAY + nanos // 1000
+                micros = days * _MICROS_PER_DAY + nanos // 1000
                 if micros in _INT64:
                     return micros
         raise ValueError(expected)
 
-    return read
+    return parse
 
 
 def _days(year: str, month: str, day: str, smart: bool) -> int | None:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar, or None where there is no such day."""
+    """Return the days since 1970-01-01 in the proleptic Gregorian calendar, or None if the day does not exist."""
     y, m, d = int(year), int(month), int(day)
     if not (abs(y) <= 999_999_999 and 1 <= m <= 12 and 1 <= d <= 31) or (y == 0 and year[0] == "-"):
         return None
@@ -101,13 +102,13 @@ def _days(year: str, month: str, day: str, smart: bool) -> int | None:
         if not smart:
             return None
         d = length
-    before = y - 1  # whole years since 0001-01-01
+    years = y - 1  # full years since 0001-01-01
     months = (367 * m - 362) // 12 - (0 if m <= 2 else 1 if leap else 2)
-    return before * 365 + before // 4 - before // 100 + before // 400 + months + d - 719_163
+    return years * 365 + years // 4 - years // 100 + years // 400 + months + d - 719_163
 
 
 def _nanos(hour: str, minute: str, second: str, fraction: str | None, smart: bool) -> int | None:
-    """Nanoseconds since midnight, or None where there is no such time; a smart 24:00:00 is a whole day."""
+    """Return the nanoseconds since midnight, or None if the time is invalid; a smart 24:00:00 is one day."""
     h, m, s, f = int(hour), int(minute), int(second), int((fraction or "").ljust(9, "0"))
     if smart and (h, m, s, f) == (24, 0, 0, 0):
         return 86_400_000_000_000

@@ -1,8 +1,4 @@
-"""The json format: Flink's, a whole buffer at a time.
-
-Reading is decoder.py (the fast way in reader.py and what it compiles, the exact way in record.py); writing is
-encoder.py.
-"""
+"""Flink's json format, decoded and encoded a whole buffer at a time."""
 
 from __future__ import annotations
 

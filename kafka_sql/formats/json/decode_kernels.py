@@ -56,7 +56,7 @@ from kafka_sql.formats.json.scan_kernels import (
     skip_string,
     skip_value,
 )
-from kafka_sql.runtime.numba_support import compiled, copy, inline_helper, load, store
+from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 
 _LOWER_N = 110  # of null
 _STACK_CELLS = 3  # an open container's slot, the field to expect next, and how many fields it has had
@@ -86,14 +86,15 @@ def decode_rows(batch: Batch, rules: JsonRules) -> int:
     return batch.end
 
 
-@inline_helper
+@helper
 def _decode_payload(batch: Batch, rules: JsonRules, row: int, at: int, end: int) -> int:
     """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
     at = skip_space(at, end)
     if at >= end or load(at, types.uint8) != OPEN_OBJECT:
         return UNSUPPORTED
     at = skip_space(at + 1, end)
-    depth, slot, type_, expected, field_count, just_opened = 0, batch.root, np.int64(p.ROW), 0, 0, True
+    # np.int64(0): numba would compile _read_name a second time for a literal 0
+    depth, slot, type_, expected, field_count, just_opened = 0, batch.root, np.int64(p.ROW), np.int64(0), 0, True
     while True:
         if at >= end:
             return UNSUPPORTED
@@ -123,7 +124,7 @@ def _decode_payload(batch: Batch, rules: JsonRules, row: int, at: int, end: int)
                 store_int64(cells, 1, expected)
                 store_int64(cells, 2, field_count)
                 depth += 1
-                slot, expected, field_count, just_opened = value_slot, 0, 0, True
+                slot, expected, field_count, just_opened = value_slot, np.int64(0), 0, True
                 type_ = plan_cell(batch.plan, slot, p.TYPE)
                 continue
             if at < 0:
@@ -186,7 +187,7 @@ def _read_name(batch: Batch, row: int, owner: int, expected: int, at: int, end: 
         if field >= 0:
             expected, slot = field, name_cell(batch.names, first + field, p.NAME_SLOT)
     if slot >= 0:
-        expected = expected + 1 if expected + 1 < count else 0
+        expected = expected + 1 if expected + 1 < count else np.int64(0)
         if load_int64(batch.counts, slot) > (row if owner == batch.root else load_int64(batch.counts, owner) - 1):
             return UNSUPPORTED, slot, expected  # a repeated name
     return skip_colon(at, end), slot, expected

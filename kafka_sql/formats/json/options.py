@@ -11,13 +11,13 @@ from kafka_sql.options import Option, Options, boolean, enum, string
 
 FAIL_ON_MISSING_FIELD: Final = boolean(
     "json.fail-on-missing-field",
-    "Whether a record that lacks a column's field is an error. By default the column is null.",
+    "Whether a missing field is an error. By default the column is null.",
     default="false",
 )
 IGNORE_PARSE_ERRORS: Final = boolean(
     "json.ignore-parse-errors",
-    "Whether to skip what cannot be read instead of failing: a field that is not what the table declares becomes "
-    "null, and a record that is no JSON object is left out.",
+    "Whether to skip parse errors instead of failing: a field that does not match its column's type is null, and a "
+    "record that is not a JSON object is skipped.",
     default="false",
 )
 SQL: Final = "SQL"
@@ -31,14 +31,14 @@ TIMESTAMP_FORMAT: Final = enum(
 )
 MAP_NULL_KEY_MODE: Final = enum(
     "json.map-null-key.mode",
-    "What to write for a null key of a map: an error, nothing, or 'json.map-null-key.literal'. Spark's maps have no "
-    "null keys, so that it changes nothing here.",
+    "How to write an entry with a null key: fail, drop it, or write the key as 'json.map-null-key.literal'. Spark's "
+    "maps have no null keys, so this has no effect.",
     allowed=("FAIL", "DROP", "LITERAL"),
     default="FAIL",
 )
 MAP_NULL_KEY_LITERAL: Final = string(
     "json.map-null-key.literal",
-    "The key that is written for a null key where 'json.map-null-key.mode' is 'LITERAL'. Changes nothing here either.",
+    "The key to write for a null key if 'json.map-null-key.mode' is 'LITERAL'. No effect, either.",
     default="null",
 )
 DECIMAL_AS_PLAIN_NUMBER: Final = boolean(
@@ -48,7 +48,7 @@ DECIMAL_AS_PLAIN_NUMBER: Final = boolean(
 )
 IGNORE_NULL_FIELDS: Final = boolean(
     "json.encode.ignore-null-fields",
-    "Whether to leave fields out that are null. By default they are written as null.",
+    "Whether to omit fields that are null. By default they are written as null.",
     default="false",
 )
 
@@ -76,14 +76,14 @@ def of_json(names: Renamed, given: Options) -> Options:
 
 
 def check_decoding(options: Options) -> None:
-    """Refuse two options that contradict each other (JsonFormatOptionsUtil.validateDecodingFormatOptions).
+    """Reject contradicting options (JsonFormatOptionsUtil.validateDecodingFormatOptions).
 
     Raises:
-        ConflictingOptionsError: a missing field is to fail, and errors are to be ignored.
+        ConflictingOptionsError: missing fields are errors, and errors are ignored.
     """
     if options[FAIL_ON_MISSING_FIELD] and options[IGNORE_PARSE_ERRORS]:
         raise ConflictingOptionsError(
             f"{FAIL_ON_MISSING_FIELD.key} and {IGNORE_PARSE_ERRORS.key} shouldn't both be true. "
-            "Set one of them to 'false' or leave it out.",
+            "Set one of them to 'false' or remove it.",
             option=IGNORE_PARSE_ERRORS.key,
         )

@@ -1,4 +1,4 @@
-"""The raw format: one column, whose bytes are the payload. Flink's RawFormatFactory and its two schemas."""
+"""Flink's raw format: the payload is the value of the only column (RawFormatFactory)."""
 
 from kafka_sql.formats.format import Format
 from kafka_sql.formats.raw.decoder import RawDecoder

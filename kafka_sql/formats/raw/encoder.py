@@ -1,4 +1,4 @@
-"""One column's values as payloads."""
+"""Encode the values of the only column as payloads."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from kafka_sql.options import Options
 
 
 class RawEncoder:
-    """Encodes the column's value as the payload; null is a record without a payload."""
+    """Encodes each value as a payload; null is a record without a payload."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:
-            SchemaError: there is not exactly one column, or the format does not have its type.
+            SchemaError: there is not exactly one column, or the format does not support its type.
         """
         single_field(schema)
         self._charset = options[CHARSET]
-        self._swap = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
+        self._swap_bytes = (options[ENDIANNESS] == BIG_ENDIAN) != (sys.byteorder == "big")
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """One payload a row; BYTES and UTF-8 are the column's own memory."""
+        """Return one payload per row. BYTES and UTF-8 share the column's memory."""
         column = batch.column(0)
         t = column.type
         if pt.is_binary(t) or pt.is_large_binary(t):
             return column.cast(pa.binary())
         if pt.is_string(t) or pt.is_large_string(t):
-            texts = column.cast(pa.string())
+            strings = column.cast(pa.string())
             if self._charset.is_utf8:
-                return texts.cast(pa.binary())
-            encoded = [None if text is None else self._charset.encode(text) for text in texts.to_pylist()]
+                return strings.cast(pa.binary())
+            encoded = [None if text is None else self._charset.encode(text) for text in strings.to_pylist()]
             return pa.array(encoded, pa.binary())
-        return self._numbers(column)
+        return self._encode_numbers(column)
 
-    def _numbers(self, column: pa.Array) -> pa.BinaryArray:
+    def _encode_numbers(self, column: pa.Array) -> pa.BinaryArray:
         values = column.drop_null().to_numpy(zero_copy_only=False)
         if pt.is_boolean(column.type):
             values = values.astype(np.uint8)
-        if self._swap:
+        if self._swap_bytes:
             values = values.byteswap()
         valid = column.is_valid()
         present = valid.to_numpy(zero_copy_only=False)

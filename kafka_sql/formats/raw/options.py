@@ -1,4 +1,4 @@
-"""The options of the raw format, and the one column that it takes."""
+"""The options of the raw format, and the check of its only column."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ CHARSET: Final = Option(
     "raw.charset",
     Charset.named,
     "String",
-    "Character set of a STRING column: 'UTF-8', 'ISO-8859-1', 'GBK' and so on.",
+    "Character set of a STRING column, such as 'UTF-8', 'ISO-8859-1' or 'GBK'.",
     default="UTF-8",
 )
 ENDIANNESS: Final = enum(
     "raw.endianness",
-    "Order of the bytes of a number.",
+    "Byte order of numbers.",
     allowed=(BIG_ENDIAN, "little-endian"),
     default=BIG_ENDIAN,
 )
 RAW_OPTIONS: Final[tuple[Option[Any], ...]] = (CHARSET, ENDIANNESS)
 
-_SQL: Final = {
+_SQL_NAMES: Final = {
     pa.bool_(): "BOOLEAN",
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
@@ -39,10 +39,10 @@ _SQL: Final = {
 
 
 def single_field(schema: pa.Schema) -> pa.Field:
-    """The only column.
+    """Return the only column.
 
     Raises:
-        SchemaError: there is not exactly one column, or the format does not have its type.
+        SchemaError: there is not exactly one column, or the format does not support its type.
     """
     if len(schema) != 1:
         columns = ", ".join(f"'{field.name}' {field.type}" for field in schema)
@@ -52,15 +52,15 @@ def single_field(schema: pa.Schema) -> pa.Field:
         )
     field = schema.field(0)
     t = field.type
-    if t in _SQL or pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t):
+    if t in _SQL_NAMES or pt.is_string(t) or pt.is_large_string(t) or pt.is_binary(t) or pt.is_large_binary(t):
         return field
     raise SchemaError(
         f"The 'raw' format doesn't support '{t}' as type of column '{field.name}'. "
-        f"It takes STRING, BYTES, {', '.join(_SQL.values())}.",
+        f"Supported types are STRING, BYTES, {', '.join(_SQL_NAMES.values())}.",
         column=field.name,
     )
 
 
 def sql_name(t: pa.DataType) -> str:
-    """The SQL name of a type of fixed length."""
-    return _SQL[t]
+    """Return the SQL name of a type of fixed length."""
+    return _SQL_NAMES[t]
