@@ -207,10 +207,10 @@ def locate_records(
                 if at == 0 or size < MIN_RECORD - 1 or size > end - at:
                     return before, position, MALFORMED
                 limit = at + size
-                later, at = _varint(at + 1, limit)
+                time_delta, at = _varint(at + 1, limit)
                 if at == 0:
                     return before, position, MALFORMED
-                place, at = _varint(at, limit)
+                delta, at = _varint(at, limit)
                 if at == 0:
                     return before, position, MALFORMED
                 key, key_size, at = _data(at, limit)
@@ -219,12 +219,12 @@ def locate_records(
                 value, value_size, at = _data(at, limit)
                 if at == 0:
                     return before, position, MALFORMED
-                offset = base + place
+                offset = base + delta
                 if first <= offset < stop:
                     columns[OFFSET, rows] = offset
                     columns[KEY, rows], columns[KEY_SIZE, rows] = key, key_size
                     columns[VALUE, rows], columns[VALUE_SIZE, rows] = value, value_size
-                    columns[TIME, rows] = time if appended else time + later
+                    columns[TIME, rows] = time if appended else time + time_delta
                     columns[TIME_TYPE, rows] = 2 if appended else 1
                     columns[LEADER_EPOCH, rows] = epoch
                     rows += 1

@@ -21,18 +21,18 @@ AT, END, RECORDS = range(3)
 @helper
 def _murmur2(data: int, size: int) -> np.uint32:
     hash_ = _SEED ^ np.uint32(size)
-    whole = size & ~3
-    for i in range(0, whole, 4):
+    aligned = size & ~3
+    for i in range(0, aligned, 4):
         word = np.uint32(load(data + i, types.uint32) * _M)
         word = np.uint32((word ^ (word >> np.uint32(24))) * _M)
         hash_ = np.uint32(hash_ * _M) ^ word
-    rest = size - whole
+    rest = size - aligned
     if rest == 3:
-        hash_ ^= np.uint32(load(data + whole + 2, types.uint8)) << np.uint32(16)
+        hash_ ^= np.uint32(load(data + aligned + 2, types.uint8)) << np.uint32(16)
     if rest >= 2:
-        hash_ ^= np.uint32(load(data + whole + 1, types.uint8)) << np.uint32(8)
+        hash_ ^= np.uint32(load(data + aligned + 1, types.uint8)) << np.uint32(8)
     if rest >= 1:
-        hash_ ^= np.uint32(load(data + whole, types.uint8))
+        hash_ ^= np.uint32(load(data + aligned, types.uint8))
         hash_ = np.uint32(hash_ * _M)
     hash_ = np.uint32((hash_ ^ (hash_ >> np.uint32(13))) * _M)
     return np.uint32(hash_ ^ (hash_ >> np.uint32(15)))
@@ -40,7 +40,7 @@ def _murmur2(data: int, size: int) -> np.uint32:
 
 @compiled
 def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> None:
-    """Choose the partition of each row without one whose key is not null, as the Java client does.
+    """Choose the partition of each row that has a key but no partition, as the Java client does.
 
     Args:
         partitions: int32, -1 for none; updated in place.

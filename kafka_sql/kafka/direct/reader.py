@@ -202,7 +202,7 @@ class FetchedBatches:
         starts = self._batches[:, kernels.AT] - self._bytes.ctypes.data
         stored = self._bytes[starts[:, np.newaxis] + _CHECKSUM].view(">u4")[:, 0]
         ends = starts + self._batches[:, kernels.SIZE]
-        # plain lists: a batch may contain a single record, so this loop is hot
+        # Python lists: a batch may contain a single record, so this loop is hot
         for start, end, checksum in zip((starts + CHECKED).tolist(), ends.tolist(), stored.tolist(), strict=True):
             if google_crc32c.value(self._bytes[start:end]) != checksum:
                 raise MalformedResponse("the checksum of a record batch is wrong")

@@ -228,10 +228,10 @@ class Sender:
                 code = error.code
             raise self._error(code, f"topic '{self._topic}'", f"Client: {error}.") from error
 
-    def _error(self, code: int, place: str, details: str) -> BrokerError:
+    def _error(self, code: int, where: str, details: str) -> BrokerError:
         waiting = sum(batch.records for batches in self._pending.values() for batch in batches)
         lost = f"Records not acknowledged so far: {waiting}. The rows of this task do not count as written."
-        return delivery_error(code, f"{self._label}{place}", f"{lost if waiting else ''} {details}".strip())
+        return delivery_error(code, f"{self._label}{where}", f"{lost if waiting else ''} {details}".strip())
 
 
 def _requests(batches: Sequence[Batch]) -> Iterable[list[Batch]]:
