@@ -1,4 +1,4 @@
-"""Avro's JSON encoding, record by record (Avro specification, "JSON Encoding")."""
+"""Encode and decode Avro's JSON encoding, row by row (Avro specification, "JSON Encoding")."""
 
 from __future__ import annotations
 
@@ -25,105 +25,116 @@ from kafka_sql.options import Options
 
 Convert: TypeAlias = Callable[[Any], Any]
 
-_NAMED: Final = ("record", "enum", "fixed")
+_NAMED_TYPES: Final = ("record", "enum", "fixed")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "INF": math.inf, "-Infinity": -math.inf, "-INF": -math.inf}
+_DAY: Final = 86_400_000_000_000  # in nanoseconds
 
 
 class AvroJsonDecoder:
-    """Decodes payloads in the JSON encoding of the table's own schema; a null payload is no row."""
+    """Decodes payloads in the JSON encoding of the schema derived from the table; skips null payloads."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:
-            SchemaError: a column has no form in Avro.
+            SchemaError: Avro has no type for a column.
         """
         self._schema = schema
         avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
-        self._read = _reader(avro, pa.struct(list(schema)), "")
+        self._convert = _converter(avro, pa.struct(list(schema)), "")
 
     def decode(self, payloads: pa.BinaryArray, errors: ErrorSink = None) -> Decoded:
         """Decode a buffer of payloads.
 
         Raises:
-            DecodeError: the first payload in error, unless ``bad`` takes them.
+            DecodeError: a payload is malformed, and there is no ``errors``.
         """
-        kept = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        rows, origins = [], []
-        for i in kept.tolist():
+        present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        rows, decoded = [], []
+        for index in present.tolist():
             try:
-                rows.append(self._read(jackson.parse_document(payloads[i].as_py())))
+                rows.append(self._convert(jackson.parse_document(payloads[index].as_py())))
             except ValueError as e:
                 path, _, reason = str(e).rpartition("\0")
-                report_or_raise(errors, DecodeError(i, path or None, reason))
+                report_or_raise(errors, DecodeError(index, path or None, reason))
             else:
-                origins.append(i)
+                decoded.append(index)
         columns = [pa.array([row[f.name] for row in rows], f.type) for f in self._schema]
-        return Decoded(columns, None if len(rows) == len(payloads) else pa.array(origins, pa.int64()))
+        return Decoded(columns, None if len(rows) == len(payloads) else pa.array(decoded, pa.int64()))
 
 
 class AvroJsonEncoder:
-    """Encodes rows in the JSON encoding of the table's own schema."""
+    """Encodes rows in the JSON encoding of the schema derived from the table."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """
         Raises:
-            SchemaError: a column has no form in Avro.
+            SchemaError: Avro has no type for a column.
         """
         self._avro = parse_schema(derive_schema(schema, options[LEGACY_TIMESTAMPS]))
 
     def encode(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        """One payload a row.
+        """Return one payload per row.
 
         Raises:
-            EncodeError: a value has no form in the schema.
+            EncodeError: a value does not fit the schema.
         """
-        columns = [_texts(c, f.type, f.name) for c, f in zip(batch.columns, self._avro.fields, strict=True)]
-        names = [quote(f.name) for f in self._avro.fields]
-        rows = zip(*columns, strict=True) if columns else [()] * batch.num_rows
-        texts = ("{" + ",".join(f"{n}:{t}" for n, t in zip(names, row, strict=True)) + "}" for row in rows)
-        return pa.array([text.encode() for text in texts], pa.binary())
+        columns = [_json_values(c, f.type, f.name) for c, f in zip(batch.columns, self._avro.fields, strict=True)]
+        if not columns:
+            return pa.array([b"{}"] * batch.num_rows, pa.binary())
+        return pa.array([text.encode() for text in _json_objects(self._avro, columns)], pa.binary())
 
 
-def _texts(array: pa.Array, avro: AvroType, path: str) -> list[str]:
-    """The JSON text of each value."""
+def _json_objects(record: AvroType, columns: list[list[str]]) -> list[str]:
+    """Return an object per row."""
+    names = [quote(f.name) for f in record.fields]
+    return ["{" + ",".join(map(":".join, zip(names, row, strict=True))) + "}" for row in zip(*columns, strict=True)]
+
+
+def _json_values(array: pa.Array, avro: AvroType, path: str) -> list[str]:
+    """Return the JSON of each value."""
     if avro.type_name == "union":
         branch = avro.items[1]
-        name = quote(branch.name if branch.type_name in _NAMED else branch.type_name)
-        inside = _texts(array.drop_null(), branch, path)
-        found = iter(inside)
-        return ["{" + f"{name}:{next(found)}" + "}" if there else "null" for there in array.is_valid().to_pylist()]
+        name = quote(_branch_name(branch))
+        values = iter(_json_values(array.drop_null(), branch, path))
+        return ["{" + f"{name}:{next(values)}" + "}" if valid else "null" for valid in array.is_valid().to_pylist()]
     if array.null_count:
         raise null_error(path)
     t = array.type
     if pt.is_struct(t):
-        columns = [_texts(array.field(k), f.type, f"{path}.{f.name}") for k, f in enumerate(avro.fields)]
-        names = [quote(f.name) for f in avro.fields]
-        return ["{" + ",".join(map(":".join, zip(names, row, strict=True))) + "}" for row in zip(*columns, strict=True)]
+        fields = enumerate(avro.fields)
+        return _json_objects(avro, [_json_values(array.field(k), f.type, f"{path}.{f.name}") for k, f in fields])
     if pt.is_list(t):
-        items = _texts(array.flatten(), avro.element, f"{path}[]")
-        return ["[" + ",".join(part) + "]" for part in _cut(items, array)]
+        items = _json_values(array.flatten(), avro.element, f"{path}[]")
+        return ["[" + ",".join(elements) + "]" for elements in _split_by_row(items, array)]
     if pt.is_map(t):
         keys = [quote(key) for scalar in array for key in scalar.values.field(0).to_pylist()]
-        values = [scalar.values.field(1) for scalar in array]
-        items = _texts(pa.concat_arrays(values), avro.element, f"{path}[]") if values else []
-        return ["{" + ",".join(part) + "}" for part in _cut(list(map(":".join, zip(keys, items, strict=True))), array)]
-    return [_scalar_text(v, t, avro) for v in _plain(array)]
+        values_by_row = [scalar.values.field(1) for scalar in array]
+        items = _json_values(pa.concat_arrays(values_by_row), avro.element, f"{path}[]") if values_by_row else []
+        entries = list(map(":".join, zip(keys, items, strict=True)))
+        return ["{" + ",".join(row) + "}" for row in _split_by_row(entries, array)]
+    return [_json_scalar(value, t, avro) for value in _python_values(array)]
 
 
-def _cut(items: list[str], array: pa.Array) -> list[list[str]]:
+def _branch_name(branch: AvroType) -> str:
+    """Return the key of a union's branch."""
+    return branch.name if branch.type_name in _NAMED_TYPES else branch.type_name
+
+
+def _split_by_row(items: list[str], array: pa.Array) -> list[list[str]]:
+    """Return the items of each of an array's lists or maps."""
     ends = np.cumsum([len(scalar.values) for scalar in array]).tolist()
-    return [items[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    return [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _plain(array: pa.Array) -> list[Any]:
-    """Values as Python has them, dates and times as whole numbers."""
+def _python_values(array: pa.Array) -> list[Any]:
+    """Return values as Python objects; dates and times as integers."""
     t = array.type
     if pt.is_date(t):
         return list(array.cast(pa.int32()).to_pylist())
     return list(array.cast(pa.int64()).to_pylist() if pt.is_temporal(t) else array.to_pylist())
 
 
-def _scalar_text(value: Any, t: pa.DataType, avro: AvroType) -> str:
+def _json_scalar(value: Any, t: pa.DataType, avro: AvroType) -> str:
     if pt.is_timestamp(t) or pt.is_time(t):
         factor = write_factor(avro, t)
         return str(value * factor if factor > 0 else value // -factor)
@@ -144,89 +155,91 @@ def _unscaled(value: Decimal) -> int:
     return (-1 if sign else 1) * int("".join(map(str, digits)))
 
 
-def _reader(avro: AvroType, t: pa.DataType, path: str) -> Convert:
-    """What makes a value of a parsed one; raises ValueError with path and reason."""
+def _converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
+    """Return a function that converts parsed JSON to a value. It raises ValueError: the path, NUL, and the reason."""
     if avro.type_name == "union":
-        branch = avro.items[1]
-        name, read = branch.name if branch.type_name in _NAMED else branch.type_name, _reader(avro.items[1], t, path)
+        name, convert_branch = _branch_name(avro.items[1]), _converter(avro.items[1], t, path)
 
-        def union(value: Any) -> Any:
+        def convert_union(value: Any) -> Any:
             if value is None:
                 return None
             if not isinstance(value, dict) or list(value) != [name]:
                 raise ValueError(f'{path}\0expected null or {{"{name}": ...}}')
-            return read(value[name])
+            return convert_branch(value[name])
 
-        return union
+        return convert_union
     if avro.type_name == "record":
         fields = [
-            (f.name, _reader(f.type, t.field(k).type, f"{path}.{f.name}" if path else f.name))
+            (f.name, _converter(f.type, t.field(k).type, f"{path}.{f.name}" if path else f.name))
             for k, f in enumerate(avro.fields)
         ]
 
-        def record(value: Any) -> dict[str, Any]:
+        def convert_record(value: Any) -> dict[str, Any]:
             if not isinstance(value, dict):
                 raise ValueError(f"{path}\0expected a JSON object")
             for name, _ in fields:
                 if name not in value:
                     raise ValueError(f"{path}\0Expected field name not found: {name}")
-            return {name: read(value[name]) for name, read in fields}
+            return {name: convert(value[name]) for name, convert in fields}
 
-        return record
+        return convert_record
     if avro.type_name == "array":
-        element = _reader(avro.element, t.value_type, f"{path}[]")
-        return lambda value: [element(v) for v in _require(value, list, path, "a JSON array")]
+        convert_element = _converter(avro.element, t.value_type, f"{path}[]")
+        return lambda value: [convert_element(v) for v in _require(value, list, path, "a JSON array")]
     if avro.type_name == "map":
-        item = _reader(avro.element, t.item_type, f"{path}[]")
-        return lambda value: [(k, item(v)) for k, v in _require(value, dict, path, "a JSON object").items()]
-    return _scalar_reader(avro, t, path)
+        convert_item = _converter(avro.element, t.item_type, f"{path}[]")
+        return lambda value: [(k, convert_item(v)) for k, v in _require(value, dict, path, "a JSON object").items()]
+    return _scalar_converter(avro, t, path)
 
 
-def _require(value: Any, kind: type, path: str, expected: str) -> Any:
-    if not isinstance(value, kind) or (kind is str and isinstance(value, Number)):
+def _require(value: Any, type_: type, path: str, expected: str) -> Any:
+    """Return a value of the required type."""
+    if not isinstance(value, type_) or (type_ is str and isinstance(value, Number)):
         raise ValueError(f"{path}\0expected {expected}")
     return value
 
 
-def _scalar_reader(avro: AvroType, t: pa.DataType, path: str) -> Convert:
-    if avro.type_name == "boolean":
-        return lambda value: _require(value, bool, path, "true or false")
-    if avro.type_name == "string":
-        return lambda value: _require(value, str, path, "a text")
-    if avro.type_name == "bytes":
-        return lambda value: _octets(_require(value, str, path, "a text"), t, path)
-    if avro.type_name in ("float", "double"):
-
-        def number(value: Any) -> float:
-            if isinstance(value, Number):
-                return float(value)
-            if isinstance(value, str) and value in _SPECIAL:
-                return _SPECIAL[value]
-            raise ValueError(f"{path}\0expected a number")
-
-        return number
+def _scalar_converter(avro: AvroType, t: pa.DataType, path: str) -> Convert:
+    match avro.type_name:
+        case "boolean":
+            return lambda value: _require(value, bool, path, "true or false")
+        case "string":
+            return lambda value: _require(value, str, path, "a string")
+        case "bytes":
+            return lambda value: _convert_bytes(_require(value, str, path, "a string"), t, path)
+        case "float" | "double":
+            return lambda value: _convert_float(value, path)
     bits = 31 if avro.type_name == "int" else 63
     factor = read_factor(avro, avro, t) if pt.is_timestamp(t) or pt.is_time(t) else 1
 
-    def whole(value: Any) -> int:
+    def convert_integer(value: Any) -> int:
         if not isinstance(value, Integral) or not -(1 << bits) <= int(value) < 1 << bits:
-            raise ValueError(f"{path}\0expected a whole number of {bits + 1} bits")
+            raise ValueError(f"{path}\0expected an integer of {bits + 1} bits")
         scaled = int(value) * factor if factor > 0 else int(value) // -factor
-        if pt.is_integer(t) and t.bit_width < 32:  # cut off, as Java does
+        if pt.is_integer(t) and t.bit_width < 32:  # truncated as in Java
             half = 1 << (t.bit_width - 1)
             scaled = (scaled + half) % (2 * half) - half
-        if not -(2**63) <= scaled < 2**63 or (pt.is_time(t) and not 0 <= scaled < 86_400_000_000_000):
-            raise ValueError(f"{path}\0is no time that the table can carry")
+        if not -(2**63) <= scaled < 2**63 or (pt.is_time(t) and not 0 <= scaled < _DAY):
+            raise ValueError(f"{path}\0is out of the column type's range")
         return scaled
 
-    return whole
+    return convert_integer
 
 
-def _octets(text: str, t: pa.DataType, path: str) -> Any:
+def _convert_float(value: Any, path: str) -> float:
+    if isinstance(value, Number):
+        return float(value)
+    if isinstance(value, str) and value in _SPECIAL:
+        return _SPECIAL[value]
+    raise ValueError(f"{path}\0expected a number")
+
+
+def _convert_bytes(text: str, t: pa.DataType, path: str) -> Any:
+    """Return bytes, or a decimal, of a string with a character per byte."""
     try:
         data = text.encode("latin-1")
     except UnicodeEncodeError as e:
-        raise ValueError(f"{path}\0expected a text of bytes, \\u0000 to \\u00ff") from e
+        raise ValueError(f"{path}\0expected a string of the characters \\u0000 to \\u00ff, one per byte") from e
     if not pt.is_decimal(t):
         return data
     if not data:

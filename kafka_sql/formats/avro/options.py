@@ -1,4 +1,4 @@
-"""The options of the avro format, under Flink's keys (flink-avro, AvroFormatOptions)."""
+"""Options of the avro format, with Flink's keys (flink-avro, AvroFormatOptions)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ BINARY: Final = "binary"
 JSON: Final = "json"
 ENCODING: Final = enum(
     "avro.encoding",
-    "Avro's 'binary' encoding, or its 'json' encoding, which people can read and which takes a multiple of the time.",
+    "Avro's 'binary' encoding, or its 'json' encoding, which is readable but several times slower.",
     allowed=(BINARY, JSON),
     default=BINARY,
 )
 LEGACY_TIMESTAMPS: Final = boolean(
     "avro.timestamp_mapping.legacy",
-    "'true' takes Avro's timestamp-millis for TIMESTAMP(3), and has nothing for TIMESTAMP_LTZ and a higher precision. "
-    "'false' takes local-timestamp-millis and -micros for TIMESTAMP, timestamp-millis and -micros for TIMESTAMP_LTZ.",
+    "'true' maps TIMESTAMP(3) to Avro's timestamp-millis, and does not support TIMESTAMP_LTZ or higher precisions. "
+    "'false' maps TIMESTAMP to local-timestamp-millis and -micros, and TIMESTAMP_LTZ to timestamp-millis and -micros.",
     default="true",
 )
 CODEC: Final = string(
     "avro.codec",
-    "Compression of Avro files. Taken, and without effect: records of Kafka are no files.",
+    "Compression of Avro files. Accepted without effect: Kafka records are not files.",
     default="snappy",
 )
 FAST_READ: Final = boolean(
     "avro.open.fastread",
-    "Another reader of Java's Avro library. Taken, and without effect.",
+    "Use a faster reader of Java's Avro library. Accepted without effect.",
     default="false",
 )
 

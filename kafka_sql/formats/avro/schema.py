@@ -1,4 +1,4 @@
-"""Avro schemas as trees of plain data (Avro 1.12 specification, "Schema Declaration")."""
+"""Parse Avro schemas (Avro 1.12 specification, "Schema Declaration")."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from typing import Any, Final
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-NO_DEFAULT: Final = object()  # no default
+NO_DEFAULT: Final = object()
 
 
 @dataclass(frozen=True)
 class AvroType:
     """A schema.
 
+    Example: ``["null", {"type": "array", "items": "int"}]`` is a union whose ``items`` are null and an array, whose
+    ``element`` is an int.
+
     Attributes:
-        kind: Avro's word: ``int``, ``record``, ``union`` ...
+        type_name: ``int``, ``record``, ``union`` ...
         name: full name of a record, enum or fixed.
-        logical: logicalType, where there is one.
+        logical_type: the logicalType, empty if there is none.
         precision, scale: of a decimal.
         size: of a fixed.
         symbols, default: of an enum.
         fields: of a record.
-        items: the branches of a union; of an array or map, its element.
+        items: branches of a union; of an array or map, only its element.
     """
 
     type_name: str
@@ -41,7 +44,7 @@ class AvroType:
 
     @property
     def element(self) -> AvroType:
-        """The element of an array or map."""
+        """The type of an array's elements or a map's values."""
         return self.items[0]
 
     def find_record(self) -> AvroType | None:
@@ -57,7 +60,7 @@ class AvroType:
 
 @dataclass(frozen=True)
 class AvroField:
-    """A field of a record; ``default`` is MISSING where there is none."""
+    """A field of a record; ``default`` is NO_DEFAULT if there is none."""
 
     name: str
     type: AvroType
@@ -66,21 +69,21 @@ class AvroField:
 
 
 def parse_schema(text: str, references: Iterable[str] = ()) -> AvroType:
-    """A schema of its JSON text.
+    """Return the schema of a JSON text.
 
     Args:
         references: texts of schemas whose named types it uses.
 
     Raises:
-        ValueError: it is no Avro schema, or one that contains itself; says where.
+        ValueError: it is not an Avro schema, or contains itself.
     """
     try:
-        return _parsed(text, references)
+        return _parse(text, references)
     except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e:
-        raise ValueError(f"is no Avro schema ({type(e).__name__}: {str(e)[:60]})") from e
+        raise ValueError(f"is not an Avro schema ({type(e).__name__}: {str(e)[:60]})") from e
 
 
-def _parsed(text: str, references: Iterable[str]) -> AvroType:
+def _parse(text: str, references: Iterable[str]) -> AvroType:
     parser = _Parser()
     for reference in references:
         parser.type(json.loads(reference), "")
@@ -90,13 +93,13 @@ def _parsed(text: str, references: Iterable[str]) -> AvroType:
         if _NAME.fullmatch(text.strip()):
             document = text.strip()
         else:
-            raise ValueError(f"is no JSON: {e}") from e
+            raise ValueError(f"is not JSON: {e}") from e
     return parser.type(document, "")
 
 
 class _Parser:
     def __init__(self) -> None:
-        self._named: dict[str, AvroType | None] = {}  # None while it is being read
+        self._named: dict[str, AvroType | None] = {}  # None while it is being parsed
 
     def type(self, document: Any, namespace: str) -> AvroType:
         if isinstance(document, str):
@@ -105,15 +108,16 @@ class _Parser:
             return AvroType("union", items=tuple(self.type(branch, namespace) for branch in document))
         if not isinstance(document, Mapping) or "type" not in document:
             raise ValueError(f"has no type at {json.dumps(document)[:60]}")
-        kind = document["type"]
-        if not isinstance(kind, str):
-            return self.type(kind, namespace)
-        if kind in ("record", "error", "enum", "fixed"):
-            return self._named_type(kind, document, namespace)
-        if kind in ("array", "map"):
-            return AvroType(kind, items=(self.type(document["items" if kind == "array" else "values"], namespace),))
-        found = self._reference(kind, namespace)
-        return _logical(found, document)
+        type_name = document["type"]
+        if not isinstance(type_name, str):
+            return self.type(type_name, namespace)
+        if type_name in ("record", "error", "enum", "fixed"):
+            return self._named_type(type_name, document, namespace)
+        if type_name in ("array", "map"):
+            return AvroType(
+                type_name, items=(self.type(document["items" if type_name == "array" else "values"], namespace),)
+            )
+        return _with_logical_type(self._reference(type_name, namespace), document)
 
     def _reference(self, name: str, namespace: str) -> AvroType:
         if name in PRIMITIVES:
@@ -126,7 +130,7 @@ class _Parser:
                 return found
         raise ValueError(f"names the unknown type '{name}'")
 
-    def _named_type(self, kind: str, document: Mapping[str, Any], namespace: str) -> AvroType:
+    def _named_type(self, type_name: str, document: Mapping[str, Any], namespace: str) -> AvroType:
         name = str(document.get("name", ""))
         if "." not in name:
             space = document.get("namespace", namespace)
@@ -135,13 +139,13 @@ class _Parser:
         if not all(_NAME.fullmatch(part) for part in name.split(".")):
             raise ValueError(f"has the illegal name '{name}'")
         self._named[name] = None
-        if kind == "enum":
+        if type_name == "enum":
             found = AvroType("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
-        elif kind == "fixed":
+        elif type_name == "fixed":
             size = int(document["size"])
             if not 0 <= size < 1 << 31:
                 raise ValueError(f"has the illegal size {size} at '{name}'")
-            found = _logical(AvroType("fixed", name, size=size), document)
+            found = _with_logical_type(AvroType("fixed", name, size=size), document)
         else:
             found = AvroType("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
         self._named[name] = found
@@ -154,9 +158,9 @@ class _Parser:
         )
 
 
-def _logical(found: AvroType, document: Mapping[str, Any]) -> AvroType:
-    logical = document.get("logicalType")
-    if not isinstance(logical, str):
-        return found
+def _with_logical_type(avro: AvroType, document: Mapping[str, Any]) -> AvroType:
+    logical_type = document.get("logicalType")
+    if not isinstance(logical_type, str):
+        return avro
     precision, scale = int(document.get("precision", 0)), int(document.get("scale", 0))
-    return AvroType(found.type_name, found.name, logical, precision, scale, found.size)
+    return AvroType(avro.type_name, avro.name, logical_type, precision, scale, avro.size)

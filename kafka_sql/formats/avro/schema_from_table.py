@@ -1,4 +1,4 @@
-"""The Avro schema of a table's columns: Flink's AvroSchemaConverter, names, unions, defaults and all."""
+"""Derive the Avro schema of a table's columns, with the names, unions and defaults of Flink's AvroSchemaConverter."""
 
 from __future__ import annotations
 
@@ -15,53 +15,56 @@ from kafka_sql.formats.declared_types import DeclaredType, declared_type
 NAMESPACE: Final = "org.apache.flink.avro.generated"
 RECORD: Final = "record"
 _NAME: Final = re.compile(r"[^\W\d]\w*")
-_MICROS: Final = 6  # the precision of a TIMESTAMP that says none
+_MICROS: Final = 6  # the precision of TIMESTAMP without one
 
 
 def derive_schema(schema: pa.Schema, legacy: bool, lenient: bool = False) -> str:
-    """The schema's JSON text, as Java prints it.
+    """Return the schema's JSON text, as Java prints it.
 
     Args:
-        legacy: whether TIMESTAMP becomes timestamp-millis, and TIMESTAMP_LTZ has no form
+        legacy: whether TIMESTAMP is timestamp-millis, and TIMESTAMP_LTZ is unsupported
             ('avro.timestamp_mapping.legacy').
-        lenient: whether what the legacy mapping does not have takes the other one, instead of being refused.
+        lenient: whether types that the legacy mapping lacks use the other mapping.
 
     Raises:
-        SchemaError: names the column that has no form in Avro.
+        SchemaError: Avro has no type for a column.
     """
-    refuse = legacy and not lenient
-    fields = [_field(f, f.name, f"{RECORD}_{f.name}", declared_type(f), legacy, refuse) for f in schema]
+    strict = legacy and not lenient
+    fields = [_field(f, f.name, f"{RECORD}_{f.name}", declared_type(f), legacy, strict) for f in schema]
     record = {"type": "record", "name": RECORD, "namespace": NAMESPACE, "fields": fields}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
 
 
-def _field(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: bool, refuse: bool) -> dict[str, Any]:
+def _field(
+    field: pa.Field, path: str, record: str, declared: DeclaredType, legacy: bool, strict: bool
+) -> dict[str, Any]:
     if not _NAME.fullmatch(field.name):
         raise SchemaError(
-            f"Column '{path}' has no form in Avro: Illegal character in: {field.name}. Avro's names have "
-            "letters, digits and underscores, and begin with no digit.",
+            f"Column '{path}' is not a valid name in Avro: Illegal character in: {field.name}. Use "
+            "letters, digits and underscores; the first character must not be a digit.",
             column=path,
         )
-    found: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, known, legacy, refuse)}
-    if known.allows_null(field):
-        found["default"] = None
-    return found
+    avro_field: dict[str, Any] = {"name": field.name, "type": _type(field, path, record, declared, legacy, strict)}
+    if declared.allows_null(field):
+        avro_field["default"] = None
+    return avro_field
 
 
-def _type(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: bool, refuse: bool) -> Any:
+def _type(field: pa.Field, path: str, record: str, declared: DeclaredType, legacy: bool, strict: bool) -> Any:
     """
     Args:
-        legacy: the mapping here: Flink takes the legacy one inside ARRAY and MAP, whatever the option says.
-        refuse: whether what that one does not have is refused.
+        legacy: whether to use the legacy mapping, as Flink always does inside ARRAY and MAP.
+        strict: whether types that the legacy mapping lacks are unsupported.
     """
     t = field.type
     if pt.is_struct(t):
         fields = [
-            _field(f, f"{path}.{f.name}", f"{record}_{f.name}", known.child(i), legacy, refuse) for i, f in enumerate(t)
+            _field(f, f"{path}.{f.name}", f"{record}_{f.name}", declared.child(i), legacy, strict)
+            for i, f in enumerate(t)
         ]
-        found: Any = {"type": "record", "name": record, "fields": fields}
+        avro: Any = {"type": "record", "name": record, "fields": fields}
     elif pt.is_list(t):
-        found = {"type": "array", "items": _type(t.value_field, f"{path}[]", record, known.child(0), True, refuse)}
+        avro = {"type": "array", "items": _type(t.value_field, f"{path}[]", record, declared.child(0), True, strict)}
     elif pt.is_map(t):
         if not pt.is_string(t.key_type):
             raise SchemaError(
@@ -69,13 +72,13 @@ def _type(field: pa.Field, path: str, record: str, known: DeclaredType, legacy: 
                 f"The type of column '{path}' is: {t}. Declare it as MAP<STRING, ...>.",
                 column=path,
             )
-        found = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, known.child(1), True, refuse)}
+        avro = {"type": "map", "values": _type(t.item_field, f"{path}[]", record, declared.child(1), True, strict)}
     else:
-        found = _scalar(t, path, known, legacy, refuse)
-    return ["null", found] if known.allows_null(field) else found
+        avro = _scalar(t, path, declared, legacy, strict)
+    return ["null", avro] if declared.allows_null(field) else avro
 
 
-def _scalar(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse: bool) -> Any:
+def _scalar(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> Any:
     if pt.is_boolean(t):
         return "boolean"
     if pt.is_signed_integer(t):
@@ -91,29 +94,30 @@ def _scalar(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse
     if pt.is_date32(t):
         return {"type": "int", "logicalType": "date"}
     if pt.is_time64(t):
-        if (known.precision or 0) > 3:
+        if (declared.precision or 0) > 3:
             raise SchemaError(
-                f"Avro does not support TIME type with precision: {known.precision}, it only supports precision less "
-                f"than 3. Declare column '{path}' as TIME(3).",
+                f"Avro does not support TIME type with precision: {declared.precision}, it only supports precision "
+                f"less than 3. Declare column '{path}' as TIME(3).",
                 column=path,
             )
         return {"type": "int", "logicalType": "time-millis"}
     if pt.is_timestamp(t):
-        return {"type": "long", "logicalType": _timestamp(t, path, known, legacy, refuse)}
+        return {"type": "long", "logicalType": _timestamp(t, path, declared, legacy, strict)}
     raise SchemaError(f"Unsupported to derive Schema for type: {t} of column '{path}'.", column=path)
 
 
-def _timestamp(t: pa.DataType, path: str, known: DeclaredType, legacy: bool, refuse: bool) -> str:
-    precision = _MICROS if known.precision is None else known.precision
+def _timestamp(t: pa.DataType, path: str, declared: DeclaredType, legacy: bool, strict: bool) -> str:
+    precision = _MICROS if declared.precision is None else declared.precision
     unit = "millis" if precision <= 3 else "micros"
     if legacy and t.tz is None and precision <= 3:
         return "timestamp-millis"
-    if not refuse:  # also inside ARRAY and MAP, where Flink refuses what the legacy mapping does not have
+    if not strict:  # also inside ARRAY and MAP, where Flink does not support types that the legacy mapping lacks
         return f"timestamp-{unit}" if t.tz is not None else f"local-timestamp-{unit}"
     remedy = "or set the format's option 'timestamp_mapping.legacy' to 'false'"
     if t.tz is not None:
         raise SchemaError(
-            f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Take TIMESTAMP(3), {remedy}.",
+            f"Unsupported to derive Schema for type: TIMESTAMP_LTZ of column '{path}'. Declare it as TIMESTAMP(3), "
+            f"{remedy}.",
             column=path,
         )
     raise SchemaError(

@@ -152,18 +152,18 @@ def _wire_type(opcode: int) -> int:
 
 def _plan_single(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     a, b = _enum_numbers(plan, mapping)
-    if mapping.op == o.MESSAGE:
+    if mapping.opcode == o.MESSAGE:
         assert mapping.message is not None
         columns = list(zip(mapping.children, node.children, strict=True))
         a = _add_message(plan, mapping.message, columns, [], depth + 1)
-    is_serialized = int(mapping.op == o.BYTES and mapping.message is not None)
-    return [mapping.fd.number, mapping.op, node.slot, a, b, -1, 0, 0, is_serialized, _wire_type(mapping.op)]
+    is_serialized = int(mapping.opcode == o.BYTES and mapping.message is not None)
+    return [mapping.fd.number, mapping.opcode, node.slot, a, b, -1, 0, 0, is_serialized, _wire_type(mapping.opcode)]
 
 
 def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, depth: int) -> list[int]:
     element = node.children[0]
     a, b = _enum_numbers(plan, mapping.children[0])
-    if mapping.op == o.MESSAGE:
+    if mapping.opcode == o.MESSAGE:
         assert mapping.message is not None
         if pt.is_map(node.field.type):
             columns, own_defaults = list(zip(mapping.children, node.children, strict=True)), []
@@ -172,7 +172,7 @@ def _plan_repeated(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode, de
             columns = list(zip(fields, element.children, strict=True))
             own_defaults = [[o.ROW_DEFAULT, element.slot, 0]]
         a = _add_message(plan, mapping.message, columns, own_defaults, depth + 1)
-    return [mapping.fd.number, mapping.op, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.op)]
+    return [mapping.fd.number, mapping.opcode, element.slot, a, b, node.slot, 0, 0, 0, _wire_type(mapping.opcode)]
 
 
 def _add_message(
@@ -190,7 +190,7 @@ def _add_message(
 
 def _enum_numbers(plan: DecodePlan, mapping: FieldMapping) -> tuple[int, int]:
     """Return where the numbers of a closed enum start in the constants, and how many there are."""
-    if mapping.op != o.CLOSED_ENUM:
+    if mapping.opcode != o.CLOSED_ENUM:
         return 0, 0
     numbers = sorted({value.number for value in mapping.fd.enum_type.values})
     plan.constants += numbers
@@ -204,12 +204,12 @@ def _defaults(plan: DecodePlan, mapping: FieldMapping, node: ColumnNode) -> list
     if mapping.is_repeated:
         return [[o.LIST_DEFAULT if plan.read_defaults else o.LIST_NULL, slot, node.children[0].slot]]
     reads_default = (plan.read_defaults and not mapping.is_well_known) or in_map
-    if mapping.op == o.MESSAGE:
+    if mapping.opcode == o.MESSAGE:
         children = zip(mapping.children, node.children, strict=True)
         nested = [default for child, child_node in children for default in _defaults(plan, child, child_node)]
         return [[o.ROW_DEFAULT if reads_default else o.ROW_NULL, slot, 0], *nested]
     is_null = fd.has_presence and not reads_default
-    if mapping.op >= o.BYTES:
+    if mapping.opcode >= o.BYTES:
         return [[o.BYTES_NULL, slot, 0] if is_null else [o.BYTES_DEFAULT, slot, _default_literal(plan, mapping)]]
     return [[o.NUMBER_NULL, slot, 0] if is_null else [o.NUMBER_DEFAULT, slot, _default_constant(plan, mapping)]]
 
@@ -241,6 +241,6 @@ def _bits(mapping: FieldMapping, value: Any) -> int:
         source, target = ("<f", "<i") if t.bit_width == 32 else ("<d", "<q")
         return int(struct.unpack(target, struct.pack(source, value))[0])
     number = int(value)
-    if mapping.op in (o.VARINT_32, o.FIXED_4):
+    if mapping.opcode in (o.VARINT_32, o.FIXED_4):
         return (number + 2**31) % 2**32 - 2**31
     return (number + _INT64) % 2**64 - _INT64

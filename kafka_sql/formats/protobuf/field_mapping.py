@@ -1,7 +1,7 @@
-"""Which columns a message's fields are, and what the compiled loops hold of them.
+"""Map a message's fields to columns, and to wire columns, which the compiled loops read and write.
 
-Rules: flink-protobuf's PbSchemaValidationUtils. Beyond them: unsigned numbers as wider types, and google.protobuf's
-Timestamp, wrappers and JSON values as the types that they stand for.
+Rules: flink-protobuf's PbSchemaValidationUtils. In addition, unsigned numbers can be wider types, and
+google.protobuf's Timestamp, wrappers and JSON values the types that they represent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kafka_sql.formats.protobuf import opcodes as o
 
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 WRAPPERS: Final = frozenset(
-    f"google.protobuf.{kind}Value"
-    for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+    f"google.protobuf.{type_name}Value"
+    for type_name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 )
-JSON_TYPES: Final = frozenset(f"google.protobuf.{kind}" for kind in ("Struct", "Value", "ListValue"))
-_SECONDS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
+JSON_TYPES: Final = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
+_SECONDS_AND_NANOS: Final = pa.struct([("seconds", pa.int64()), ("nanos", pa.int32())])
 
 F: Final = FieldDescriptor
 _INT: Final = {
@@ -49,24 +49,25 @@ _UNSIGNED: Final = pa.decimal128(20, 0)
 
 @dataclass(frozen=True)
 class FieldMapping:
-    """A field as a column.
+    """A field and its column.
 
     Attributes:
-        path: for errors.
-        column: as the table has it.
-        held: the same as the loops have it: an enum as its number, a Timestamp as a ROW.
-        op: what its values are.
-        message: of a ROW, or of what is read as one.
-        inner: its columns; of a MAP key and value, of an ARRAY the element.
-        repeated: whether it is an ARRAY or MAP.
-        scalar: whether a message is read as something else than a ROW.
+        path: the column's path, for errors.
+        fd: the field's descriptor.
+        column: the table's column.
+        wire: the wire column: for example, an enum is its number, and a Timestamp a ROW of seconds and nanos.
+        opcode: how its values are decoded.
+        message: type of a field that is a message.
+        children: fields of a ROW, key and value of a MAP, or the element of an ARRAY.
+        is_repeated: whether it is an ARRAY or MAP.
+        is_well_known: whether it is a message of google.protobuf that is not a ROW.
     """
 
     path: str
     fd: FieldDescriptor
     column: pa.Field
     wire: pa.Field
-    op: int
+    opcode: int
     message: Descriptor | None = None
     children: tuple[FieldMapping, ...] = ()
     is_repeated: bool = False
@@ -76,140 +77,135 @@ class FieldMapping:
 def map_fields(
     schema: pa.Schema | pa.DataType, message: Descriptor, path: str = "", evolving: bool = False
 ) -> tuple[FieldMapping, ...]:
-    """The columns of a message.
+    """Return the mappings of a message's columns.
 
     Args:
-        evolving: whether the message may be another version of the table's: columns that it does not have are left
-            out, and INT is taken for BIGINT.
+        path: the message's path.
+        evolving: whether the message may be another version of the table's: columns without a field are omitted, and
+            INT can be read as BIGINT.
 
     Raises:
-        SchemaError: a column has no field, or one of another type.
+        SchemaError: a column has no field, or its type does not match.
     """
-    found = []
+    mappings = []
     for field in schema:
-        inside = f"{path}.{field.name}" if path else field.name
+        field_path = f"{path}.{field.name}" if path else field.name
         fd = message.fields_by_name.get(field.name)
         if fd is None and evolving:
             continue
         if fd is None:
             raise SchemaError(
-                f"Column {inside} does not exist in definition of proto class: the message {message.full_name} has "
-                f"the fields {', '.join(message.fields_by_name) or '(none)'}.",
-                column=inside,
+                f"Column {field_path} does not exist in definition of proto class: the message {message.full_name} "
+                f"has the fields {', '.join(message.fields_by_name) or '(none)'}.",
+                column=field_path,
             )
-        found.append(_column(field, fd, inside, evolving))
-    return tuple(found)
+        mappings.append(_map_field(field, fd, field_path, evolving))
+    return tuple(mappings)
 
 
-def _column(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+def _map_field(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     if not is_repeated(fd):
-        return _single(field, fd, path, evolving)
+        return _map_single(field, fd, path, evolving)
     t, message = field.type, fd.message_type
     if message is not None and message.GetOptions().map_entry:
         if not pt.is_map(t):
             raise _mismatch(fd, "MAP", t, path)
-        inner = (
-            _single(t.key_field, message.fields_by_name["key"], path, evolving),
-            _single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving),
-        )
-        held = pa.map_(inner[0].wire.with_nullable(False), inner[1].wire)
-        return FieldMapping(path, fd, field, pa.field(field.name, held), o.MESSAGE, message, inner, True)
+        key = _map_single(t.key_field, message.fields_by_name["key"], path, evolving)
+        value = _map_single(t.item_field, message.fields_by_name["value"], f"{path}[]", evolving)
+        wire = pa.field(field.name, pa.map_(key.wire.with_nullable(False), value.wire))
+        return FieldMapping(path, fd, field, wire, o.MESSAGE, message, (key, value), is_repeated=True)
     if not pt.is_list(t):
         raise _mismatch(fd, "ARRAY", t, path)
-    element = _single(t.value_field, fd, f"{path}[]", evolving)
-    held = pa.list_(element.wire)
-    return FieldMapping(path, fd, field, pa.field(field.name, held), element.op, message, (element,), True)
+    element = _map_single(t.value_field, fd, f"{path}[]", evolving)
+    wire = pa.field(field.name, pa.list_(element.wire))
+    return FieldMapping(path, fd, field, wire, element.opcode, message, (element,), is_repeated=True)
 
 
 def is_repeated(fd: FieldDescriptor) -> bool:
-    """Whether a field is an array or map."""
+    """Return whether a field is an array or map."""
     return bool(fd.is_repeated) if hasattr(fd, "is_repeated") else fd.label == F.LABEL_REPEATED
 
 
-def _single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
-    t, kind = field.type, fd.type
-
-    def made(op: int, held: pa.DataType) -> FieldMapping:
-        return FieldMapping(path, fd, field, pa.field(field.name, held), op)
-
-    if kind == F.TYPE_GROUP:
+def _map_single(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+    """Map a field, or the element of a repeated field."""
+    if fd.type == F.TYPE_GROUP:
         raise SchemaError(
-            f"Unsupported type of column '{path}': its field is a group, which no column has.", column=path
+            f"Unsupported type of column '{path}': its field is a group, which no column type can hold.", column=path
         )
-    if kind == F.TYPE_MESSAGE:
-        return _message(field, fd, path, evolving)
-    if kind == F.TYPE_ENUM and (is_text(t) or pt.is_signed_integer(t)):
-        closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
-        return made(o.CLOSED_ENUM if closed else o.VARINT_32, pa.int32())
-    if (
-        (kind == F.TYPE_BOOL and pt.is_boolean(t))
-        or (kind == F.TYPE_FLOAT and pt.is_float32(t))
-        or (kind == F.TYPE_DOUBLE and pt.is_float64(t))
-    ):
-        return made({F.TYPE_BOOL: o.BOOL, F.TYPE_FLOAT: o.FIXED_4, F.TYPE_DOUBLE: o.FIXED_8}[kind], t)
-    if pt.is_int32(t) and kind in _INT:
-        return made(_INT[kind], t)
-    if pt.is_int64(t) and kind in _LONG:
-        return made(_LONG[kind], t)
-    if evolving and pt.is_int64(t) and kind in _WIDENED:
-        return made(_WIDENED[kind], t)
-    if t == _UNSIGNED and kind in _DECIMAL:
-        return made(_DECIMAL[kind], t)
-    if kind == F.TYPE_STRING and is_text(t):
-        return made(o.STRING if _checked(fd) else o.BYTES, t)
-    if kind == F.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
-        return made(o.BYTES, t)
-    raise _mismatch(fd, "", t, path)
+    if fd.type == F.TYPE_MESSAGE:
+        return _map_message(field, fd, path, evolving)
+    opcode = _scalar_opcode(field.type, fd, evolving)
+    if opcode is None:
+        raise _mismatch(fd, "", field.type, path)
+    wire_type = pa.int32() if fd.type == F.TYPE_ENUM else field.type
+    return FieldMapping(path, fd, field, pa.field(field.name, wire_type), opcode)
 
 
-def _checked(fd: FieldDescriptor) -> bool:
-    """Whether a text must be UTF-8: not in proto2."""
-    return not is_proto2(fd)
+def _scalar_opcode(t: pa.DataType, fd: FieldDescriptor, evolving: bool) -> int | None:
+    """Return how a field that is not a message is decoded as a type, None if it cannot be."""
+    field_type = fd.type
+    if field_type == F.TYPE_ENUM and (is_string(t) or pt.is_signed_integer(t)):
+        is_closed = bool(getattr(fd.enum_type, "is_closed", is_proto2(fd)))
+        return o.CLOSED_ENUM if is_closed else o.VARINT_32
+    if field_type == F.TYPE_BOOL and pt.is_boolean(t):
+        return o.BOOL
+    if field_type == F.TYPE_FLOAT and pt.is_float32(t):
+        return o.FIXED_4
+    if field_type == F.TYPE_DOUBLE and pt.is_float64(t):
+        return o.FIXED_8
+    if pt.is_int32(t):
+        return _INT.get(field_type)
+    if pt.is_int64(t):
+        return _LONG.get(field_type, _WIDENED.get(field_type) if evolving else None)
+    if t == _UNSIGNED:
+        return _DECIMAL.get(field_type)
+    if field_type == F.TYPE_STRING and is_string(t):
+        return o.BYTES if is_proto2(fd) else o.STRING  # proto2 does not require UTF-8
+    if field_type == F.TYPE_BYTES and (pt.is_binary(t) or pt.is_large_binary(t)):
+        return o.BYTES
+    return None
 
 
 def is_proto2(fd: FieldDescriptor) -> bool:
-    """Whether a field's file is of proto2."""
-    found = FileDescriptorProto()
-    fd.file.CopyToProto(found)
-    return found.syntax in ("", "proto2")
+    """Return whether a field's file has the syntax proto2."""
+    file = FileDescriptorProto()
+    fd.file.CopyToProto(file)
+    return file.syntax in ("", "proto2")
 
 
-def _message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
+def _map_message(field: pa.Field, fd: FieldDescriptor, path: str, evolving: bool) -> FieldMapping:
     t, message = field.type, fd.message_type
     name = message.full_name
+    if name in JSON_TYPES and is_string(t):
+        wire = pa.field(field.name, pa.binary())
+        return FieldMapping(path, fd, field, wire, o.BYTES, message, is_well_known=True)
     if pt.is_struct(t):
-        inner = map_fields(t, message, path, evolving)
-        return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), o.MESSAGE, message, inner)
-    if name == TIMESTAMP and pt.is_timestamp(t):
-        inner = map_fields(_SECONDS, message, path)
+        children = map_fields(t, message, path, evolving)
+    elif name == TIMESTAMP and pt.is_timestamp(t):
+        children = map_fields(_SECONDS_AND_NANOS, message, path)
     elif name in WRAPPERS:
-        inner = map_fields(pa.struct([field.with_name("value")]), message, path, evolving)
-    elif name in JSON_TYPES and is_text(t):
-        return FieldMapping(path, fd, field, pa.field(field.name, pa.binary()), o.BYTES, message, (), False, True)
+        children = map_fields(pa.struct([field.with_name("value")]), message, path, evolving)
     else:
         raise _mismatch(fd, "ROW", t, path)
-    return FieldMapping(path, fd, field, pa.field(field.name, _row(inner)), o.MESSAGE, message, inner, False, True)
+    wire = pa.field(field.name, pa.struct([child.wire for child in children]))
+    return FieldMapping(path, fd, field, wire, o.MESSAGE, message, children, is_well_known=not pt.is_struct(t))
 
 
-def _row(inner: tuple[FieldMapping, ...]) -> pa.DataType:
-    return pa.struct([column.wire for column in inner])
-
-
-def is_text(t: pa.DataType) -> bool:
-    """Whether a type is STRING."""
+def is_string(t: pa.DataType) -> bool:
+    """Return whether a type is STRING."""
     return bool(pt.is_string(t) or pt.is_large_string(t))
 
 
 def _mismatch(fd: FieldDescriptor, expected: str, t: pa.DataType, path: str) -> SchemaError:
-    kind = fd.message_type.full_name if fd.message_type is not None else _TYPES.get(fd.type, str(fd.type))
+    type_name = fd.message_type.full_name if fd.message_type is not None else _TYPE_NAMES.get(fd.type, str(fd.type))
     if is_repeated(fd):
-        kind = f"repeated {kind}"
-    also = f" It should be {expected}." if expected else ""
+        type_name = f"repeated {type_name}"
+    remedy = f" It should be {expected}." if expected else ""
     return SchemaError(
-        f"Protobuf field type does not match column type: {kind} (protobuf, field {fd.full_name}) is not compatible "
-        f"with {t} (column '{path}').{also}",
+        f"Protobuf field type does not match column type: {type_name} (protobuf, field {fd.full_name}) is not "
+        f"compatible with {t} (column '{path}').{remedy}",
         column=path,
     )
 
 
-_TYPES: Final = {getattr(F, name): name.removeprefix("TYPE_") for name in dir(F) if name.startswith("TYPE_")}
+_TYPE_NAMES: Final = {getattr(F, name): name.removeprefix("TYPE_") for name in dir(F) if name.startswith("TYPE_")}

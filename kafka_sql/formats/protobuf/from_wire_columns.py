@@ -1,4 +1,4 @@
-"""A table's columns of what the compiled loops hold."""
+"""Convert wire columns, which the decode loop fills, to a table's columns."""
 
 from __future__ import annotations
 
@@ -13,90 +13,100 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.formats.protobuf import opcodes as o
-from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
-
-
-def column_converter(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
-    """What makes the table's column of what the loops hold."""
-    t = column.column.type
-    if column.wire.type == t:
-        return lambda array: array
-    if column.is_repeated:
-        return _elements(column)
-    if column.op == o.BYTES and column.message is not None:
-        return lambda array: _documents(array, column).cast(t)
-    if column.fd.type == FieldDescriptor.TYPE_ENUM:
-        return _symbols(column) if is_text(t) else lambda array: array.cast(t, safe=False)
-    if not column.is_well_known:
-        inner, fields = columns_converter(t, column.children), list(t)
-
-        def row(array: pa.StructArray) -> pa.StructArray:
-            made = inner([array.field(k) for k in range(array.type.num_fields)], len(array))
-            mask = array.is_null() if array.null_count else None
-            return pa.StructArray.from_arrays(made, fields=fields, mask=mask)
-
-        return row
-    if column.message is not None and column.message.full_name == TIMESTAMP:
-        return lambda array: _timestamps(array, t)
-    value = column_converter(column.children[0])
-    return lambda array: (
-        pc.if_else(array.is_valid(), value(array.field(0)), None) if array.null_count else value(array.field(0))
-    )
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
 
 
 def columns_converter(
-    schema: pa.Schema | pa.DataType, known: tuple[FieldMapping, ...]
+    schema: pa.Schema | pa.DataType, mappings: tuple[FieldMapping, ...]
 ) -> Callable[[list[pa.Array], int], list[pa.Array]]:
-    """What makes columns of what the loops hold, and nulls of those that they do not know; of so many rows."""
-    places = {column.column.name: (k, column_converter(column)) for k, column in enumerate(known)}
+    """Return a function that takes wire columns and the number of rows, and returns the schema's columns.
 
-    def made(arrays: list[pa.Array], rows: int) -> list[pa.Array]:
-        found = []
+    A column without a mapping is null.
+    """
+    converters = {mapping.column.name: (k, column_converter(mapping)) for k, mapping in enumerate(mappings)}
+
+    def convert(arrays: list[pa.Array], row_count: int) -> list[pa.Array]:
+        columns = []
         for field in schema:
-            if field.name in places:
-                place, finish = places[field.name]
-                found.append(finish(arrays[place]))
+            if field.name in converters:
+                position, convert_column = converters[field.name]
+                columns.append(convert_column(arrays[position]))
             else:
-                found.append(pa.nulls(rows, field.type))
-        return found
+                columns.append(pa.nulls(row_count, field.type))
+        return columns
 
-    return made
+    return convert
 
 
-def _elements(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
-    inner, t = [column_converter(c) for c in column.children], column.column.type
+def column_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
+    """Return a function that converts a wire column to the table's column."""
+    t = mapping.column.type
+    if mapping.wire.type == t:
+        return lambda array: array
+    if mapping.is_repeated:
+        return _repeated_converter(mapping)
+    if mapping.opcode == o.BYTES and mapping.message is not None:
+        return lambda array: _to_json(array, mapping).cast(t)
+    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
+        return _enum_name_converter(mapping) if is_string(t) else lambda array: array.cast(t, safe=False)
+    if not mapping.is_well_known:
+        return _row_converter(mapping)
+    if mapping.message is not None and mapping.message.full_name == TIMESTAMP:
+        return lambda array: _to_timestamps(array, t)
+    convert_value = column_converter(mapping.children[0])
 
-    def made(array: pa.Array) -> pa.Array:
+    def unwrap(array: pa.StructArray) -> pa.Array:
+        values = convert_value(array.field(0))
+        return pc.if_else(array.is_valid(), values, None) if array.null_count else values
+
+    return unwrap
+
+
+def _row_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
+    t = mapping.column.type
+    convert_children, fields = columns_converter(t, mapping.children), list(t)
+
+    def convert(array: pa.StructArray) -> pa.StructArray:
+        children = convert_children([array.field(k) for k in range(array.type.num_fields)], len(array))
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+
+    return convert
+
+
+def _repeated_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
+    converters, t = [column_converter(child) for child in mapping.children], mapping.column.type
+
+    def convert(array: pa.Array) -> pa.Array:
         buffers = array.buffers()[:2]
         if pt.is_map(t):
-            children = [inner[0](array.keys), inner[1](array.items)]
-            entries = pa.StructArray.from_arrays(children, fields=[t.key_field, t.item_field])
+            children = [converters[0](array.keys), converters[1](array.items)]
+            values = pa.StructArray.from_arrays(children, fields=[t.key_field, t.item_field])
         else:
-            entries = inner[0](array.values)
-        return pa.Array.from_buffers(t, len(array), buffers, offset=array.offset, children=[entries])
+            values = converters[0](array.values)
+        return pa.Array.from_buffers(t, len(array), buffers, offset=array.offset, children=[values])
 
-    return made
+    return convert
 
 
-def _symbols(column: FieldMapping) -> Callable[[pa.Array], pa.Array]:
-    """Names of numbers; a number that has none is UNRECOGNIZED, as Java's classes say it."""
-    enum = column.fd.enum_type
-    first: dict[int, str] = {}
-    for value in enum.values:
-        first.setdefault(value.number, value.name)
-    numbers = pa.array(list(first), pa.int32())
-    names = pa.array([*first.values(), "UNRECOGNIZED"], pa.string())
+def _enum_name_converter(mapping: FieldMapping) -> Callable[[pa.Array], pa.Array]:
+    """Return a function that converts numbers to names; an unknown number is UNRECOGNIZED, as in Java's classes."""
+    first_names: dict[int, str] = {}
+    for value in mapping.fd.enum_type.values:
+        first_names.setdefault(value.number, value.name)
+    numbers = pa.array(list(first_names), pa.int32())
+    names = pa.array([*first_names.values(), "UNRECOGNIZED"], pa.string())
 
-    def made(array: pa.Array) -> pa.Array:
-        places = pc.index_in(array, numbers).fill_null(len(first))
+    def convert(array: pa.Array) -> pa.Array:
+        positions = pc.index_in(array, numbers).fill_null(len(first_names))
         if array.null_count:
-            places = pc.if_else(array.is_valid(), places, None)
-        return names.take(places).cast(column.column.type)
+            positions = pc.if_else(array.is_valid(), positions, None)
+        return names.take(positions).cast(mapping.column.type)
 
-    return made
+    return convert
 
 
-def _timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
+def _to_timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
     seconds = array.field(0).fill_null(0).to_numpy()
     nanos = array.field(1).fill_null(0).to_numpy().astype(np.int64)
     micros = seconds * 1_000_000 + nanos // 1000
@@ -104,14 +114,12 @@ def _timestamps(array: pa.StructArray, t: pa.DataType) -> pa.Array:
     return pa.array(micros, pa.int64(), mask=mask).cast(pa.timestamp("us")).cast(pa.int64()).view(t)
 
 
-def _documents(array: pa.BinaryArray, column: FieldMapping) -> pa.StringArray:
-    """JSON of google.protobuf's Struct, Value and ListValue; they are rare enough to be made one by one."""
-    kind = message_factory.GetMessageClass(column.message)
-    texts = []
-    for payload in array.to_pylist():
-        texts.append(None if payload is None else _json(kind.FromString(payload)))
-    return pa.array(texts, pa.string())
+def _to_json(array: pa.BinaryArray, mapping: FieldMapping) -> pa.StringArray:
+    """Return the JSON of serialized Struct, Value and ListValue messages. They are rare, so convert one by one."""
+    message_class = message_factory.GetMessageClass(mapping.message)
+    payloads = array.to_pylist()
+    return pa.array([None if p is None else _message_json(message_class.FromString(p)) for p in payloads], pa.string())
 
 
-def _json(message: object) -> Any:
+def _message_json(message: object) -> Any:
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The options of the protobuf format: Flink's keys (flink-protobuf, PbFormatOptions), and where descriptors are."""
+"""Options of the protobuf format: those of Flink (flink-protobuf, PbFormatOptions), and the descriptor file."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from kafka_sql.options import Option, boolean, string
 
 MESSAGE: Final = string(
     "protobuf.message-class-name",
-    "The message's full name, as its .proto file says it: package and name. No generated class is needed.",
+    "The message's full name in its .proto file: package and name. No generated class is needed.",
     required=True,
 )
 DESCRIPTOR: Final = string(
     "protobuf.descriptor-file",
-    "The compiled descriptor file with the message: what protoc --include_imports --descriptor_set_out=FILE writes. "
+    "The compiled descriptor file with the message, which protoc --include_imports --descriptor_set_out=FILE writes. "
     "The driver and the executors read it.",
     required=True,
 )
 IGNORE_PARSE_ERRORS: Final = boolean(
     "protobuf.ignore-parse-errors",
-    "Whether to leave out records that are no such message, instead of failing.",
+    "Whether to skip records that are not such a message, instead of failing.",
     default="false",
 )
 READ_DEFAULT_VALUES: Final = boolean(
     "protobuf.read-default-values",
-    "Whether a field that is absent is read as its default value. By default it is null, except for proto3's fields "
-    "without presence, of which protobuf does not tell a default value from an absent one.",
+    "Whether an absent field is read as its default value. By default it is null, except for proto3 fields without "
+    "presence, where protobuf does not distinguish an absent field from the default value.",
     default="false",
 )
 WRITE_NULL_STRING_LITERAL: Final = Option(
     "protobuf.write-null-string-literal",
     str,
     "String",
-    "What a null text in an ARRAY or MAP is written as, because protobuf has no null there.",
+    "What a null string in an ARRAY or MAP is written as, because protobuf has no null there.",
     default="",
 )
 

@@ -1,4 +1,4 @@
-"""The columns of a message, in Flink's words."""
+"""Infer the columns of a table from a message: names and Flink SQL types."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SCALARS: Final = {
 
 
 def infer_columns(message: Descriptor) -> tuple[tuple[str, str], ...]:
-    """Names and types of all fields.
+    """Return names and types of all fields.
 
     Raises:
-        SchemaError: a message contains itself, or a field has no type in a table.
+        SchemaError: a message contains itself, or no column type can hold a field.
     """
-    return tuple(_fields(message, (), ""))
+    return tuple(_infer_fields(message, (), ""))
 
 
-def _fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+def _infer_fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tuple[str, str]]:
     name = message.full_name
     if name in outer:
         raise SchemaError(
@@ -40,24 +40,24 @@ def _fields(message: Descriptor, outer: tuple[str, ...], path: str) -> list[tupl
             column=path,
         )
     outer = (*outer, name)
-    return [(fd.name, _type(fd, outer, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
+    return [(fd.name, _infer_type(fd, outer, f"{path}.{fd.name}".lstrip("."))) for fd in message.fields]
 
 
-def _type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+def _infer_type(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     if not is_repeated(fd):
-        return _single(fd, outer, path)
+        return _infer_single(fd, outer, path)
     message = fd.message_type
     if message is not None and message.GetOptions().map_entry:
-        key, value = (_single(message.fields_by_name[name], outer, path) for name in ("key", "value"))
+        key, value = (_infer_single(message.fields_by_name[name], outer, path) for name in ("key", "value"))
         return f"MAP<{key} NOT NULL, {value}>"
-    return f"ARRAY<{_single(fd, outer, path)}>"
+    return f"ARRAY<{_infer_single(fd, outer, path)}>"
 
 
-def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
+def _infer_single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     message = fd.message_type
     if fd.type == F.TYPE_GROUP:
         raise SchemaError(
-            f"The field '{path}' is a group, which no column has. Declare the table's columns.", column=path
+            f"The field '{path}' is a group, which no column type can hold. Declare the table's columns.", column=path
         )
     if fd.type == F.TYPE_BYTES:
         return "BYTES"
@@ -68,9 +68,9 @@ def _single(fd: FieldDescriptor, outer: tuple[str, ...], path: str) -> str:
     if message.full_name in JSON_TYPES:
         return "STRING"
     if message.full_name in WRAPPERS:
-        return _single(message.fields_by_name["value"], outer, path)
-    fields = _fields(message, outer, path)
+        return _infer_single(message.fields_by_name["value"], outer, path)
+    fields = _infer_fields(message, outer, path)
     if not fields:
         raise SchemaError(f"The field '{path}' is the message {message.full_name}, which has no fields. Declare the "
                           "table's columns.", column=path)  # fmt: skip
-    return "ROW<" + ", ".join(f"`{name}` {kind}" for name, kind in fields) + ">"
+    return "ROW<" + ", ".join(f"`{name}` {type_}" for name, type_ in fields) + ">"

@@ -1,4 +1,4 @@
-"""A table's columns as the compiled loops take them: the way back of finishing.py."""
+"""Convert a table's columns to wire columns, which the encode loop reads: the inverse of from_wire_columns.py."""
 
 from __future__ import annotations
 
@@ -12,117 +12,117 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_sql.errors import EncodeError
 from kafka_sql.formats.protobuf import opcodes as o
-from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_text
+from kafka_sql.formats.protobuf.field_mapping import TIMESTAMP, FieldMapping, is_string
 
-_MICRO: Final = 1_000_000
+_MICROS_PER_SECOND: Final = 1_000_000
 
 
-def to_wire_column(column: FieldMapping, array: pa.Array) -> pa.Array:
-    """What the loops write of a column.
+def to_wire_columns(mappings: tuple[FieldMapping, ...], arrays: list[pa.Array]) -> list[pa.Array]:
+    """Return the wire columns of a message. Of a oneof, only the last field that is not null is set, as in Java.
 
     Raises:
-        EncodeError: a value has no form in protobuf.
+        EncodeError: protobuf cannot represent a value.
     """
-    t = column.column.type
-    if column.is_repeated:
-        return _elements(column, array)
-    if column.op in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED, o.UNSIGNED_64, o.FIXED_8_UNSIGNED):
-        _check_unsigned(column, array)
-    if column.op == o.BYTES and column.message is not None:
-        return _documents(column, array)
-    if column.fd.type == FieldDescriptor.TYPE_ENUM:
-        return _numbers(column, array)
+    oneofs: dict[str, list[int]] = {}
+    for k, mapping in enumerate(mappings):
+        oneof = mapping.fd.containing_oneof
+        if oneof is not None and len(oneof.fields) > 1:
+            oneofs.setdefault(oneof.name, []).append(k)
+    arrays = list(arrays)
+    for members in oneofs.values():
+        is_set_later = arrays[members[-1]].is_valid()
+        for k in reversed(members[:-1]):
+            is_valid = arrays[k].is_valid()
+            if pc.any(pc.and_(is_set_later, is_valid)).as_py():
+                arrays[k] = pc.if_else(is_set_later, pa.scalar(None, arrays[k].type), arrays[k])
+            is_set_later = pc.or_(is_set_later, is_valid)
+    return [to_wire_column(mapping, array) for mapping, array in zip(mappings, arrays, strict=True)]
+
+
+def to_wire_column(mapping: FieldMapping, array: pa.Array) -> pa.Array:
+    """Return the wire column of a column.
+
+    Raises:
+        EncodeError: protobuf cannot represent a value.
+    """
+    t = mapping.column.type
+    if mapping.is_repeated:
+        return _convert_elements(mapping, array)
+    if mapping.opcode in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED, o.UNSIGNED_64, o.FIXED_8_UNSIGNED):
+        _check_unsigned(mapping, array)
+    if mapping.opcode == o.BYTES and mapping.message is not None:
+        return _from_json(mapping, array)
+    if mapping.fd.type == FieldDescriptor.TYPE_ENUM:
+        return _to_enum_numbers(mapping, array)
     if pt.is_large_string(t) or pt.is_large_binary(t):
         return array.cast(pa.string() if pt.is_large_string(t) else pa.binary())
-    if column.op != o.MESSAGE:
+    if mapping.opcode != o.MESSAGE:
         return array
-    if not column.is_well_known:
-        children = to_wire_columns(column.children, [array.field(k) for k in range(array.type.num_fields)])
-    elif column.message is not None and column.message.full_name == TIMESTAMP:
-        children = _timestamp(array)
+    if not mapping.is_well_known:
+        children = to_wire_columns(mapping.children, [array.field(k) for k in range(array.type.num_fields)])
+    elif mapping.message is not None and mapping.message.full_name == TIMESTAMP:
+        children = _to_seconds_and_nanos(array)
     else:
-        children = [to_wire_column(column.children[0], array)]
+        children = [to_wire_column(mapping.children[0], array)]
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(children, names=[c.fd.name for c in column.children], mask=mask)
+    return pa.StructArray.from_arrays(children, names=[child.fd.name for child in mapping.children], mask=mask)
 
 
-def to_wire_columns(columns: tuple[FieldMapping, ...], arrays: list[pa.Array]) -> list[pa.Array]:
-    """The columns of a message; of those of one oneof the last that is not null, as Java's setters leave it."""
-    by_oneof: dict[str, list[int]] = {}
-    for k, column in enumerate(columns):
-        oneof = column.fd.containing_oneof
-        if oneof is not None and len(oneof.fields) > 1:
-            by_oneof.setdefault(oneof.name, []).append(k)
-    arrays = list(arrays)
-    for places in by_oneof.values():
-        later = arrays[places[-1]].is_valid()
-        for k in reversed(places[:-1]):
-            valid = arrays[k].is_valid()
-            if pc.any(pc.and_(later, valid)).as_py():
-                arrays[k] = pc.if_else(later, pa.scalar(None, arrays[k].type), arrays[k])
-            later = pc.or_(later, valid)
-    return [to_wire_column(column, array) for column, array in zip(columns, arrays, strict=True)]
-
-
-def _elements(column: FieldMapping, array: pa.Array) -> pa.Array:
+def _convert_elements(mapping: FieldMapping, array: pa.Array) -> pa.ListArray:
     if pt.is_map(array.type):
-        children = [to_wire_column(column.children[0], array.keys), to_wire_column(column.children[1], array.items)]
-        entries = pa.StructArray.from_arrays(children, names=["key", "value"])
-        return _list(array, entries)
-    return _list(array, to_wire_column(column.children[0], array.values))
-
-
-def _list(array: pa.Array, values: pa.Array) -> pa.ListArray:
+        children = [to_wire_column(mapping.children[0], array.keys), to_wire_column(mapping.children[1], array.items)]
+        values = pa.StructArray.from_arrays(children, names=["key", "value"])
+    else:
+        values = to_wire_column(mapping.children[0], array.values)
     return pa.Array.from_buffers(
         pa.list_(values.type), len(array), array.buffers()[:2], offset=array.offset, children=[values]
     )
 
 
-def _check_unsigned(column: FieldMapping, array: pa.Array) -> None:
-    limit = 2**32 if column.op in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED) else 2**64
-    found = pc.min_max(array).as_py()
-    if found["min"] is not None and (found["min"] < 0 or found["max"] >= limit):
-        wrong = found["min"] if found["min"] < 0 else found["max"]
+def _check_unsigned(mapping: FieldMapping, array: pa.Array) -> None:
+    limit = 2**32 if mapping.opcode in (o.UNSIGNED_32, o.FIXED_4_UNSIGNED) else 2**64
+    extremes = pc.min_max(array).as_py()
+    if extremes["min"] is not None and (extremes["min"] < 0 or extremes["max"] >= limit):
+        value = extremes["min"] if extremes["min"] < 0 else extremes["max"]
         raise EncodeError(
-            f"Fail to serialize at field: {column.path}. {wrong} is no number from 0 to {limit - 1}, which the field "
-            f"{column.fd.full_name} has.",
-            field=column.path,
+            f"Fail to serialize at field: {mapping.path}. {value} is not a number from 0 to {limit - 1}, the range of "
+            f"the field {mapping.fd.full_name}."
         )
 
 
-def _numbers(column: FieldMapping, array: pa.Array) -> pa.Array:
-    """The numbers of an enum; what it has not is its first, as in Flink."""
-    values = list(column.fd.enum_type.values)
+def _to_enum_numbers(mapping: FieldMapping, array: pa.Array) -> pa.Array:
+    """Return the numbers of an enum; an unknown value is the enum's first, as in Flink."""
+    values = list(mapping.fd.enum_type.values)
     first = values[0].number
-    if is_text(array.type):
+    if is_string(array.type):
         numbers = pa.array([*(v.number for v in values), first], pa.int32())
-        places = pc.index_in(array, pa.array([v.name for v in values], array.type)).fill_null(len(values))
-        found = numbers.take(places)
+        positions = pc.index_in(array, pa.array([v.name for v in values], array.type)).fill_null(len(values))
+        result = numbers.take(positions)
     else:
         wide = array.cast(pa.int64())
-        known = pc.is_in(wide, value_set=pa.array([v.number for v in values], pa.int64()))
-        found = pc.if_else(known, wide, first).cast(pa.int32())
-    return pc.if_else(array.is_valid(), found, pa.scalar(None, pa.int32())) if array.null_count else found
+        is_known = pc.is_in(wide, value_set=pa.array([v.number for v in values], pa.int64()))
+        result = pc.if_else(is_known, wide, first).cast(pa.int32())
+    return pc.if_else(array.is_valid(), result, pa.scalar(None, pa.int32())) if array.null_count else result
 
 
-def _timestamp(array: pa.Array) -> list[pa.Array]:
+def _to_seconds_and_nanos(array: pa.Array) -> list[pa.Array]:
     micros = array.view(pa.int64()) if not array.null_count else array.cast(pa.int64()).fill_null(0)
-    whole = micros.to_numpy()
-    seconds = whole // _MICRO
-    return [pa.array(seconds, pa.int64()), pa.array((whole - seconds * _MICRO) * 1000, pa.int64()).cast(pa.int32())]
+    total = micros.to_numpy()
+    seconds = total // _MICROS_PER_SECOND
+    nanos = (total - seconds * _MICROS_PER_SECOND) * 1000
+    return [pa.array(seconds, pa.int64()), pa.array(nanos, pa.int64()).cast(pa.int32())]
 
 
-def _documents(column: FieldMapping, array: pa.Array) -> pa.BinaryArray:
-    kind = message_factory.GetMessageClass(column.message)
+def _from_json(mapping: FieldMapping, array: pa.Array) -> pa.BinaryArray:
+    """Return serialized Struct, Value and ListValue messages of their JSON."""
+    message_class = message_factory.GetMessageClass(mapping.message)
 
-    def written(text: str) -> bytes:
+    def serialize(text: str) -> bytes:
         try:
-            made = json_format.Parse(text, kind())
+            message = json_format.Parse(text, message_class())
         except json_format.ParseError as e:
-            name = column.message.full_name if column.message is not None else ""
-            raise EncodeError(
-                f"Fail to serialize at field: {column.path}. The text is no JSON of {name}: {e}", field=column.path
-            ) from e
-        return bytes(made.SerializeToString(deterministic=True))
+            name = mapping.message.full_name if mapping.message is not None else ""
+            raise EncodeError(f"Fail to serialize at field: {mapping.path}. It is not the JSON of a {name}: {e}") from e
+        return bytes(message.SerializeToString(deterministic=True))
 
-    return pa.array([None if text is None else written(text) for text in array.to_pylist()], pa.binary())
+    return pa.array([None if text is None else serialize(text) for text in array.to_pylist()], pa.binary())

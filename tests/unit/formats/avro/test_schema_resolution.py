@@ -269,7 +269,7 @@ def test_a_field_without_a_default_must_be_there() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"name": "x"}', "has no type"),
         ('{"type": "record", "name": "R", "fields": [{"name": "next", "type": ["null", "R"]}]}', "recursive type 'R'"),
         ('{"type": "array", "items": "Unknown"}', "unknown type 'Unknown'"),

@@ -100,7 +100,9 @@ def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
     }  # fmt: skip
     assert encode(schema, [row]) == [one.SerializeToString()]
     for name, value in (("ui", -1), ("fi", 2**32), ("ul", 2**64)):
-        with pytest.raises(EncodeError, match=rf"Fail to serialize at field: {name}. {value} is no number from 0 to"):
+        with pytest.raises(
+            EncodeError, match=rf"Fail to serialize at field: {name}. {value} is not a number from 0 to"
+        ):
             encode(schema.select([name]) if hasattr(schema, "select") else pa.schema([schema.field(name)]),
                    [{name: value}])  # fmt: skip
 
