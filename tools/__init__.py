@@ -1,1 +1,1 @@
-"""What the Makefile runs besides the package's own commands."""
+"""Scripts that the Makefile runs."""

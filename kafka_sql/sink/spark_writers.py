@@ -28,7 +28,7 @@ from kafka_sql.sink.write_stats import WriteStats, query_and_batch, report_batch
 
 @dataclass
 class TaskCommitMessage(WriterCommitMessage):
-    """What one task has written at-least-once, and for which query and batch."""
+    """Commit message of an at-least-once task: its statistics, query and batch."""
 
     stats: WriteStats
     query: str | None = None

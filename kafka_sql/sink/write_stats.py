@@ -26,7 +26,7 @@ _LOG = logging.getLogger("kafka_sql.sink")
 
 @dataclass(frozen=True)
 class WriteStats:
-    """What was written.
+    """Statistics of a write.
 
     Attributes:
         rows: number of acknowledged records.
@@ -43,7 +43,7 @@ class WriteStats:
 
 @dataclass(frozen=True)
 class Report:
-    """What a query has written since it was started.
+    """Statistics of a query since it was started.
 
     Attributes:
         batch: id of its last micro-batch.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ScenarioConfig:
-    """How much of a scenario to run.
+    """Size of a scenario run.
 
     Attributes:
         repeat: number of faults.
@@ -40,7 +40,7 @@ class ScenarioConfig:
 
 @dataclass
 class Outcome:
-    """What readers saw.
+    """Result of a scenario, as readers saw it.
 
     Attributes:
         repetitions: number of faults.

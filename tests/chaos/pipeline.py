@@ -100,7 +100,7 @@ class QueryConfig:
 
 @dataclass(frozen=True)
 class CrashPlan:
-    """Where a driver crashes.
+    """Crash of a driver.
 
     Attributes:
         point: name of the crash point; empty for none.

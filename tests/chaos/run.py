@@ -200,7 +200,7 @@ class PipelineRun:
         wait_until(lambda: last("planned") == last("done"), "the end of a batch")
 
     def wait_for_failure(self) -> str:
-        """Wait until the driver has ended by an error; the error."""
+        """Wait until the driver has failed, and return its error."""
         self.driver.join(TIMEOUT)
         assert self.driver.exitcode in (FAILED, FENCED), (
             f"the driver exited with {self.driver.exitcode}: {self.error()}"
@@ -208,7 +208,7 @@ class PipelineRun:
         return self.error()
 
     def error(self) -> str:
-        """What the last driver that failed has said."""
+        """Return the error of the last driver that failed."""
         with contextlib.suppress(FileNotFoundError):
             return (self.query.folder / "error").read_text()
         return ""

@@ -35,7 +35,7 @@ class ReaderProgress(Protocol):
 
 @dataclass
 class ObservedRows:
-    """What a reader saw.
+    """Rows that a reader saw.
 
     Attributes:
         numbers: numbers in the order of reading.

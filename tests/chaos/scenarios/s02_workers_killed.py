@@ -56,7 +56,7 @@ def run_drivers(folder: Path, master: str, count: int, rows: int, query: str, rn
                 sent = spark.send(bootstrap, source, sent, portion)
             return before
 
-        def progress(before: int, driver: int) -> None:
+        def wait_for_progress(before: int, driver: int) -> None:
             polls = 0
 
             def poll() -> bool:
@@ -71,12 +71,12 @@ def run_drivers(folder: Path, master: str, count: int, rows: int, query: str, rn
 
         for number in range(count):
             with spark.running_query(bootstrap, source, target, folder, master, query) as (python, java):
-                progress(send_more(), python)
+                wait_for_progress(send_more(), python)
                 for _ in range(3 if number % 2 else 0):
                     before = send_more()
                     time.sleep(rng.uniform(0, 0.5))  # at a random point of a batch
                     killed += spark.kill(processes(java))
-                    progress(before, python)
+                    wait_for_progress(before, python)
                 send_until = time.monotonic() + rng.uniform(0, 3)
                 while time.monotonic() < send_until:
                     send_more()

@@ -106,7 +106,7 @@ def test_a_zombie_that_resumes_before_its_decision(sink: WriterHarness) -> None:
 def test_a_zombie_does_not_abort_decided_transactions_of_the_active_driver(
     sink: WriterHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It searches for lingering transactions before it notices that it was fenced."""
+    """The zombie searches for lingering transactions before it notices that it was fenced."""
     zombie, active = sink.driver(), sink.driver()
     zombie.run_batch(tasks=2)
     (sink.folder / "planned" / "1").write_text(json.dumps({"start": ROWS, "end": 2 * ROWS}))
