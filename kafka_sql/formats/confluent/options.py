@@ -1,5 +1,4 @@
-"""The options of a format with a schema registry under Flink's keys (AvroConfluentFormatOptions), and the settings in
-them."""
+"""Options of a format with a schema registry, with Flink's keys (AvroConfluentFormatOptions), and their settings."""
 
 from __future__ import annotations
 
@@ -13,18 +12,22 @@ from kafka_sql.options import Option, Options, string
 from kafka_sql.options.secret_references import resolve
 from kafka_sql.options.secrets import is_secret
 
+SCHEMA_TYPE_NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
+AUTO_REGISTER: Final = "auto.register.schemas"
+_HEADER_PREFIX: Final = "request.header."
 
-def _urls(text: str) -> tuple[str, ...]:
-    found = tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
-    if not found or not all(url.startswith(("http://", "https://", "${")) for url in found):
+
+def _parse_urls(text: str) -> tuple[str, ...]:
+    urls = tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
+    if not urls or not all(url.startswith(("http://", "https://", "${")) for url in urls):
         raise ValueError("expected 'http://host:port' or 'https://host:port', several separated by ','")
-    return found
+    return urls
 
 
-def _map(option: str) -> Callable[[str], dict[str, str]]:
-    """Reads a map in one text, or of entries that stood one by one (payload.py puts them together, after a NUL).
+def _map_parser(option: str) -> Callable[[str], dict[str, str]]:
+    """Return a parser of a map, written as one text or as options of their own (as JSON after a NUL; see payload.py).
 
-    The text itself is never shown: it may hold a secret, which its key alone would not tell.
+    Errors do not show the text, which may contain a secret under any key.
     """
 
     def parse(text: str) -> dict[str, str]:
@@ -35,28 +38,26 @@ def _map(option: str) -> Callable[[str], dict[str, str]]:
             raise InvalidOptionError(
                 f"Invalid value for option '{option}': expected 'key:value,key:value'.", option=option
             )
-        found = {key.strip(): value.strip() for key, _, value in pairs}
-        for key in filter(is_secret, found):
+        entries = {key.strip(): value.strip() for key, _, value in pairs}
+        for key in filter(is_secret, entries):
             raise InvalidOptionError(
-                f"The option '{option}' holds '{key}', which would be shown. Give it as '{option}.{key}'.",
+                f"The option '{option}' contains '{key}', which would be shown. Set it as '{option}.{key}'.",
                 option=option,
             )
-        return found
+        return entries
 
     return parse
 
 
-SCHEMA_TYPE_NAMES: Final = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
-
-
 @dataclass(frozen=True)
 class RegistryOptions:
-    """The options that a format has of its registry.
+    """A format's options for its registry.
 
     Attributes:
-        format: the identifier.
-        kind: of its schemas, in the registry's word: AVRO, JSON, PROTOBUF.
-        java: Flink's options as the Java client's properties.
+        format: the format's identifier.
+        schema_type: the type of its schemas, as the registry names it: AVRO, JSON, PROTOBUF.
+        client_properties: properties of the registry's Java client, and Flink's options for them.
+        properties: the option for other properties.
     """
 
     format: str
@@ -69,39 +70,39 @@ class RegistryOptions:
 
     @property
     def schema_type_name(self) -> str:
-        """The kind as errors say it."""
+        """The schema type, for errors."""
         return SCHEMA_TYPE_NAMES[self.schema_type]
 
     @property
     def all(self) -> tuple[Option[Any], ...]:
-        """Every one of them."""
+        """All options."""
         return (self.url, self.subject, self.schema, *self.client_properties.values(), self.properties)
 
 
-def declare_registry_options(name: str, kind: str, schema: str) -> RegistryOptions:
-    """The options of the format ``name``.
+def declare_registry_options(name: str, schema_type: str, schema_doc: str) -> RegistryOptions:
+    """Return the options of the format ``name``.
 
     Args:
-        schema: what the format's option 'schema' is, for its documentation.
+        schema_doc: documentation of the format's option 'schema'.
     """
     return RegistryOptions(
         name,
-        kind,
+        schema_type,
         Option(
             f"{name}.url",
-            _urls,
+            _parse_urls,
             "List<String>",
-            "Where the schema registry is; several separated by ',' are asked in turn.",
+            "URLs of the schema registry, separated by ','. If one is unavailable, the next is tried.",
             required=True,
             deprecated_keys=(f"{name}.schema-registry.url",),
         ),
         string(
             f"{name}.subject",
             "The subject under which a table registers its schema when it is written to, and whose latest schema a "
-            "table without columns takes. By default '<topic>-value' or '<topic>-key' where the table has one topic.",
+            "table without columns uses. By default '<topic>-value' or '<topic>-key' if the table has a single topic.",
             deprecated_keys=(f"{name}.schema-registry.subject",),
         ),
-        string(f"{name}.schema", schema, deprecated_keys=(f"{name}.schema-registry.schema",)),
+        string(f"{name}.schema", schema_doc, deprecated_keys=(f"{name}.schema-registry.schema",)),
         {
             "schema.registry.ssl.truststore.location": string(
                 f"{name}.ssl.truststore.location", "File of the certificates to trust: JKS, PKCS12 or PEM."
@@ -115,38 +116,34 @@ def declare_registry_options(name: str, kind: str, schema: str) -> RegistryOptio
             "schema.registry.ssl.keystore.password": string(f"{name}.ssl.keystore.password", "Password of that file."),
             "basic.auth.credentials.source": string(
                 f"{name}.basic-auth.credentials-source",
-                f"Where user and password stand: 'USER_INFO' (in '{name}.basic-auth.user-info') or 'URL'.",
+                f"Where user and password are: 'USER_INFO' (in '{name}.basic-auth.user-info') or 'URL'.",
             ),
             "basic.auth.user.info": string(f"{name}.basic-auth.user-info", "User and password: 'user:password'."),
             "bearer.auth.credentials.source": string(
-                f"{name}.bearer-auth.credentials-source", "'STATIC_TOKEN': the token is given here."
+                f"{name}.bearer-auth.credentials-source", f"'STATIC_TOKEN': the token is in '{name}.bearer-auth.token'."
             ),
             "bearer.auth.token": string(f"{name}.bearer-auth.token", "A token for the registry."),
         },
         Option(
             f"{name}.properties",
-            _map(f"{name}.properties"),
+            _map_parser(f"{name}.properties"),
             "Map",
             f"Other properties of the registry's Java client: '{name}.properties.auto.register.schemas' = 'false'. "
-            "Those that are known here stand in docs/formats/avro-confluent.md; the options above count more.",
+            "docs/formats/avro-confluent.md lists the supported ones; the options above take precedence.",
         ),
     )
 
 
-AUTO_REGISTER: Final = "auto.register.schemas"
-_HEADER: Final = "request.header."
-
-
 @dataclass(frozen=True)
 class RegistrySettings:
-    """How to speak to a registry. Secrets are references or texts, and are never printed.
+    """How to connect to a registry, with references to secrets resolved. Printing it shows no secrets.
 
     Attributes:
-        format: the identifier of the format that asks.
-        kind: of the schemas that it asks for.
-        user: ``user:password``, or nothing.
-        headers: names and values of more headers.
-        register: whether a schema is registered when it is written; else it must be there.
+        format: identifier of the table's format.
+        schema_type: the type of its schemas.
+        user: ``user:password``, or empty.
+        headers: names and values of additional headers.
+        register: whether to register a schema when it is written; otherwise it must exist.
     """
 
     format: str
@@ -162,50 +159,56 @@ class RegistrySettings:
     register: bool = True
 
 
-def registry_settings(known: RegistryOptions, options: Options) -> RegistrySettings:
-    """The settings of a table's options, references to secrets resolved.
+def registry_settings(registry_options: RegistryOptions, options: Options) -> RegistrySettings:
+    """Return the settings in a table's options, with references to secrets resolved.
 
     Raises:
-        OptionError: a property is unknown, or authentication is told in part.
+        OptionError: a property is unknown, or authentication is incomplete.
     """
-    prefix = known.properties.key
-    properties = options.get(known.properties) or {}
-    names = (*known.client_properties, AUTO_REGISTER)
+    prefix = registry_options.properties.key
+    properties = options.get(registry_options.properties) or {}
+    names = (*registry_options.client_properties, AUTO_REGISTER)
     for key in properties:
-        if key not in names and not key.startswith(_HEADER):
+        if key not in names and not key.startswith(_HEADER_PREFIX):
             raise InvalidOptionError(
-                f"The property '{prefix}.{key}' is not known. Known are: {', '.join(names)}, {_HEADER}*."
+                f"Unsupported property '{prefix}.{key}'. Supported properties: {', '.join(names)}, {_HEADER_PREFIX}*."
                 + did_you_mean(key, names),
                 option=f"{prefix}.{key}",
             )
-    java = {key: options.get(option) or properties.get(key, "") for key, option in known.client_properties.items()}
-    java = {key: resolve(value, f"{prefix}.{key}") for key, value in java.items()}
-    _check(known, java)
+    resolved = {
+        key: resolve(options.get(option) or properties.get(key, ""), f"{prefix}.{key}")
+        for key, option in registry_options.client_properties.items()
+    }
+    _check_authentication(registry_options, resolved)
     register = properties.get(AUTO_REGISTER, "true").lower()
     if register not in ("true", "false"):
         key = f"{prefix}.{AUTO_REGISTER}"
         raise InvalidOptionError(
             f"Invalid value '{register}' for option '{key}': expected 'true' or 'false'.", option=key
         )
+    headers = [
+        (key.removeprefix(_HEADER_PREFIX), value) for key, value in properties.items() if key.startswith(_HEADER_PREFIX)
+    ]
     return RegistrySettings(
-        known.format,
-        known.schema_type,
-        urls=tuple(resolve(url, known.url.key) for url in options[known.url]),
-        user=java["basic.auth.user.info"],
-        token=java["bearer.auth.token"],
-        truststore=java["schema.registry.ssl.truststore.location"],
-        truststore_password=java["schema.registry.ssl.truststore.password"],
-        keystore=java["schema.registry.ssl.keystore.location"],
-        keystore_password=java["schema.registry.ssl.keystore.password"],
-        headers=tuple((k.removeprefix(_HEADER), v) for k, v in properties.items() if k.startswith(_HEADER)),
+        registry_options.format,
+        registry_options.schema_type,
+        urls=tuple(resolve(url, registry_options.url.key) for url in options[registry_options.url]),
+        user=resolved["basic.auth.user.info"],
+        token=resolved["bearer.auth.token"],
+        truststore=resolved["schema.registry.ssl.truststore.location"],
+        truststore_password=resolved["schema.registry.ssl.truststore.password"],
+        keystore=resolved["schema.registry.ssl.keystore.location"],
+        keystore_password=resolved["schema.registry.ssl.keystore.password"],
+        headers=tuple(headers),
         register=register == "true",
     )
 
 
-def _check(known: RegistryOptions, java: Mapping[str, str]) -> None:
-    basic, bearer = java["basic.auth.credentials.source"], java["bearer.auth.credentials.source"]
-    user, token = java["basic.auth.user.info"], java["bearer.auth.token"]
-    keys = {name: option.key for name, option in known.client_properties.items()}
+def _check_authentication(registry_options: RegistryOptions, values: Mapping[str, str]) -> None:
+    """Raise OptionError if the properties for authentication are incomplete or contradict each other."""
+    basic, bearer = values["basic.auth.credentials.source"], values["bearer.auth.credentials.source"]
+    user, token = values["basic.auth.user.info"], values["bearer.auth.token"]
+    keys = {name: option.key for name, option in registry_options.client_properties.items()}
     basic_key, user_key = keys["basic.auth.credentials.source"], keys["basic.auth.user.info"]
     bearer_key, token_key = keys["bearer.auth.credentials.source"], keys["bearer.auth.token"]
     if basic not in ("", "URL", "USER_INFO"):

@@ -1,4 +1,4 @@
-"""TLS for the registry: key stores as Java's clients take them, told apart by content."""
+"""Create the TLS context for a registry, from key stores as Java's clients use them, of any supported type."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 def ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
-    """What a connection needs.
+    """Return the context for a connection.
 
     Raises:
-        KeyStoreError: a file cannot be read, or has another password.
+        KeyStoreError: a file cannot be read, or the password is wrong.
     """
     authorities = None
     if settings.truststore:
@@ -29,24 +29,24 @@ def ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
         authorities = _read(
             settings, "truststore", settings.truststore, lambda data: trusted_certificates(data, password)
         )
-    found = ssl.create_default_context(cadata=authorities)
+    context = ssl.create_default_context(cadata=authorities)
     if settings.keystore:
         password = settings.keystore_password or None
-        mine = _read(settings, "keystore", settings.keystore, lambda data: read_identity(data, password, password))
-        with tempfile.TemporaryDirectory() as folder:  # the library takes files only
+        identity = _read(settings, "keystore", settings.keystore, lambda data: read_identity(data, password, password))
+        with tempfile.TemporaryDirectory() as folder:  # the ssl module reads files only
             path = Path(folder, "client.pem")
             path.touch(mode=0o600)
-            path.write_text(mine.key + mine.chain)
-            found.load_cert_chain(path)
-    return found
+            path.write_text(identity.key + identity.chain)
+            context.load_cert_chain(path)
+    return context
 
 
 def _read(settings: RegistrySettings, store: str, location: str, read: Callable[[bytes], T]) -> T:
-    where = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
+    prefix = f"Option '{settings.format}.ssl.{store}.location': file '{location}'"
     try:
         return read(allowed_paths.read_allowed(location))
     except OSError as e:
-        raise KeyStoreError(f"{where} cannot be read on this machine: {e.strerror}.") from None
+        raise KeyStoreError(f"{prefix} cannot be read on this machine: {e.strerror}.") from None
     except UnreadableStore as e:
-        also = f" The password is that of option '{settings.format}.ssl.{store}.password'."
-        raise KeyStoreError(f"{where}: {e}.{also}") from None
+        remedy = f"The password is in option '{settings.format}.ssl.{store}.password'."
+        raise KeyStoreError(f"{prefix}: {e}. {remedy}") from None
