@@ -13,7 +13,7 @@ import pytest
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.format import Decoder
 from tests.fuzz.mutation import mutate
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 
 _BATCH: Final = 10_000
 _SAMPLE: Final = 100  # mutants per batch
@@ -50,9 +50,9 @@ def fuzz_lenient_decoder(
         survived += int((~is_valid).sum())
         if exact is not None:
             sample = pa.array(~is_valid & (rows < 2 * _SAMPLE))
-            actual = [held(column.filter(sample)) for column in decoded.columns]
+            actual = [comparable_values(column.filter(sample)) for column in decoded.columns]
             expected = exact.decode(pa.array(mutants[:_SAMPLE], pa.binary()))
-            assert actual == [held(column) for column in expected.columns], (seed, start)
+            assert actual == [comparable_values(column) for column in expected.columns], (seed, start)
     return survived
 
 
@@ -113,6 +113,6 @@ def fuzz_decoder(
                 assert (single.value.field, single.value.reason) == (error_of[k].field, error_of[k].reason)
             else:
                 expected = decoder.decode(pa.array(payloads[k : k + 1], pa.binary()))
-                actual = [held(column.filter(selected)) for column in decoded.columns]
-                assert actual == [held(column) for column in expected.columns], (seed, start, k)
+                actual = [comparable_values(column.filter(selected)) for column in decoded.columns]
+                assert actual == [comparable_values(column) for column in expected.columns], (seed, start, k)
     return survived, failed

@@ -96,7 +96,7 @@ def _is_null(text: str, dialect: Dialect) -> bool:
     return text == dialect.null_literal or (dialect.empty_string_as_null and not text)
 
 
-def _elements(text: str, dialect: Dialect) -> list[str]:
+def _split_elements(text: str, dialect: Dialect) -> list[str]:
     if dialect.element_separator not in text and not text.strip(_SPACE):
         return []
     parts = text.split(dialect.element_separator)
@@ -107,7 +107,7 @@ def _array_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
     def convert(text: str) -> list[Any]:
         return [
             _field_converter(f"{path}[{i}]", t.value_field, dialect)(element)
-            for i, element in enumerate(_elements(text, dialect))
+            for i, element in enumerate(_split_elements(text, dialect))
         ]
 
     return convert
@@ -117,7 +117,7 @@ def _row_converter(path: str, t: pa.DataType, dialect: Dialect) -> Convert:
     converters = [_field_converter(f"{path}.{child.name}", child, dialect) for child in t]
 
     def convert(text: str) -> dict[str, Any] | None:
-        values: list[str | None] = [*_elements(text, dialect)]
+        values: list[str | None] = [*_split_elements(text, dialect)]
         if not values:
             return None
         if len(values) < len(converters):

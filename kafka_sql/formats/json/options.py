@@ -62,15 +62,15 @@ JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
     IGNORE_NULL_FIELDS,
 )
 
-Renamed: TypeAlias = Mapping[Option[Any], Option[Any]]  # json's options, as another format has them
+OptionMapping: TypeAlias = Mapping[Option[Any], Option[Any]]  # json's options, as another format has them
 
 
-def renamed(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> Renamed:
+def rename_options(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> OptionMapping:
     """Options of json under the name of another format, whose payloads are JSON, too."""
     return {option: replace(option, key=name + option.key.removeprefix("json")) for option in options}
 
 
-def of_json(names: Renamed, given: Options) -> Options:
+def to_json_options(names: OptionMapping, given: Options) -> Options:
     """The options of such a format under json's own names."""
     return Options(JSON_OPTIONS, {option.key: str(given[mine]) for option, mine in names.items()})
 

@@ -1,4 +1,4 @@
-"""What a column holds, in a form that compares exactly."""
+"""Convert columns to Python values that compare exactly."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 
-def held(array: pa.Array) -> list[Any]:
-    """The values of an array: dates and times as whole numbers, floats by their repr, so that NaN and -0.0 compare."""
+def comparable_values(array: pa.Array) -> list[Any]:
+    """Return the values of an array: dates and times as integers, floats as repr, so that NaN and -0.0 compare."""
     t = array.type
     if pt.is_struct(t):
-        children = [held(child) for child in array.flatten()]
+        children = [comparable_values(child) for child in array.flatten()]
         rows = zip(*children, strict=True) if children else [()] * len(array)
         return [row if valid else None for row, valid in zip(rows, array.is_valid().to_pylist(), strict=True)]
     if pt.is_list(t) or pt.is_map(t):
-        return [held(scalar.values) if scalar.is_valid else None for scalar in array]
+        return [comparable_values(scalar.values) if scalar.is_valid else None for scalar in array]
     if pt.is_floating(t):
         return [None if value is None else repr(value) for value in array.to_pylist()]
     if pt.is_date(t):

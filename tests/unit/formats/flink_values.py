@@ -1,7 +1,7 @@
-"""Values as Flink itself gave them: types by their SQL names, and a row in one line of text.
+"""Load values that Flink itself decoded and encoded: types by their SQL names, and a row as one line of text.
 
-A file holds a line a case: columns, options, payload (as Latin-1), the row that Flink 2.3 reads (nothing where it
-leaves the record out, or "error"), and the payload that it writes of that row.
+A file has a line per case: columns, options, payload (as Latin-1), the row that Flink 2.3 reads (empty if it skips the
+record, or "error"), and the payload that it writes for that row.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ SCALARS: Final = {
 }
 
 
-def cases(name: str) -> list[Any]:
-    """The cases of a file, by its path from this folder."""
+def load_cases(name: str) -> list[Any]:
+    """Load the cases of a file, given its path from this folder."""
     lines = (Path(__file__).parent / name).read_text().splitlines()
     return [json.loads(line) for line in lines]
 
 
 def column_type(spec: list[str]) -> pa.DataType:
-    """``["INT"]``, ``["ARRAY", "INT"]`` or ``["ROW", "INT", "STRING"]``, whose fields are x and y."""
+    """Return the type for ``["INT"]``, ``["ARRAY", "INT"]`` or ``["ROW", "INT", "STRING"]``, with fields x and y."""
     if spec[0] == "ARRAY":
         return pa.list_(SCALARS[spec[1]])
     if spec[0] == "ROW":
-        return pa.struct([(name, SCALARS[kind]) for name, kind in zip("xy", spec[1:], strict=False)])
+        return pa.struct([(name, SCALARS[sql_name]) for name, sql_name in zip("xy", spec[1:], strict=False)])
     return SCALARS[spec[0]]
 
 
-def shown(array: pa.Array) -> list[str]:
-    """Each value as the files have it: to the bit, and not as any language prints it."""
+def format_values(array: pa.Array) -> list[str]:
+    """Format each value as the files do: exact to the bit, independent of any language's text."""
     t = array.type
     valid = array.is_valid().to_pylist()
     if pt.is_struct(t):
-        rows = zip(*map(shown, array.flatten()), strict=True)
+        rows = zip(*map(format_values, array.flatten()), strict=True)
         texts = [f"({','.join(row)})" for row in rows]
     elif pt.is_list(t):
-        texts = [f"[{','.join(shown(scalar.values))}]" if scalar.is_valid else "" for scalar in array]
+        texts = [f"[{','.join(format_values(scalar.values))}]" if scalar.is_valid else "" for scalar in array]
     elif pt.is_date(t):
         texts = [str(v) for v in array.cast(pa.int32()).to_pylist()]
     elif pt.is_timestamp(t):
@@ -66,7 +66,7 @@ def shown(array: pa.Array) -> list[str]:
         texts = [str((v or 0) // 1_000_000) for v in array.cast(pa.int64()).to_pylist()]
     else:
         texts = [_scalar(v, t) if v is not None else "" for v in array.to_pylist()]
-    return [text if there else "~" for text, there in zip(texts, valid, strict=True)]
+    return [text if is_valid else "~" for text, is_valid in zip(texts, valid, strict=True)]
 
 
 def _scalar(value: Any, t: pa.DataType) -> str:
@@ -75,8 +75,8 @@ def _scalar(value: Any, t: pa.DataType) -> str:
             "-0@", "0@"
         )
     if pt.is_floating(t):
-        letter, kind, nan = ("f", ">f", "7fc00000") if t.bit_width == 32 else ("d", ">d", "7ff8000000000000")
-        bits = nan if value != value else struct.pack(kind, value).hex()
+        letter, code, nan = ("f", ">f", "7fc00000") if t.bit_width == 32 else ("d", ">d", "7ff8000000000000")
+        bits = nan if value != value else struct.pack(code, value).hex()
         return letter + (bits.lstrip("0") or "0")
     if pt.is_string(t):
         return "x" + value.encode().hex()

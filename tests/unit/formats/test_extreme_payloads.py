@@ -1,4 +1,4 @@
-"""Payloads that nobody expects: each is rows or an error of its own, and those beside it keep their places."""
+"""Extreme payloads: each is decoded or reported, and does not affect the payloads around it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kafka_sql.options import Options
 
 SCHEMA: Final = pa.schema([("a", pa.int64()), ("s", pa.string())])
 ROW: Final = {"a": 1, "s": "x"}
-GOOD: Final = {
+VALID: Final = {
     "json": json.dumps(ROW).encode(),
     "csv": b"1,x",
-    "avro": b'{"a":{"long":1},"s":{"string":"x"}}',  # its encoding as JSON
+    "avro": b'{"a":{"long":1},"s":{"string":"x"}}',  # in Avro's JSON encoding
     "debezium-json": json.dumps({"before": None, "after": ROW, "op": "c"}).encode(),
     "canal-json": json.dumps({"data": [ROW], "type": "INSERT"}).encode(),
     "maxwell-json": json.dumps({"data": ROW, "type": "insert"}).encode(),
@@ -27,35 +27,36 @@ GOOD: Final = {
 
 
 def decoder(name: str) -> Decoder:
-    found = FORMATS[name]
-    return found.decoder(SCHEMA, Options(found.options, {"avro.encoding": "json"} if name == "avro" else {}))
+    format_ = FORMATS[name]
+    return format_.decoder(SCHEMA, Options(format_.options, {"avro.encoding": "json"} if name == "avro" else {}))
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_what_stands_around_a_document(name: str) -> None:
-    good = GOOD[name]
-    rows = [b"\n" * (name != "csv") + good, good + b"\n", good + b"\r\n", good + b"\n" + good, b"\xef\xbb\xbf" + good]
-    errors = [b" ", b"\n", b"\xff", good[:-1] + b"\xff", b'"' + good]
-    none = [None] if name in ("csv", "avro") else [None, b""]
+@pytest.mark.parametrize("name", VALID)
+def test_text_around_a_document(name: str) -> None:
+    valid = VALID[name]
+    rows = [b"\n" * (name != "csv") + valid, valid + b"\n", valid + b"\r\n", valid + b"\n" + valid]
+    rows.append(b"\xef\xbb\xbf" + valid)
+    errors = [b" ", b"\n", b"\xff", valid[:-1] + b"\xff", b'"' + valid]
+    no_row = [None] if name in ("csv", "avro") else [None, b""]
     if name == "csv":
-        errors += [b"", good + good]
+        errors += [b"", valid + valid]
     elif name == "avro":
-        errors += [b"", good[:-1]]
+        errors += [b"", valid[:-1]]
     else:
-        rows += [good + good]
-        errors += [good[:-1]]
-    payloads = [payload for odd in (*rows, *errors, *none) for payload in (good, odd)] + [good]
-    bad: list[DecodeError] = []
-    decoded = decoder(name).decode(pa.array(payloads, pa.binary()), bad)
+        rows += [valid + valid]
+        errors += [valid[:-1]]
+    payloads = [payload for other in (*rows, *errors, *no_row) for payload in (valid, other)] + [valid]
+    reported: list[DecodeError] = []
+    decoded = decoder(name).decode(pa.array(payloads, pa.binary()), reported)
     assert decoded.payload_indices is not None
-    expected = {k for k, payload in enumerate(payloads) if payload == good or payload in rows}
+    expected = {k for k, payload in enumerate(payloads) if payload == valid or payload in rows}
     assert decoded.payload_indices.to_pylist() == sorted(expected)
     assert [column.to_pylist() for column in decoded.columns] == [[1] * len(expected), ["x"] * len(expected)]
-    assert sorted(error.row for error in bad) == [k for k, payload in enumerate(payloads) if payload in errors]
+    assert sorted(error.row for error in reported) == [k for k, payload in enumerate(payloads) if payload in errors]
 
 
-def monsters(size: int) -> dict[str, list[bytes]]:
-    """Payloads of so many bytes that are no rows."""
+def extreme_payloads(size: int) -> dict[str, list[bytes]]:
+    """Return undecodable payloads of about a size, by format."""
     half = size // 2
     nested = [b"[" * size, b'{"a":' * (size // 5), b'{"x":' + b"[" * half + b"]" * half + b',"a":2}', b" " * size]
     return {
@@ -67,25 +68,24 @@ def monsters(size: int) -> dict[str, list[bytes]]:
     }
 
 
-@pytest.mark.parametrize("name", monsters(1))
+@pytest.mark.parametrize("name", extreme_payloads(1))
 def test_nesting(name: str) -> None:
-    besides(name, 1_000_000)
+    check_neighbors_are_decoded(name, 1_000_000)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", monsters(1))
+@pytest.mark.parametrize("name", extreme_payloads(1))
 def test_a_hundred_megabytes_of_nesting(name: str) -> None:
-    besides(name, 100_000_000)
+    check_neighbors_are_decoded(name, 100_000_000)
 
 
-def besides(name: str, size: int) -> None:
-    """A monster is in error, and the records beside it are rows."""
-    made = decoder(name)
-    for monster in monsters(size)[name]:
-        bad: list[DecodeError] = []
-        decoded = made.decode(pa.array([GOOD[name], monster, GOOD[name]], pa.binary()), bad)
+def check_neighbors_are_decoded(name: str, size: int) -> None:
+    """Assert that each payload is reported, and that the payloads before and after it are decoded."""
+    for payload in extreme_payloads(size)[name]:
+        errors: list[DecodeError] = []
+        decoded = decoder(name).decode(pa.array([VALID[name], payload, VALID[name]], pa.binary()), errors)
         assert decoded.payload_indices is not None
         assert decoded.payload_indices.to_pylist() == [0, 2]
-        assert [error.row for error in bad] == [1]
-        assert len(str(bad[0])) < 500
+        assert [error.row for error in errors] == [1]
+        assert len(str(errors[0])) < 500

@@ -1,4 +1,4 @@
-"""Formats by their identifiers."""
+"""The registry of formats."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kafka_sql.formats.registry import FORMATS, find_format
 
 
 @pytest.mark.parametrize("identifier", ["avro", "avro-confluent", "csv", "json", "raw"])
-def test_find(identifier: str) -> None:
+def test_find_format(identifier: str) -> None:
     assert find_format(identifier, "format").identifier == identifier
 
 
-def test_an_unknown_format_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_format_is_an_error_that_lists_the_available_ones() -> None:
     with pytest.raises(InvalidOptionError) as e:
         find_format("jsn", "value.format")
     assert "'jsn' (option 'value.format'). Available format identifiers are: " in str(e.value)
@@ -21,7 +21,7 @@ def test_an_unknown_format_is_named_with_those_that_there_are() -> None:
     assert str(e.value).endswith("Did you mean 'json'?")
 
 
-def test_every_option_stands_under_its_formats_name() -> None:
-    for identifier, one in FORMATS.items():
-        assert one.identifier == identifier
-        assert all(option.key.startswith(f"{identifier}.") for option in one.options)
+def test_option_keys_begin_with_the_formats_identifier() -> None:
+    for identifier, format_ in FORMATS.items():
+        assert format_.identifier == identifier
+        assert all(option.key.startswith(f"{identifier}.") for option in format_.options)

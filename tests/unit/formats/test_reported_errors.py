@@ -1,4 +1,4 @@
-"""Errors that are told of and not raised, in each format: each payload is what it is when it is decoded by itself."""
+"""Errors that are reported, not raised, in each format: each payload is decoded as if it were alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_decoder
 from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
 
-Sieged = tuple[Decoder, list[bytes]]
+Target = tuple[Decoder, list[bytes]]
 SCHEMA = pa.schema(
     [
         ("a", pa.int64()),
@@ -28,88 +28,96 @@ SCHEMA = pa.schema(
         ("l", pa.list_(pa.int32())),
     ]
 )
-GOOD = [{"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "l": [k, None]} for k in range(20)]
+ROWS = [{"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "l": [k, None]} for k in range(20)]
 
 
-def plain(name: str, **given: str) -> Decoder:
-    found = FORMATS[name]
-    return found.decoder(SCHEMA, Options(found.options, {f"{name}.{key}": text for key, text in given.items()}))
+def create_decoder(name: str, **given: str) -> Decoder:
+    format_ = FORMATS[name]
+    return format_.decoder(SCHEMA, Options(format_.options, {f"{name}.{key}": text for key, text in given.items()}))
 
 
-def of_json() -> Sieged:
-    return plain("json"), [json.dumps(row).encode() for row in GOOD]
+def json_target() -> Target:
+    return create_decoder("json"), [json.dumps(row).encode() for row in ROWS]
 
 
-def of_csv() -> Sieged:
-    return plain("csv", **{"escape-character": "\\"}), [
-        f'{row["a"]},"te""xt é",{row["d"]},{row["t"]},{row["a"]};1'.encode() for row in GOOD
+def csv_target() -> Target:
+    return create_decoder("csv", **{"escape-character": "\\"}), [
+        f'{row["a"]},"te""xt é",{row["d"]},{row["t"]},{row["a"]};1'.encode() for row in ROWS
     ]
 
 
-def of_raw() -> Sieged:
-    found = FORMATS["raw"]
-    return found.decoder(pa.schema([("a", pa.int64())]), Options(found.options, {})), [
+def raw_target() -> Target:
+    format_ = FORMATS["raw"]
+    return format_.decoder(pa.schema([("a", pa.int64())]), Options(format_.options, {})), [
         k.to_bytes(8, "big") for k in range(20)
     ]
 
 
-def of_protobuf() -> Sieged:
+def protobuf_target() -> Target:
     given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
-    found, luck, good = FORMATS["protobuf"], Random(5), []
+    format_, rng, valid = FORMATS["protobuf"], Random(5), []
     for k in range(20):
-        one = message_of(ORDER, luck, 2)
+        one = message_of(ORDER, rng, 2)
         one.i = k  # type: ignore[attr-defined]
-        good.append(one.SerializeToString())
-    return found.decoder(ORDERS, Options(found.options, given)), good
+        valid.append(one.SerializeToString())
+    return format_.decoder(ORDERS, Options(format_.options, given)), valid
 
 
-def of_changes(name: str, inserted: Callable[[Any], Any], deleted: Callable[[Any], Any], *metadata: str) -> Sieged:
-    found = FORMATS[name]
-    assert found.metadata_decoder is not None
-    decoder = found.metadata_decoder(SCHEMA, Options(found.options, {}), ("row-kind", *metadata))
-    changes = [(deleted if k % 2 else inserted)(row) for k, row in enumerate(GOOD)]
+def changelog_target(
+    name: str, inserted: Callable[[Any], Any], deleted: Callable[[Any], Any], *metadata: str
+) -> Target:
+    format_ = FORMATS[name]
+    assert format_.metadata_decoder is not None
+    decoder = format_.metadata_decoder(SCHEMA, Options(format_.options, {}), ("row-kind", *metadata))
+    changes = [(deleted if k % 2 else inserted)(row) for k, row in enumerate(ROWS)]
     return decoder, [json.dumps(change).encode() for change in changes]
 
 
-CHANGES: dict[str, Callable[[], Sieged]] = {
-    "debezium-json": lambda: of_changes(
+CHANGELOG_TARGETS: dict[str, Callable[[], Target]] = {
+    "debezium-json": lambda: changelog_target(
         "debezium-json",
         lambda row: {"before": None, "after": row, "op": "c", "ts_ms": 1_589_355_606_100},
         lambda row: {"before": row, "after": None, "op": "d", "ts_ms": 1_589_355_606_100},
         "ingestion-timestamp",
     ),
-    "canal-json": lambda: of_changes(
+    "canal-json": lambda: changelog_target(
         "canal-json",
         lambda row: {"data": [row], "old": None, "type": "INSERT", "database": "d", "ts": 1_589_355_606_100},
         lambda row: {"data": [row], "old": None, "type": "DELETE", "database": "d", "ts": 1_589_355_606_100},
         "database",
         "ingestion-timestamp",
     ),
-    "maxwell-json": lambda: of_changes(
+    "maxwell-json": lambda: changelog_target(
         "maxwell-json",
         lambda row: {"data": row, "type": "insert", "database": "d", "ts": 1_589_355_606},
         lambda row: {"data": row, "type": "delete", "database": "d", "ts": 1_589_355_606},
         "database",
     ),
-    "ogg-json": lambda: of_changes(
+    "ogg-json": lambda: changelog_target(
         "ogg-json",
         lambda row: {"after": row, "op_type": "I", "op_ts": "2020-05-13 15:40:06.000000", "table": "T"},
         lambda row: {"before": row, "op_type": "D", "op_ts": "2020-05-13 15:40:06.000000", "table": "T"},
         "event-timestamp",
     ),
 }
-FUZZED_FORMATS = {"json": of_json, "csv": of_csv, "raw": of_raw, "protobuf": of_protobuf, **CHANGES}
+FUZZED_FORMATS = {
+    "json": json_target,
+    "csv": csv_target,
+    "raw": raw_target,
+    "protobuf": protobuf_target,
+    **CHANGELOG_TARGETS,
+}
 
 
 @pytest.mark.parametrize("name", FUZZED_FORMATS)
 def test_mutated_payloads(name: str) -> None:
-    decoder, good = FUZZED_FORMATS[name]()
-    rows, errors = fuzz_decoder(decoder, good, range(20), 1_000, 1)
+    decoder, valid = FUZZED_FORMATS[name]()
+    rows, errors = fuzz_decoder(decoder, valid, range(20), 1_000, 1)
     assert rows > 20
     assert errors > 200
 
 
-def test_decimals_beyond_a_column_that_cannot_be_null() -> None:
+def test_decimals_beyond_the_precision_of_a_not_null_column() -> None:
     inner = pa.struct([pa.field("d", pa.decimal128(4, 2), nullable=False)])
     wide = pa.struct([pa.field("d", pa.decimal128(6, 2), nullable=False)])
     narrow_schema = pa.schema([pa.field("n", pa.int32(), False), pa.field("l", pa.list_(inner))])
@@ -125,9 +133,9 @@ def test_decimals_beyond_a_column_that_cannot_be_null() -> None:
     options = Options(AVRO.options, {})
     payloads = AVRO.encoder(wide_schema, options).encode(pa.RecordBatch.from_pylist(rows, wide_schema))
     decoder = AVRO.decoder(narrow_schema, options)
-    bad: list[DecodeError] = []
-    decoded = decoder.decode(payloads, bad)
-    assert [(e.row, e.field) for e in bad] == [(2, "l[].d"), (5, "l[].d")]
+    errors: list[DecodeError] = []
+    decoded = decoder.decode(payloads, errors)
+    assert [(e.row, e.field) for e in errors] == [(2, "l[].d"), (5, "l[].d")]
     assert decoded.columns[0].to_pylist() == [0, 1, 3, 4]
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 1, 3, 4]

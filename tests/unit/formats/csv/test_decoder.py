@@ -1,4 +1,4 @@
-"""What CSV payloads become rows, by both ways, and what the errors say."""
+"""Which CSV payloads are decoded to rows, by the loop and the fallback, and the texts of errors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from kafka_sql.formats.csv.options import CSV_OPTIONS
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.hypothesis_examples import examples
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.csv.exact_decoder import CountingDecoder, ExactDecoder
 from tests.unit.formats.csv.test_flink_values import options
 from tests.unit.formats.json.random_documents import SCALARS
 
 PAIR = pa.schema([("a", pa.int64()), ("s", pa.string())])
-GOOD = [f'{i},"text {i}"'.encode() if i % 2 else f"{i},text-{i}".encode() for i in range(50)]
 
 
 def outcome(decoder: CsvDecoder, array: pa.Array) -> Any:
-    """Everything about a decoding in a form that compares exactly."""
+    """Return the result of decoding, or the error, in a form that compares exactly."""
     try:
         decoded = decoder.decode(array)
     except DecodeError as e:
         return e.row, e.field, e.reason
     for column in decoded.columns:
         column.validate(full=True)
-    values = [held(column) for column in decoded.columns]
+    values = [comparable_values(column) for column in decoded.columns]
     return (
         values,
         [c.type for c in decoded.columns],
@@ -43,12 +42,12 @@ def outcome(decoder: CsvDecoder, array: pa.Array) -> Any:
 
 
 def test_slices_and_nulls() -> None:
-    whole = pa.array([b"no", b"1,x", None, b' 2,"y"', b"no"])
-    decoded = CsvDecoder(PAIR, options({})).decode(whole[1:4])
+    array = pa.array([b"no", b"1,x", None, b' 2,"y"', b"no"])
+    decoded = CsvDecoder(PAIR, options({})).decode(array[1:4])
     assert [c.to_pylist() for c in decoded.columns] == [[1, 2], ["x", "y"]]
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 2]
-    assert CsvDecoder(PAIR, options({})).decode(whole[1:2]).payload_indices is None
+    assert CsvDecoder(PAIR, options({})).decode(array[1:2]).payload_indices is None
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, None], pa.binary())])
@@ -58,7 +57,7 @@ def test_no_payload_is_no_row(array: pa.Array) -> None:
     assert (decoded.payload_indices is None) == (len(array) == 0)
 
 
-def test_an_odd_record_makes_only_itself_slow() -> None:
+def test_only_unsupported_payloads_need_the_fallback() -> None:
     payloads = [f"{i},x".encode() for i in range(10_000)]
     payloads[7_000], payloads[8_000] = b"07000,x", b"8000,x, "
     decoder = CountingDecoder(PAIR, options({}))
@@ -78,27 +77,27 @@ NUMBERS = st.one_of(
 
 @given(
     texts=st.lists(NUMBERS, min_size=1, max_size=5),
-    kind=st.sampled_from(SCALARS),
+    t=st.sampled_from(SCALARS),
     chosen=st.sampled_from(({}, {"null-literal": "1"}, {"empty-string-as-null": "true"})),
     trim=st.sampled_from(({}, {"trim-spaces": "true"})),
     ignore=st.sampled_from(({}, {"ignore-parse-errors": "true"})),
 )
-def test_numbers_of_any_length_agree(
-    texts: list[str], kind: pa.DataType, chosen: Mapping[str, str], trim: Mapping[str, str], ignore: Mapping[str, str]
+def test_loop_and_fallback_agree_on_numbers_of_any_length(
+    texts: list[str], t: pa.DataType, chosen: Mapping[str, str], trim: Mapping[str, str], ignore: Mapping[str, str]
 ) -> None:
-    schema, given = pa.schema([("a", kind)]), options({**chosen, **trim, **ignore})
+    schema, given = pa.schema([("a", t)]), options({**chosen, **trim, **ignore})
     array = pa.array([text.encode() for text in texts])
     assert outcome(CsvDecoder(schema, given), array) == outcome(ExactDecoder(schema, given), array)
 
 
-KINDS = [*SCALARS, pa.list_(pa.int32()), pa.struct([("x", pa.string())])]
+TYPES = [*SCALARS, pa.list_(pa.int32()), pa.struct([("x", pa.string())])]
 TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
 
 
 @examples(300)
 @given(
     payloads=st.lists(st.none() | TEXTS.map(str.encode) | st.binary(max_size=9), max_size=8),
-    kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3),
+    column_types=st.lists(st.sampled_from(TYPES), min_size=1, max_size=3),
     chosen=st.fixed_dictionaries({}, optional={
         "ignore-parse-errors": st.just("true"), "trim-spaces": st.just("true"), "allow-comments": st.just("true"),
         "escape-character": st.just("\\"), "null-literal": st.sampled_from(("", "a")),
@@ -107,10 +106,10 @@ TEXTS = st.text(st.sampled_from('ab1. ,;"|\\#\n\r\t\0é😀'), max_size=12)
     }),
     nullable=st.booleans(),
 )  # fmt: skip
-def test_both_ways_agree(
-    payloads: list[bytes | None], kinds: list[pa.DataType], chosen: Mapping[str, str], nullable: bool
+def test_loop_and_fallback_agree(
+    payloads: list[bytes | None], column_types: list[pa.DataType], chosen: Mapping[str, str], nullable: bool
 ) -> None:
-    schema = pa.schema([pa.field(str(i), kind, nullable) for i, kind in enumerate(kinds)])
+    schema = pa.schema([pa.field(str(i), t, nullable) for i, t in enumerate(column_types)])
     array = pa.array(payloads, pa.binary())
     assert outcome(CsvDecoder(schema, options(chosen)), array) == outcome(ExactDecoder(schema, options(chosen)), array)
 
@@ -120,7 +119,7 @@ def test_both_ways_agree(
     rows=st.lists(st.tuples(st.none() | st.integers(-(2**63), 2**63 - 1), st.text(), st.binary()), max_size=5),
     escape=st.sampled_from(({}, {"escape-character": "\\"})),
 )
-def test_what_is_written_is_read_again(rows: list[tuple[int | None, str, bytes]], escape: Mapping[str, str]) -> None:
+def test_round_trip(rows: list[tuple[int | None, str, bytes]], escape: Mapping[str, str]) -> None:
     chosen = {"null-literal": "~null~", **escape}
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     batch = pa.RecordBatch.from_arrays(
@@ -129,7 +128,7 @@ def test_what_is_written_is_read_again(rows: list[tuple[int | None, str, bytes]]
     )
     payloads = CsvEncoder(batch.schema, options(chosen)).encode(batch)
     decoded = CsvDecoder(batch.schema, options(chosen)).decode(payloads)
-    assert [held(c) for c in decoded.columns] == [held(c) for c in batch.columns]
+    assert [comparable_values(c) for c in decoded.columns] == [comparable_values(c) for c in batch.columns]
 
 
 @pytest.mark.parametrize(
@@ -144,14 +143,14 @@ def test_what_is_written_is_read_again(rows: list[tuple[int | None, str, bytes]]
         (b"1,\xff", None, "is not utf-8: byte 0xff at 2"),
     ],
 )
-def test_an_error_says_what_was_found(payload: bytes, field: str | None, reason: str) -> None:
+def test_an_error_has_the_value(payload: bytes, field: str | None, reason: str) -> None:
     with pytest.raises(DecodeError) as e:
         CsvDecoder(PAIR, options({})).decode(pa.array([b"1,x", payload]))
     assert (e.value.row, e.value.field) == (1, field)
     assert reason in e.value.reason
 
 
-def test_a_nested_field_has_its_path() -> None:
+def test_an_error_has_the_path_of_a_nested_field() -> None:
     schema = pa.schema([("l", pa.list_(pa.int32())), ("r", pa.struct([("x", pa.int32())]))])
     decoder = CsvDecoder(schema, options({}))
     for payload, path in ((b"1;x,1", "l[1]"), (b"1,x", "r.x")):
@@ -163,27 +162,27 @@ def test_a_nested_field_has_its_path() -> None:
 def test_not_null_is_an_error_or_no_row() -> None:
     schema = pa.schema([pa.field("a", pa.int32(), nullable=False)])
     array = pa.array([b"1", b"x", b"n"])
-    lax = CsvDecoder(schema, options({"null-literal": "n", "ignore-parse-errors": "true"})).decode(array)
-    assert lax.columns[0].to_pylist() == [1]
+    lenient = CsvDecoder(schema, options({"null-literal": "n", "ignore-parse-errors": "true"})).decode(array)
+    assert lenient.columns[0].to_pylist() == [1]
     with pytest.raises(DecodeError, match="declared NOT NULL"):
         CsvDecoder(schema, options({"null-literal": "n"})).decode(array[2:])
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("t", "message"),
     [
         (pa.map_(pa.string(), pa.int32()), "Unsupported type 'map<string, int32>' for field 'm'"),
         (pa.list_(pa.list_(pa.int32())), "Only simple types are supported in the second level nesting of fields 'm'"),
         (pa.struct([("x", pa.list_(pa.int32()))]), "but was: list<item: int32>"),
     ],
 )
-def test_a_type_that_csv_cannot_carry(kind: pa.DataType, words: str) -> None:
+def test_an_unsupported_type(t: pa.DataType, message: str) -> None:
     with pytest.raises(SchemaError) as e:
-        CsvEncoder(pa.schema([("m", kind)]), options({}))
-    assert words in str(e.value)
+        CsvEncoder(pa.schema([("m", t)]), options({}))
+    assert message in str(e.value)
 
 
-def test_options_in_error() -> None:
+def test_invalid_options() -> None:
     with pytest.raises(ConflictingOptionsError, match="quote character and disabled quote character"):
         CsvDecoder(PAIR, options({"quote-character": "'", "disable-quote-character": "true"}))
     for key in ("field-delimiter", "quote-character", "array-element-delimiter", "escape-character"):
@@ -197,14 +196,14 @@ CHOSEN = {"ignore-parse-errors": "true", "escape-character": "\\"}
 
 
 def fuzz(records: int, seed: int) -> int:
-    """An assault on a table of every kind of column."""
+    """Decode mutated payloads of a table with columns of all categories; return how many became rows."""
     schema = pa.schema(
         [("a", pa.int64()), ("s", pa.string()), ("d", pa.decimal128(10, 2)), ("t", pa.timestamp("us")),
          ("b", pa.binary()), ("l", pa.list_(pa.float64())), ("r", pa.struct([("x", pa.date32()), ("y", pa.bool_())]))]
     )  # fmt: skip
-    good = [f'{i},"text ""{i}",{i}.5,2020-01-01 00:00:{i:02},AQID,1.5;{i},2020-01-02;true'.encode() for i in range(50)]
+    valid = [f'{i},"text ""{i}",{i}.5,2020-01-01 00:00:{i:02},AQID,1.5;{i},2020-01-02;true'.encode() for i in range(50)]
     decoder = CsvDecoder(schema, options(CHOSEN))
-    return fuzz_lenient_decoder(decoder, good, range(50), records, seed, ExactDecoder(schema, options(CHOSEN)))
+    return fuzz_lenient_decoder(decoder, valid, range(50), records, seed, ExactDecoder(schema, options(CHOSEN)))
 
 
 def test_mutated_payloads() -> None:

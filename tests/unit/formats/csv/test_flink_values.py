@@ -1,4 +1,4 @@
-"""CSV as Flink 2.3 reads and writes it: a table of its own answers."""
+"""CSV as Flink 2.3 reads and writes it: recorded cases."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from kafka_sql.formats.csv.encoder import CsvEncoder
 from kafka_sql.formats.csv.options import CSV_OPTIONS
 from kafka_sql.options import Options
 from tests.unit.formats.csv.exact_decoder import ExactDecoder
-from tests.unit.formats.flink_values import cases, column_type, shown
+from tests.unit.formats.flink_values import column_type, format_values, load_cases
 
-CASES = cases("csv/flink_csv.jsonl")
+CASES = load_cases("csv/flink_csv.jsonl")
 
 
 def options(chosen: Mapping[str, str]) -> Options:
-    """Checked options, given without ``csv.``."""
+    """Return validated options, given without ``csv.``."""
     return Options(CSV_OPTIONS, {f"csv.{key}": value for key, value in chosen.items()})
 
 
 def schema_of(columns: list[list[str]]) -> pa.Schema:
-    """Columns a, b and c."""
+    """Return a schema of columns a, b and c."""
     return pa.schema([(name, column_type(spec)) for name, spec in zip("abc", columns, strict=False)])
 
 
 def read(decoder: CsvDecoder, payload: bytes) -> tuple[str, list[pa.Array]]:
-    """The row as text, and the columns."""
+    """Decode a payload; return the row as text, and the columns."""
     try:
         decoded = decoder.decode(pa.array([payload]))
     except DecodeError:
         return "error", []
     if not len(decoded.columns[0]):
         return "", []
-    return f"({','.join(shown(column)[0] for column in decoded.columns)})", decoded.columns
+    return f"({','.join(format_values(column)[0] for column in decoded.columns)})", decoded.columns
 
 
 @pytest.mark.parametrize("start", range(0, len(CASES), 100))
-def test_every_value_is_flinks(start: int) -> None:
+def test_every_case_of_flink(start: int) -> None:
     for columns, chosen, text, expected, written in CASES[start : start + 100]:
         schema, payload = schema_of(columns), text.encode("latin-1")
         row, arrays = read(CsvDecoder(schema, options(chosen)), payload)
@@ -53,15 +53,15 @@ def test_every_value_is_flinks(start: int) -> None:
             assert encoded == [written.encode("latin-1")], (columns, chosen)
 
 
-def test_the_table_has_all_kinds_of_answers() -> None:
-    answers = [expected for _, _, _, expected, _ in CASES]
-    assert answers.count("error") > 100
-    assert answers.count("") > 10
-    assert sum(a not in ("error", "") for a in answers) > 400
+def test_the_cases_cover_rows_errors_and_skipped_records() -> None:
+    outcomes = [expected for _, _, _, expected, _ in CASES]
+    assert outcomes.count("error") > 100
+    assert outcomes.count("") > 10
+    assert sum(o not in ("error", "") for o in outcomes) > 400
 
 
 def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = None) -> list[bytes]:
-    """The payloads of a batch."""
+    """Encode a batch."""
     batch = pa.RecordBatch.from_pydict(dict(columns))
     payloads: list[bytes] = CsvEncoder(batch.schema, options(chosen or {})).encode(batch).to_pylist()
     return payloads
@@ -81,13 +81,13 @@ def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = N
         (pa.array([b"\1", None]), [b"AQ==", b""]),
     ],
 )  # fmt: skip
-def test_a_written_value(array: pa.Array, expected: list[bytes]) -> None:
+def test_an_encoded_value(array: pa.Array, expected: list[bytes]) -> None:
     assert encode({"a": array}) == expected
     padded = pa.concat_arrays([array[:1], array, array[:1]])
-    assert encode({"a": padded[1:-1]}) == expected  # a slice is written as what it shows of its array
+    assert encode({"a": padded[1:-1]}) == expected  # a slice
 
 
-def test_nulls_and_delimiters_of_ones_own() -> None:
+def test_custom_null_literals_and_delimiters() -> None:
     columns: dict[str, Any] = {"a": pa.array([1, None]), "b": pa.array(["x|y", None])}
     assert encode(columns, {"field-delimiter": "|", "null-literal": "NULL"}) == [b'1|"x|y"', b"NULL|NULL"]
     assert encode(columns, {"field-delimiter": "\\t"}) == [b"1\tx|y", b"\t"]

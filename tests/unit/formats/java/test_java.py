@@ -1,4 +1,4 @@
-"""The small parts of the json format against Python's own libraries."""
+"""Java's rules for times, base64 and JSON text, against Python's own libraries."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
 @given(st.dates())
-def test_days(day: dt.date) -> None:
+def test_dates(day: dt.date) -> None:
     assert times.parse_date(day.isoformat()) == day.toordinal() - EPOCH
 
 
 @given(st.integers(-700_000, 700_000).filter(lambda y: abs(y) > 9999), st.integers(1, 12), st.integers(1, 28))
-def test_days_of_far_years_repeat_after_400_years(year: int, month: int, day: int) -> None:
+def test_dates_of_distant_years_repeat_after_400_years(year: int, month: int, day: int) -> None:
     near = year % 400 + 400
     expected = dt.date(near, month, day).toordinal() - EPOCH + (year - near) // 400 * 146_097
     assert times.parse_date(f"{'+' if year > 0 else '-'}{abs(year)}-{month:02}-{day:02}") == expected
 
 
 @given(st.datetimes(), st.booleans(), st.booleans())
-def test_timestamps(moment: dt.datetime, iso: bool, zone: bool) -> None:
-    text = moment.isoformat("T" if iso else " ") + ("Z" if zone else "")
-    expected = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-    assert times.timestamp_parser(iso, zone)(text) == expected
+def test_timestamps(timestamp: dt.datetime, iso: bool, utc: bool) -> None:
+    text = timestamp.isoformat("T" if iso else " ") + ("Z" if utc else "")
+    expected = (timestamp - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    assert times.timestamp_parser(iso, utc)(text) == expected
 
 
 @given(st.lists(st.none() | st.binary(max_size=9)), st.integers(0, 3))
@@ -50,15 +50,15 @@ JSON = st.recursive(st.none() | st.booleans() | st.text(), lambda v: st.lists(v)
 
 
 @given(JSON.filter(lambda v: isinstance(v, dict | list)))
-def test_compact_text_is_the_document(value: object) -> None:
+def test_compact_json_parses_to_the_document(value: object) -> None:
     text = compact_json(value)
     assert parse_document(text.encode()) == value
-    # Java writes control characters with capital letters.
+    # Java writes control characters with uppercase hex digits.
     assert text.lower() == json.dumps(value, ensure_ascii=False, separators=(",", ":")).lower()
 
 
 def nesting(value: object) -> int:
-    """How deep a value is nested."""
+    """Return how deep a value is nested."""
     if isinstance(value, dict | list):
         inner = value.values() if isinstance(value, dict) else value
         return 1 + max(map(nesting, inner), default=0)
@@ -66,7 +66,7 @@ def nesting(value: object) -> int:
 
 
 @given(JSON)
-def test_depth(value: object) -> None:
+def test_nesting_depth(value: object) -> None:
     data = np.frombuffer(compact_json(value).encode(), np.uint8)
     assert nesting_depth(data, 1000) == nesting(value)
     assert nesting_depth(data, 1) == min(2, nesting(value))

@@ -1,4 +1,4 @@
-"""Random schemas, and JSON texts that fit them, nearly fit them, or are hardly JSON."""
+"""Random schemas, and JSON documents that match them, nearly match them, or are barely JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WORDS: Final = (
     '0x1', 'true', 'false', 'null', 'nul', 'True', '[]', '{}', '[1]', '[[]]', '[null]', '[1,]', '{,}', "'", '//',
 )
 # fmt: on
-_ODD: Final = (
+_UNUSUAL: Final = (
     '"2020-01-01 00:00:00"',
     '"2020-01-01 00:00:00.123456"',
     '"2020-01-01 00:00:00.1234567"',
@@ -64,7 +64,7 @@ _SPACE: Final = st.sampled_from(("", "", "", "", " ", "\n", "\t\r"))
 
 
 def types(depth: int = 2) -> st.SearchStrategy[pa.DataType]:
-    """Arrow types of columns, nested to a depth."""
+    """Generate Arrow types of columns, nested up to a depth."""
     scalars = st.sampled_from(SCALARS)
     if not depth:
         return scalars
@@ -79,7 +79,7 @@ def types(depth: int = 2) -> st.SearchStrategy[pa.DataType]:
 
 @st.composite
 def schemas(draw: st.DrawFn, not_null: bool = True) -> pa.Schema:
-    """Schemas of one to three columns, some of them NOT NULL."""
+    """Generate schemas of one to three columns, some of them NOT NULL."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
     nullable = st.just(True) if not not_null else st.sampled_from((True, True, True, False))
     return pa.schema([pa.field(name, draw(types()), draw(nullable)) for name in names])
@@ -87,11 +87,11 @@ def schemas(draw: st.DrawFn, not_null: bool = True) -> pa.Schema:
 
 @st.composite
 def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, oddity: int = 8) -> str:
-    """The text of one value: of type ``t`` but for one in ``oddity``, which is anything."""
-    kind = draw(st.integers(0, oddity))
-    if t is None or kind == 0:
-        return draw(st.sampled_from(_WORDS + _ODD))
-    if kind == 1:
+    """Generate the text of a value of type ``t``; one in ``oddity`` is of any type."""
+    choice = draw(st.integers(0, oddity))
+    if t is None or choice == 0:
+        return draw(st.sampled_from(_WORDS + _UNUSUAL))
+    if choice == 1:
         return "null"
     if pt.is_struct(t):
         return draw(objects(list(t), iso, oddity))
@@ -100,10 +100,10 @@ def values(draw: st.DrawFn, t: pa.DataType | None, iso: bool, oddity: int = 8) -
     if pt.is_map(t):
         entries = draw(st.lists(st.tuples(st.sampled_from(NAMES), values(t.item_type, iso, oddity)), max_size=3))
         return "{" + ",".join(f"{json.dumps(k)}:{v}" for k, v in entries) + "}"
-    return draw(_plain(t, iso))
+    return draw(_valid(t, iso))
 
 
-def _plain(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
+def _valid(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
     if pt.is_boolean(t):
         return st.sampled_from(("true", "false"))
     if pt.is_integer(t):
@@ -126,7 +126,7 @@ def _plain(t: pa.DataType, iso: bool) -> st.SearchStrategy[str]:
 
 @st.composite
 def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, oddity: int = 8) -> str:
-    """The text of an object: fields of a schema in any order, some missing, some twice, some unknown."""
+    """Generate the text of an object: a schema's fields in any order, some missing, some repeated, some unknown."""
     items = [(f.name, draw(values(f.type, iso, oddity))) for f in fields if draw(st.integers(0, 2 * oddity))]
     if draw(st.integers(0, oddity)) == 0:
         items.append((draw(st.sampled_from((*NAMES, "unknown"))), draw(values(None, iso))))
@@ -139,7 +139,7 @@ def objects(draw: st.DrawFn, fields: list[pa.Field], iso: bool, oddity: int = 8)
 
 @st.composite
 def payloads(draw: st.DrawFn, schema: pa.Schema, iso: bool, oddity: int = 8) -> bytes | None:
-    """A payload: mostly an object; sometimes an array, cut short, with something after it, or no payload at all."""
+    """Generate a payload: mostly an object; sometimes an array, truncated, followed by more text, or null."""
     text = draw(objects(list(schema), iso, oddity))
     match draw(st.integers(0, 40)):
         case 0:

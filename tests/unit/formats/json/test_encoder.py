@@ -22,7 +22,7 @@ from kafka_sql.formats.json.encoder import JsonEncoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.json.random_documents import schemas
 
 ISO = {"json.timestamp-format.standard": "ISO-8601"}
@@ -272,4 +272,4 @@ def test_what_is_written_is_the_oracles_and_reads_back(
     assert comparable(found) == comparable(expected)
     decoded = JsonDecoder(schema, options).decode(written)
     assert decoded.payload_indices is None
-    assert [held(c) for c in decoded.columns] == [held(c) for c in batch.columns]
+    assert [comparable_values(c) for c in decoded.columns] == [comparable_values(c) for c in batch.columns]

@@ -16,7 +16,7 @@ from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.json.exact_decoder import CountingDecoder, ExactDecoder
 from tests.unit.formats.json.random_documents import payloads, schemas
 
@@ -29,7 +29,7 @@ def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
         return e.row, e.field
     for column in decoded.columns:
         column.validate(full=True)
-    values = [held(column) for column in decoded.columns]
+    values = [comparable_values(column) for column in decoded.columns]
     return (
         values,
         [c.type for c in decoded.columns],

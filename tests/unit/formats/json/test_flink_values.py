@@ -1,4 +1,4 @@
-"""What JSON values become. The expectations are what Flink 2.3 gives for the same text and type."""
+"""How JSON values are decoded. The expected values are those of Flink 2.3 for the same text and type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_sql.errors import DecodeError
 from kafka_sql.formats.json.decoder import JsonDecoder
 from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 
 ERROR = object()
 TS, LTZ, TIME = pa.timestamp("us"), pa.timestamp("us", tz="UTC"), pa.time64("ns")
@@ -29,9 +29,9 @@ ISO = {"json.timestamp-format.standard": "ISO-8601"}
 
 
 def decode(t: pa.DataType, value: str, chosen: Mapping[str, str] | None = None) -> Any:
-    """Column ``a`` of one record."""
+    """Decode one record, and return the value of its column ``a``."""
     decoder = JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, chosen or {}))
-    return held(decoder.decode(pa.array([f'{{"a":{value}}}'.encode()])).columns[0])[0]
+    return comparable_values(decoder.decode(pa.array([f'{{"a":{value}}}'.encode()])).columns[0])[0]
 
 
 CASES: list[tuple[pa.DataType, dict[str, Any]]] = [
@@ -93,7 +93,7 @@ CASES: list[tuple[pa.DataType, dict[str, Any]]] = [
         pa.float32(),
         {
             "0.1": repr(0.10000000149011612),
-            # A FLOAT is the nearest to the text. By way of a double the first and the last would be others.
+            # The nearest FLOAT to the text. Rounding to a double first would change the first and the last.
             "1.00000017881393432617187499": repr(1.0 + 2**-23),
             "1.00000017881393432617187500001": repr(1.0 + 2**-22),
             '"1.00000017881393432617187499"': repr(1.0 + 2**-23),
@@ -254,7 +254,7 @@ def test_a_timestamp_in_iso_8601(t: pa.DataType, text: str, expected: Any) -> No
         assert decode(t, text, ISO) == expected
 
 
-def test_a_decimal_column_makes_the_numbers_inside_a_text_decimals() -> None:
+def test_with_a_decimal_column_numbers_inside_a_string_column_are_decimals() -> None:
     schema = pa.schema([("a", pa.string()), ("d", pa.decimal128(10, 2))])
     payload = b'{"a":{"x":1.50,"y":[1e10,-0,-0.0,1E-10,100.00,0.000]}}'
     decoded = JsonDecoder(schema, Options(JSON_OPTIONS, {})).decode(pa.array([payload]))

@@ -1,4 +1,4 @@
-"""Mutated JSON among good records: no crash, and every good record in its place."""
+"""Mutated JSON among valid records: no crash, and every valid record is decoded."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SCHEMA = pa.schema(
 
 
 def fuzz(records: int, seed: int) -> int:
-    """An assault with errors ignored; how many mutants became rows."""
-    good = [
+    """Decode mutated payloads with errors ignored; return how many became rows."""
+    valid = [
         json.dumps(
             {"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "b": "AQID", "l": [{"x": k}, None]},
             ensure_ascii=bool(k % 2),
@@ -35,21 +35,21 @@ def fuzz(records: int, seed: int) -> int:
     ]
     options = Options(JSON.options, {"json.ignore-parse-errors": "true"})
     return fuzz_lenient_decoder(
-        JSON.decoder(SCHEMA, options), good, range(50), records, seed, ExactDecoder(SCHEMA, options)
+        JSON.decoder(SCHEMA, options), valid, range(50), records, seed, ExactDecoder(SCHEMA, options)
     )
 
 
 def fuzz_changes(records: int, seed: int) -> int:
-    """The same of the envelopes of Debezium's changes."""
+    """Do the same with Debezium's envelopes."""
     schema = pa.schema([("a", pa.int64()), ("s", pa.string()), ("t", pa.timestamp("us"))])
-    good = [
+    valid = [
         json.dumps(
             {"before": None, "after": {"a": k, "s": "é", "t": f"2020-01-01 00:00:{k:02}"}, "op": "c", "ts_ms": k}
         ).encode()
         for k in range(50)
     ]
     options = Options(DEBEZIUM_JSON.options, {"debezium-json.ignore-parse-errors": "true"})
-    return fuzz_lenient_decoder(DEBEZIUM_JSON.decoder(schema, options), good, range(50), records, seed)
+    return fuzz_lenient_decoder(DEBEZIUM_JSON.decoder(schema, options), valid, range(50), records, seed)
 
 
 def test_mutated_payloads() -> None:

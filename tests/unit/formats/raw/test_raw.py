@@ -1,4 +1,4 @@
-"""The raw format, against the struct module and Java's way with bytes that are no text."""
+"""The raw format, against the struct module, and against Java for malformed text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBERS = {
 
 
 def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
-    """The column."""
+    """Decode payloads to the column."""
     chosen = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
     decoded = RAW.decoder(pa.schema([("a", t)]), chosen).decode(payloads)
     assert decoded.payload_indices is None
@@ -41,7 +41,7 @@ def decode(t: pa.DataType, payloads: pa.Array, **options: str) -> pa.Array:
 
 
 def encode(column: pa.Array, **options: str) -> list[Any]:
-    """The payloads."""
+    """Encode the column."""
     chosen = Options(RAW.options, {f"raw.{key}": text for key, text in options.items()})
     batch = pa.RecordBatch.from_arrays([column], ["a"])
     payloads = RAW.encoder(batch.schema, chosen).encode(batch)
@@ -58,13 +58,13 @@ def test_numbers(data: st.DataObject, t: pa.DataType, order: str, start: int) ->
         code, st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     )
     values = data.draw(st.lists(st.none() | value))
-    form = (">" if order == "big-endian" else "<") + code
-    payloads = [None if v is None else struct.pack(form, v) for v in values]
+    layout = (">" if order == "big-endian" else "<") + code
+    payloads = [None if v is None else struct.pack(layout, v) for v in values]
     assert decode(t, pa.array(payloads, pa.binary())[start:], endianness=order).to_pylist() == values[start:]
     assert encode(pa.array(values, t)[start:], endianness=order) == payloads[start:]
 
 
-def test_any_byte_but_zero_is_true() -> None:
+def test_any_nonzero_byte_is_true() -> None:
     assert decode(pa.bool_(), pa.array([b"\0", b"\1", b"\xff"])).to_pylist() == [False, True, True]
 
 
@@ -79,7 +79,7 @@ def test_a_wrong_length_is_an_error(t: pa.DataType, name: str) -> None:
     )
 
 
-def test_bytes_are_the_payloads_own_memory() -> None:
+def test_bytes_share_the_memory_of_the_payloads() -> None:
     payloads = pa.array([b"\0\xff", None, b""])
     column = decode(pa.binary(), payloads)
     assert column.buffers()[2].address == payloads.buffers()[2].address
@@ -87,7 +87,7 @@ def test_bytes_are_the_payloads_own_memory() -> None:
     assert encode(column) == [b"\0\xff", None, b""]
 
 
-def test_texts_are_the_payloads_own_memory() -> None:
+def test_strings_share_the_memory_of_the_payloads() -> None:
     payloads = pa.array(["é".encode(), None, b""])
     column = decode(pa.string(), payloads)
     assert column.buffers()[2].address == payloads.buffers()[2].address
@@ -97,7 +97,7 @@ def test_texts_are_the_payloads_own_memory() -> None:
 
 @pytest.mark.parametrize(
     ("payload", "replacements"),
-    [  # as new String(bytes, UTF_8) counts them
+    [  # as many as new String(bytes, UTF_8) has
         ("ff", "\ufffd"),
         ("80 80", "\ufffd\ufffd"),
         ("c0 80", "\ufffd\ufffd"),
@@ -136,7 +136,7 @@ def test_charsets(charset: str, text: str, payload: bytes) -> None:
     assert encode(pa.array([text, None, ""]), charset=charset) == [payload, None, b""]
 
 
-def test_what_a_charset_does_not_have() -> None:
+def test_characters_that_a_charset_lacks() -> None:
     assert encode(pa.array(["aé€"]), charset="ISO-8859-1") == [b"a\xe9?"]
     assert decode(pa.string(), pa.array([b"a\xe9"]), charset="US-ASCII").to_pylist() == ["a\ufffd"]
     assert decode(pa.string(), pa.array([b"\0\xe9", b"\xff\xfe\xe9\0"]), charset="UTF-16").to_pylist() == ["é", "é"]
@@ -148,7 +148,7 @@ def test_an_unknown_charset(charset: str) -> None:
         Options(RAW.options, {"raw.charset": charset})
 
 
-def test_null_where_null_must_not_be() -> None:
+def test_null_in_a_not_null_column() -> None:
     decoder = RAW.decoder(pa.schema([pa.field("a", pa.string(), nullable=False)]), Options(RAW.options, {}))
     assert decoder.decode(pa.array([b"x"])).columns[0].to_pylist() == ["x"]
     with pytest.raises(DecodeError) as e:
@@ -156,9 +156,9 @@ def test_null_where_null_must_not_be() -> None:
     assert e.value.row == 1
 
 
-@pytest.mark.parametrize("make", [RAW.decoder, RAW.encoder])
+@pytest.mark.parametrize("create", [RAW.decoder, RAW.encoder])
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "message"),
     [
         (
             pa.schema([("a", pa.string()), ("b", pa.int32())]),
@@ -168,13 +168,13 @@ def test_null_where_null_must_not_be() -> None:
         (pa.schema([("a", pa.date32())]), "doesn't support 'date32.*' as type of column 'a'"),
     ],
 )
-def test_one_column_of_a_type_that_raw_has(make: Any, schema: pa.Schema, words: str) -> None:
-    with pytest.raises(SchemaError, match=words):
-        make(schema, Options(RAW.options, {}))
+def test_unsupported_columns(create: Any, schema: pa.Schema, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        create(schema, Options(RAW.options, {}))
 
 
 def fuzz(records: int, seed: int) -> None:
-    """Any bytes are a text, and those of eight bytes a number."""
+    """Decode mutated payloads: all of them are strings, and those of eight bytes are numbers."""
     rng = random.Random(seed)
     text, number = (RAW.decoder(pa.schema([("a", t)]), Options(RAW.options, {})) for t in (pa.string(), pa.int64()))
     for start in range(0, records, 10_000):
@@ -183,9 +183,9 @@ def fuzz(records: int, seed: int) -> None:
         column.validate(full=True)
         java = Charset.named("UTF-8")
         assert column.to_pylist() == [java.decode(p) for p in payloads]
-        eights = [p[:8] for p in payloads if len(p) >= 8]
-        expected = np.frombuffer(b"".join(eights), ">i8")
-        assert (number.decode(pa.array(eights)).columns[0].to_numpy() == expected).all()
+        eight_bytes = [p[:8] for p in payloads if len(p) >= 8]
+        expected = np.frombuffer(b"".join(eight_bytes), ">i8")
+        assert (number.decode(pa.array(eight_bytes)).columns[0].to_numpy() == expected).all()
 
 
 def test_mutated_payloads() -> None:
