@@ -56,7 +56,8 @@ def _check_writable(options: Options) -> None:
     if options[SCHEMA_INCLUDE]:
         raise InvalidOptionError(
             "Debezium JSON serialization doesn't support 'debezium-json.schema-include' option been set to true. Set "
-            "it to 'false' or remove it, or write through another table."
+            "it to 'false' or remove it, or write through another table.",
+            option=SCHEMA_INCLUDE.key,
         )
 
 

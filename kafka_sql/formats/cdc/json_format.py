@@ -11,7 +11,13 @@ from kafka_sql.formats.cdc.decoder import ChangeDecoder, PayloadFilter
 from kafka_sql.formats.cdc.dialect import Dialect
 from kafka_sql.formats.cdc.encoder import ChangeEncoder
 from kafka_sql.formats.format import Format
-from kafka_sql.formats.json.options import FAIL_ON_MISSING_FIELD, IGNORE_PARSE_ERRORS, JSON_OPTIONS, of_json, renamed
+from kafka_sql.formats.json.options import (
+    FAIL_ON_MISSING_FIELD,
+    IGNORE_PARSE_ERRORS,
+    JSON_OPTIONS,
+    rename_options,
+    to_json_options,
+)
 from kafka_sql.options import Option, Options
 from kafka_sql.table.changelog import ROW_KIND
 
@@ -34,12 +40,12 @@ def dialect_format(
         check_writable: raises InvalidOptionError if the options do not allow writing.
         payload_filter: see ``ChangeDecoder``.
     """
-    json_options = renamed(identifier, _JSON_OPTIONS)
+    json_options = rename_options(identifier, _JSON_OPTIONS)
 
     def decoder(schema: pa.Schema, options: Options, metadata: tuple[str, ...] = ()) -> ChangeDecoder:
         from kafka_sql.formats.json.decoder import JsonDecoder
 
-        document_options = of_json(json_options, options)
+        document_options = to_json_options(json_options, options)
         return ChangeDecoder(
             dialect,
             lambda document: JsonDecoder(document, document_options),
@@ -53,7 +59,7 @@ def dialect_format(
     def encoder(schema: pa.Schema, options: Options) -> ChangeEncoder:
         from kafka_sql.formats.json.encoder import JsonEncoder
 
-        document_options = of_json(json_options, options)
+        document_options = to_json_options(json_options, options)
         return ChangeEncoder(
             dialect,
             lambda document: JsonEncoder(document, document_options),

@@ -41,7 +41,8 @@ class WireFormatEncoder:
         if subject is None:
             raise MissingOptionError(
                 f"Option {registry_options.subject.key} is required for serialization if the table does not have "
-                f"exactly one topic. {registry_options.subject.doc}"
+                f"exactly one topic. {registry_options.subject.doc}",
+                option=registry_options.subject.key,
             )
         self._writer, self._subject, self._text = writer, subject, text
         settings = registry_settings(registry_options, options)

@@ -43,7 +43,8 @@ def infer_from_registry(
         else:
             raise MissingOptionError(
                 f"To infer the table's columns from the schema registry, set '{registry_options.subject.key}', or a "
-                "single topic, which names the subject."
+                "single topic, which names the subject.",
+                option=registry_options.subject.key,
             )
         try:
             columns = infer_columns(schema)

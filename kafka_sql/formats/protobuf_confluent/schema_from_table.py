@@ -1,4 +1,4 @@
-"""The .proto file of a table's columns."""
+"""Derive the .proto file of a table's columns."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TIMESTAMP: Final = "google.protobuf.Timestamp"
 
 
 def derive_schema(schema: pa.Schema) -> str:
-    """The file's text: proto3, a message whose fields are the columns; what may be NULL is ``optional``.
+    """Return the file's text: a proto3 message whose fields are the columns. Nullable columns are ``optional``.
 
     Raises:
-        SchemaError: names the column that has no form in protobuf.
+        SchemaError: protobuf has no type for a column.
     """
     body = _message(RECORD, [(f, declared_type(f)) for f in schema], "", "")
     imports = '\nimport "google/protobuf/timestamp.proto";\n' if _TIMESTAMP in body else ""
@@ -28,37 +28,37 @@ def derive_schema(schema: pa.Schema) -> str:
 
 
 def _message(name: str, fields: list[tuple[pa.Field, DeclaredType]], path: str, indent: str) -> str:
-    lines, inner = [], []
-    for number, (field, known) in enumerate(fields, 1):
-        inside = f"{path}.{field.name}" if path else field.name
+    lines, nested = [], []
+    for number, (field, declared) in enumerate(fields, 1):
+        field_path = f"{path}.{field.name}" if path else field.name
         if not _NAME.fullmatch(field.name):
             raise SchemaError(
-                f"Column '{inside}' has no form in protobuf: names have letters, digits and underscores, and begin "
-                "with no digit.",
-                column=inside,
+                f"Column '{field_path}' is not a valid name in protobuf. Use letters, digits and underscores; the "
+                "first character must not be a digit.",
+                column=field_path,
             )
         t, label = field.type, ""
         row = f"{field.name}_row"
         if pt.is_list(t):
-            label, kind, element = "repeated ", _single(t.value_field, row, f"{inside}[]"), t.value_field
-            inner += _rows(element, known.child(0), row, inside, indent)
+            label, type_name, element = "repeated ", _single(t.value_field, row, f"{field_path}[]"), t.value_field
+            nested += _nested_message(element, declared.child(0), row, field_path, indent)
         elif pt.is_map(t):
-            key = _key(t.key_type, inside)
-            kind = f"map<{key}, {_single(t.item_field, row, f'{inside}[]')}>"
-            inner += _rows(t.item_field, known.child(1), row, inside, indent)
+            key = _key(t.key_type, field_path)
+            type_name = f"map<{key}, {_single(t.item_field, row, f'{field_path}[]')}>"
+            nested += _nested_message(t.item_field, declared.child(1), row, field_path, indent)
         else:
-            kind = _single(field, row, inside)
-            scalar = not pt.is_struct(t) and kind != _TIMESTAMP
-            label = "optional " if scalar and known.allows_null(field) else ""
-            inner += _rows(field, known, row, inside, indent)
-        lines.append(f"{indent}  {label}{kind} {field.name} = {number};\n")
-    return f"{indent}message {name} {{\n{''.join(inner)}{''.join(lines)}{indent}}}\n"
+            type_name = _single(field, row, field_path)
+            is_scalar = not pt.is_struct(t) and type_name != _TIMESTAMP
+            label = "optional " if is_scalar and declared.allows_null(field) else ""
+            nested += _nested_message(field, declared, row, field_path, indent)
+        lines.append(f"{indent}  {label}{type_name} {field.name} = {number};\n")
+    return f"{indent}message {name} {{\n{''.join(nested)}{''.join(lines)}{indent}}}\n"
 
 
-def _rows(field: pa.Field, known: DeclaredType, name: str, path: str, indent: str) -> list[str]:
+def _nested_message(field: pa.Field, declared: DeclaredType, name: str, path: str, indent: str) -> list[str]:
     if not pt.is_struct(field.type):
         return []
-    fields = [(f, known.child(k)) for k, f in enumerate(field.type)]
+    fields = [(f, declared.child(k)) for k, f in enumerate(field.type)]
     return [_message(name, fields, path, indent + "  ")]
 
 
@@ -88,7 +88,7 @@ def _scalar(t: pa.DataType, path: str) -> str:
     if pt.is_timestamp(t):
         return _TIMESTAMP
     raise SchemaError(
-        f"Protobuf has no type for {t} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or give the "
-        "schema by the option 'schema'.",
+        f"Protobuf has no type for {t} of column '{path}'. Declare it as INT, BIGINT, DOUBLE or STRING, or set the "
+        "schema in the option 'schema'.",
         column=path,
     )
