@@ -1,4 +1,4 @@
-"""A record that cannot be read, in each format: what becomes of it in Spark, by the table's 'error-handling.mode'."""
+"""Undecodable records in each format, and in each 'error-handling.mode'."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
 
-SHOPS = Path(__file__).parents[2] / "unit/formats/protobuf/protos/shops.desc"
+DESCRIPTOR_FILE = Path(__file__).parents[2] / "unit/formats/protobuf/protos/shops.desc"
 CHANGES = ("debezium-json", "canal-json", "maxwell-json", "ogg-json", "debezium-avro-confluent")
 FRAMED = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-avro-confluent")
 FORMATS = ("raw", "json", "csv", "avro", "protobuf", *CHANGES, *FRAMED[:3])
@@ -27,7 +27,7 @@ OTHERS = tuple(name for name in FORMATS if name not in SAMPLE)
 
 @dataclass(frozen=True)
 class Case:
-    """A format's topic with a good record, a bad one and a good one."""
+    """A format, and a topic with a valid, an undecodable and a valid record."""
 
     name: str
     topic: str
@@ -35,18 +35,18 @@ class Case:
     bad: bytes
 
     @property
-    def view(self) -> str:
-        """The beginning of its tables' names."""
+    def table_prefix(self) -> str:
+        """Prefix of the names of its tables."""
         return "bad_" + self.name.replace("-", "_")
 
 
-def written(name: str, topics: Topics, registry: str) -> Case:
+def create_case(name: str, topics: Topics, registry: str) -> Case:
     topic = topics.create()
     options = {"format": name}
     if name in FRAMED:
         options[f"{name}.url"] = registry
     if name == "protobuf":
-        options |= {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(SHOPS)}
+        options |= {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(DESCRIPTOR_FILE)}
     given = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": topics.bootstrap, **options}
     schema = pa.schema([("n", pa.int64())])
     encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.create_encoder(schema)
@@ -56,7 +56,7 @@ def written(name: str, topics: Topics, registry: str) -> Case:
     return Case(name, topic, options, bad)
 
 
-def declare(sql: Any, topics: Topics, case: Case, mode: str, dead: str) -> None:
+def declare(sql: Any, topics: Topics, case: Case, mode: str, dead_letters: str) -> None:
     columns = ["n BIGINT", "`offset` BIGINT METADATA VIRTUAL"]
     if case.name in CHANGES:
         columns.append("kind STRING METADATA FROM 'row-kind' VIRTUAL")
@@ -65,40 +65,38 @@ def declare(sql: Any, topics: Topics, case: Case, mode: str, dead: str) -> None:
             f"{c} METADATA FROM '{key}' VIRTUAL" for c, key in (("why STRING", "error"), ("raw BYTES", "raw-value"))
         ]
     handling = {"fail": {}, "inline": {}, "ignore": {"error-handling.mode": "ignore"},
-                "log": {"error-handling.mode": "log", "error-handling.log.target": dead}}[mode]  # fmt: skip
+                "log": {"error-handling.mode": "log", "error-handling.log.target": dead_letters}}[mode]  # fmt: skip
     options = topics.with_options(case.topic, **case.options, **handling)
-    sql(f"CREATE TABLE {case.view}_{mode} ({', '.join(columns)}) {options}")
+    sql(f"CREATE TABLE {case.table_prefix}_{mode} ({', '.join(columns)}) {options}")
 
 
 @pytest.mark.parametrize("names", [SAMPLE, pytest.param(OTHERS, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
-def test_what_becomes_of_a_bad_record(
-    names: tuple[str, ...], sql: Any, topics: Topics, registry: EmbeddedRegistry
-) -> None:
-    dead = topics.create()
-    cases = [written(name, topics, registry.url) for name in names]
+def test_error_handling_modes(names: tuple[str, ...], sql: Any, topics: Topics, registry: EmbeddedRegistry) -> None:
+    dead_letters = topics.create()
+    cases = [create_case(name, topics, registry.url) for name in names]
     for case in cases:
         for mode in MODES:
-            declare(sql, topics, case, mode, dead)
-    # all tables in one query
+            declare(sql, topics, case, mode, dead_letters)
+    # one query over all tables
     selects = [
         f"SELECT '{case.name}' AS f, '{mode}' AS mode, `offset`, n, "
         + ("why, raw" if mode == "inline" else "NULL AS why, NULL AS raw")
-        + f" FROM {case.view}_{mode}"
+        + f" FROM {case.table_prefix}_{mode}"
         for case in cases
         for mode in MODES
     ]
-    found = sql(" UNION ALL ".join(selects)).collect()
+    rows = sql(" UNION ALL ".join(selects)).collect()
     for case in cases:
-        mine = {mode: sorted(row[2:] for row in found if row[:2] == (case.name, mode)) for mode in MODES}
-        good = [(0, 1, None), (2, 2, None)]
-        assert [row[:3] for row in mine["ignore"]] == good, case.name
-        assert [row[:3] for row in mine["log"]] == good, case.name
-        first, (offset, n, why, raw), last = mine["inline"]
-        assert [first[:3], last[:3]] == good, case.name
+        by_mode = {mode: sorted(row[2:] for row in rows if row[:2] == (case.name, mode)) for mode in MODES}
+        valid = [(0, 1, None), (2, 2, None)]
+        assert [row[:3] for row in by_mode["ignore"]] == valid, case.name
+        assert [row[:3] for row in by_mode["log"]] == valid, case.name
+        first, (offset, n, why, raw), last = by_mode["inline"]
+        assert [first[:3], last[:3]] == valid, case.name
         assert (offset, n, raw) == (1, None, case.bad)
         assert why.startswith(f"[DECODE] {case.topic}[0]@1"), case.name
     letters = {}
-    for letter in topics.take(dead, len(cases)):
+    for letter in topics.take(dead_letters, len(cases)):
         headers: dict[str, Any] = dict(letter.headers() or ())
         letters[headers["__kafka_sql.errors.topic"].decode()] = letter.value(), headers["__kafka_sql.errors.offset"]
     assert letters == {case.topic: (case.bad, b"1") for case in cases}
@@ -106,7 +104,7 @@ def test_what_becomes_of_a_bad_record(
 
 @pytest.mark.parametrize("name", ["csv", *(pytest.param(n, marks=pytest.mark.long) for n in FORMATS if n != "csv")])
 def test_a_bad_record_fails_the_query(name: str, sql: Any, topics: Topics, registry: EmbeddedRegistry) -> None:
-    case = written(name, topics, registry.url)
+    case = create_case(name, topics, registry.url)
     declare(sql, topics, case, "fail", "")
     with pytest.raises(Exception, match=rf"\[DECODE\] {case.topic}\[0\]@1[,:] "):
-        sql(f"SELECT n FROM {case.view}_fail").collect()
+        sql(f"SELECT n FROM {case.table_prefix}_fail").collect()

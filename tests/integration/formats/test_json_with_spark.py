@@ -1,4 +1,4 @@
-"""JSON beside Spark's own functions: what one writes, the other one reads as the same values."""
+"""JSON compared with Spark's own functions: each reads the values that the other writes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from kafka_sql.options import Options
 
 pytestmark = pytest.mark.integration
 
-# Spark's writer has one form for all times, Flink's leaves zeros out
-WRITING = {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
-READING = {"mode": "FAILFAST"}
-OURS = {"json.timestamp-format.standard": "ISO-8601"}
+# Spark writes all times with the same number of digits; Flink omits trailing zeros
+WRITE_OPTIONS = {"timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS", "ignoreNullFields": "false"}
+READ_OPTIONS = {"mode": "FAILFAST"}
+ISO = {"json.timestamp-format.standard": "ISO-8601"}
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
 
 def integers(bits: int) -> st.SearchStrategy[int]:
-    """With the edges more often than not."""
+    """Generate integers; often the smallest, the largest or 0."""
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     return st.integers(low, high) | st.sampled_from([low, high, 0])
 
 
-# a zero's sign and the numbers that JSON does not have are told apart in docs/formats/json.md
+# for the sign of zero and numbers that are not finite, see docs/formats/json.md
 FLOATS = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x or 0.0)
 STRUCTS = st.fixed_dictionaries({"x": st.none() | TEXT, "y": st.none() | integers(64)})
 MAPS = st.dictionaries(TEXT, st.none() | integers(32), max_size=3).map(lambda d: list(d.items()))
-KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "a": (pa.int8(), integers(8)),
     "b": (pa.int16(), integers(16)),
     "c": (pa.int32(), integers(32)),
@@ -50,15 +50,15 @@ KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "n": (pa.struct([("x", pa.string()), ("y", pa.int64())]), STRUCTS),
     "o": (pa.map_(pa.string(), pa.int32()), MAPS),
 }
-SPARKS_KINDS = (
+SPARK_TYPES = (
     "a TINYINT, b SMALLINT, c INT, d BIGINT, e DOUBLE, f FLOAT, g STRING, h BINARY, i BOOLEAN, j DATE, "
     "k TIMESTAMP_NTZ, l DECIMAL(20, 5), m ARRAY<INT>, n STRUCT<x: STRING, y: BIGINT>, o MAP<STRING, INT>"
 )
-SCHEMA = pa.schema([(name, kind) for name, (kind, _) in KINDS.items()])
+SCHEMA = pa.schema([(name, t) for name, (t, _) in COLUMNS.items()])
 ROWS = st.lists(
-    st.fixed_dictionaries({name: st.none() | values for name, (_, values) in KINDS.items()}), min_size=20, max_size=60
+    st.fixed_dictionaries({name: st.none() | values for name, (_, values) in COLUMNS.items()}), min_size=20, max_size=60
 )
-# each is a query of Spark's: none is made smaller
+# each example is a Spark query, so failures are not shrunk
 FEW = settings(max_examples=4, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
 
@@ -68,26 +68,31 @@ def batch_of(rows: list[dict[str, Any]]) -> pa.RecordBatch:
 
 @FEW
 @given(rows=ROWS)
-def test_spark_reads_what_is_written(spark: SparkSession, rows: list[dict[str, Any]]) -> None:
+def test_spark_reads_our_json(spark: SparkSession, rows: list[dict[str, Any]]) -> None:
     batch = batch_of(rows)
-    written = FORMATS["json"].encoder(SCHEMA, Options(FORMATS["json"].options, OURS)).encode(batch)
+    written = FORMATS["json"].encoder(SCHEMA, Options(FORMATS["json"].options, ISO)).encode(batch)
     texts = spark.createDataFrame(pa.table({"n": pa.array(range(len(batch))), "text": written.cast(pa.string())}))
-    read = texts.select("n", F.from_json("text", SPARKS_KINDS, READING).alias("r")).orderBy("n").select("r.*").toArrow()
+    read = (
+        texts.select("n", F.from_json("text", SPARK_TYPES, READ_OPTIONS).alias("r"))
+        .orderBy("n")
+        .select("r.*")
+        .toArrow()
+    )
     for name in SCHEMA.names:
-        found, expected = read.column(name).to_pylist(), batch.column(name).to_pylist()
-        assert found == expected, name
+        actual, expected = read.column(name).to_pylist(), batch.column(name).to_pylist()
+        assert actual == expected, name
 
 
 @FEW
 @given(rows=ROWS)
-def test_what_spark_writes_is_read(spark: SparkSession, rows: list[dict[str, Any]]) -> None:
+def test_we_read_json_of_spark(spark: SparkSession, rows: list[dict[str, Any]]) -> None:
     batch = batch_of(rows)
     numbered = batch.append_column("#", pa.array(range(len(batch))))
-    frame = spark.createDataFrame(pa.Table.from_batches([numbered]), f"{SPARKS_KINDS}, `#` BIGINT")
-    texts = frame.select("#", F.to_json(F.struct(*SCHEMA.names), WRITING).alias("text")).orderBy("#").toArrow()
+    frame = spark.createDataFrame(pa.Table.from_batches([numbered]), f"{SPARK_TYPES}, `#` BIGINT")
+    texts = frame.select("#", F.to_json(F.struct(*SCHEMA.names), WRITE_OPTIONS).alias("text")).orderBy("#").toArrow()
     payloads = texts.column("text").combine_chunks().cast(pa.binary())
-    decoded = FORMATS["json"].decoder(SCHEMA, Options(FORMATS["json"].options, OURS)).decode(payloads)
+    decoded = FORMATS["json"].decoder(SCHEMA, Options(FORMATS["json"].options, ISO)).decode(payloads)
     assert decoded.payload_indices is None
     for name, column in zip(SCHEMA.names, decoded.columns, strict=True):
-        found, expected = column.to_pylist(), batch.column(name).to_pylist()
-        assert found == expected, name
+        actual, expected = column.to_pylist(), batch.column(name).to_pylist()
+        assert actual == expected, name

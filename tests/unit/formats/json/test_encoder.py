@@ -1,4 +1,4 @@
-"""Writing JSON: the text to the letter, against an oracle in plain Python, and read back."""
+"""Encoding JSON: the exact text, an oracle in Python, and round trips."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INT32, INT64 = pa.int32(), pa.int64()
 
 
 def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = None) -> list[str]:
-    """The payloads of a batch, as text."""
+    """Encode a batch; return the payloads as text."""
     batch = pa.RecordBatch.from_pydict(dict(columns))
     return [
         p.decode() for p in JsonEncoder(batch.schema, Options(JSON_OPTIONS, chosen or {})).encode(batch).to_pylist()
@@ -41,7 +41,7 @@ def encode(columns: Mapping[str, pa.Array], chosen: Mapping[str, str] | None = N
 
 
 def values(array: pa.Array, chosen: Mapping[str, str] | None = None) -> list[str]:
-    """The texts of a column's values."""
+    """Return the texts of a column's values."""
     return [text.removeprefix('{"a":').removesuffix("}") for text in encode({"a": array}, chosen)]
 
 
@@ -90,29 +90,29 @@ def test_a_value(array: pa.Array, expected: list[str]) -> None:
     assert values(padded[1:-1]) == expected
 
 
-def test_large_texts_and_bytes() -> None:
+def test_large_strings_and_binary() -> None:
     assert values(pa.array(["x", None], pa.large_string())) == ['"x"', "null"]
     assert values(pa.array([b"\1", None], pa.large_binary())) == ['"AQ=="', "null"]
 
 
-MOMENTS = pa.array([0, 1, -1, 123_000, 1_577_836_800_100_000, 253_402_300_800_000_000, None], INT64)
+TIMESTAMPS = pa.array([0, 1, -1, 123_000, 1_577_836_800_100_000, 253_402_300_800_000_000, None], INT64)
 
 
-def test_a_timestamp_has_the_digits_that_it_needs() -> None:
+def test_a_timestamp_has_no_trailing_zeros() -> None:
     sql = ["1970-01-01 00:00:00", "1970-01-01 00:00:00.000001", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00.123",
            "2020-01-01 00:00:00.1", "+10000-01-01 00:00:00"]  # fmt: skip
-    assert values(MOMENTS.cast(pa.timestamp("us"))) == [*(f'"{text}"' for text in sql), "null"]
+    assert values(TIMESTAMPS.cast(pa.timestamp("us"))) == [*(f'"{text}"' for text in sql), "null"]
     iso = [f'"{text.replace(" ", "T")}"' for text in sql]
-    assert values(MOMENTS.cast(pa.timestamp("us")), ISO) == [*iso, "null"]
+    assert values(TIMESTAMPS.cast(pa.timestamp("us")), ISO) == [*iso, "null"]
 
 
-def test_a_timestamp_of_the_local_zone_is_in_utc() -> None:
-    berlin = MOMENTS.cast(pa.timestamp("us", "Europe/Berlin"))
+def test_timestamp_ltz_is_in_utc() -> None:
+    berlin = TIMESTAMPS.cast(pa.timestamp("us", "Europe/Berlin"))
     assert values(berlin)[:2] == ['"1970-01-01 00:00:00Z"', '"1970-01-01 00:00:00.000001Z"']
     assert values(berlin, ISO)[3] == '"1970-01-01T00:00:00.123Z"'
 
 
-def test_a_date_too_far_off_is_an_error() -> None:
+def test_a_date_out_of_range_is_an_error() -> None:
     with pytest.raises(EncodeError, match="beyond the years -32767 to 32767"):
         values(pa.array([100_000_000], INT32).cast(pa.date32()))
 
@@ -140,7 +140,7 @@ def test_a_decimal(number: str, precision: int, scale: int, shortest: str, plain
 
 
 @given(st.data(), st.integers(1, 38))
-def test_every_decimal_is_as_java_prints_it(data: st.DataObject, precision: int) -> None:
+def test_decimals_are_as_java_prints_them(data: st.DataObject, precision: int) -> None:
     scale = data.draw(st.integers(0, precision))
     limit = 10**precision - 1
     zeros = data.draw(st.integers(0, precision))
@@ -152,7 +152,7 @@ def test_every_decimal_is_as_java_prints_it(data: st.DataObject, precision: int)
     assert values(array, PLAIN) == [f"{n.copy_abs() if n == 0 else n:.{scale}f}" for n in numbers]
 
 
-def test_null_fields_are_left_out_on_request() -> None:
+def test_null_fields_can_be_omitted() -> None:
     columns = {
         "a": pa.array([None, 1, None, 1]),
         "r": pa.array([{"x": None, "y": "s"}, {}, None, None], pa.struct([("x", INT32), ("y", pa.string())])),
@@ -178,14 +178,14 @@ def test_no_columns_and_no_rows() -> None:
     assert values(pa.array([{}, {}], pa.struct([]))) == ["{}", "{}"]
 
 
-def test_a_map_must_have_text_keys() -> None:
+def test_map_keys_must_be_strings() -> None:
     schema = pa.schema([("m", pa.map_(INT32, INT32))])
     with pytest.raises(SchemaError, match=r"non-string as key type of map\. The type of column 'm'"):
         JsonEncoder(schema, Options(JSON_OPTIONS, {}))
 
 
 def samples(t: pa.DataType) -> st.SearchStrategy[Any]:
-    """Python values of a type, null included."""
+    """Generate Python values of a type, including null."""
     return st.none() | _samples(t)
 
 
@@ -217,7 +217,7 @@ def _samples(t: pa.DataType) -> st.SearchStrategy[Any]:
 
 
 def oracle(value: Any, t: pa.DataType, separator: str) -> Any:
-    """What json.loads is to find for a value."""
+    """Return what json.loads should return for a value."""
     if value is None:
         return None
     if pt.is_struct(t):
@@ -244,7 +244,7 @@ def oracle(value: Any, t: pa.DataType, separator: str) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Numbers by value, with the type that JSON does not have left out."""
+    """Convert numbers to Decimal, as JSON does not distinguish their types."""
     if isinstance(value, dict):
         return {k: comparable(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -254,22 +254,20 @@ def comparable(value: Any) -> Any:
 
 @examples(200)
 @given(data=st.data(), schema=schemas(not_null=False), iso=st.booleans(), plain=st.booleans())
-def test_what_is_written_is_the_oracles_and_reads_back(
-    data: st.DataObject, schema: pa.Schema, iso: bool, plain: bool
-) -> None:
+def test_oracle_and_round_trip(data: st.DataObject, schema: pa.Schema, iso: bool, plain: bool) -> None:
     row = st.fixed_dictionaries({field.name: samples(field.type) for field in schema})
     rows = data.draw(st.lists(row, min_size=1, max_size=5))
     batch = pa.RecordBatch.from_pylist(rows, schema)
     options = Options(JSON_OPTIONS, (ISO if iso else {}) | (PLAIN if plain else {}))
-    written = JsonEncoder(schema, options).encode(batch)
-    written.validate(full=True)
+    payloads = JsonEncoder(schema, options).encode(batch)
+    payloads.validate(full=True)
     expected = [oracle(r, pa.struct(list(schema)), "T" if iso else " ") for r in rows]
     decimal = any("decimal" in str(t) for t in schema.types)
-    found = [json.loads(p, parse_float=Decimal if decimal else float) for p in written.to_pylist()]
+    decoded_json = [json.loads(p, parse_float=Decimal if decimal else float) for p in payloads.to_pylist()]
     if decimal:
-        # A float that is written in the shortest way is not, as a Decimal, the float's own value.
+        # The Decimal of a float's shortest text is not the float's exact value.
         assume("float" not in str(schema) and "double" not in str(schema))
-    assert comparable(found) == comparable(expected)
-    decoded = JsonDecoder(schema, options).decode(written)
+    assert comparable(decoded_json) == comparable(expected)
+    decoded = JsonDecoder(schema, options).decode(payloads)
     assert decoded.payload_indices is None
     assert [comparable_values(c) for c in decoded.columns] == [comparable_values(c) for c in batch.columns]

@@ -1,4 +1,4 @@
-"""The fast way and the exact way of reading JSON give the same rows, or the same error."""
+"""The compiled loop and the fallback decode JSON to the same rows, or the same error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.formats.json.random_documents import payloads, schemas
 
 
 def outcome(decoder: JsonDecoder, array: pa.Array) -> Any:
-    """Everything about a decoding in a form that compares exactly."""
+    """Return the result of decoding, or the error, in a form that compares exactly."""
     try:
         decoded = decoder.decode(array)
     except DecodeError as e:
@@ -42,7 +42,7 @@ OPTIONS = st.sampled_from(({}, {"json.ignore-parse-errors": "true"}, {"json.fail
 
 @examples(100)
 @given(data=st.data(), schema=schemas(), chosen=OPTIONS, iso=st.booleans())
-def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
+def test_loop_and_fallback_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping[str, str], iso: bool) -> None:
     options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
     drawn = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
     array = pa.array(drawn, pa.binary())
@@ -51,8 +51,8 @@ def test_both_ways_agree(data: st.DataObject, schema: pa.Schema, chosen: Mapping
 
 PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
 IGNORED = Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
-GOOD = b'{"a":1,"s":"x"}'
-# Payloads that pyarrow's reader would take for something else, or that would end it.
+VALID = b'{"a":1,"s":"x"}'
+# Payloads that a reader of whole buffers, such as pyarrow's, would split otherwise or fail on.
 TRAPS = [
     b"null",
     b"{}null",
@@ -91,21 +91,21 @@ TRAPS = [
 @pytest.mark.parametrize("trap", range(len(TRAPS)))
 @pytest.mark.parametrize("ignore", ["true", "false"])
 @pytest.mark.parametrize("before", [0, 1, 70])
-def test_a_trap_among_good_records(trap: int, ignore: str, before: int) -> None:
+def test_a_trap_among_valid_records(trap: int, ignore: str, before: int) -> None:
     options = Options(JSON_OPTIONS, {"json.ignore-parse-errors": ignore})
-    array = pa.array([GOOD] * before + [TRAPS[trap], GOOD, TRAPS[trap], GOOD])
+    array = pa.array([VALID] * before + [TRAPS[trap], VALID, TRAPS[trap], VALID])
     assert outcome(JsonDecoder(PAIR, options), array) == outcome(ExactDecoder(PAIR, options), array)
 
 
-def test_payloads_that_only_together_are_json_are_not_joined() -> None:
-    # Joined without a newline, these are two good documents.
+def test_payloads_are_not_joined() -> None:
+    # Joined without a newline, these would be two valid documents.
     array = pa.array([b'{"s":"}', b'{"}{}'])
     with pytest.raises(DecodeError) as e:
         JsonDecoder(PAIR, Options(JSON_OPTIONS, {})).decode(array)
     assert e.value.row == 0
 
 
-def test_an_odd_record_makes_only_itself_slow() -> None:
+def test_only_unsupported_payloads_need_the_fallback() -> None:
     schema = pa.schema([("a", pa.int64())])
     texts = [json.dumps({"a": i}) for i in range(10_000)]
     texts[7_000] = '{"a":7000.0}'
@@ -116,7 +116,7 @@ def test_an_odd_record_makes_only_itself_slow() -> None:
     assert decoder.exact == 1
 
 
-FAST = pa.schema(
+ALL_TYPES = pa.schema(
     [
         pa.field("n", pa.int64(), nullable=False),
         ("f", pa.float32()),
@@ -130,22 +130,22 @@ FAST = pa.schema(
         ("m", pa.map_(pa.string(), pa.map_(pa.string(), pa.float64()))),
     ]
 )
-PLAIN = (
+DOCUMENT = (
     '{"n":1,"f":0.1,"d":1.5,"b":"AQI=","day":"2020-12-30","time":"12:13:14.5","ts":"2020-12-30 12:13:14.123","ltz":'
     '"2020-12-30 12:13:14Z","r":{"x":1,"l":["2020-12-30 12:13:14",null]},"info":"says: Info, NaN","more":[{"x":1}],'
     '"m":{"a":{"\\u00e9\\ud83d\\ude00":0.1234567890123456789,"x":1e400},"b":null,"a":{}}}'
 )
 
 
-def test_plain_records_of_all_types_go_the_fast_way() -> None:
-    decoder = CountingDecoder(FAST, Options(JSON_OPTIONS, {}))
-    spaced = json.dumps(json.loads(PLAIN), indent=1).encode() + b"\n"
-    turned = json.dumps(dict(reversed(json.loads(PLAIN).items())), ensure_ascii=False).encode()
-    array = pa.array([PLAIN.encode()] * 100 + [b'{"n":2}', b' {"n":"3","f":"1.5"} ', spaced, turned])
+def test_the_loop_supports_all_types() -> None:
+    decoder = CountingDecoder(ALL_TYPES, Options(JSON_OPTIONS, {}))
+    with_spaces = json.dumps(json.loads(DOCUMENT), indent=1).encode() + b"\n"
+    in_reverse = json.dumps(dict(reversed(json.loads(DOCUMENT).items())), ensure_ascii=False).encode()
+    array = pa.array([DOCUMENT.encode()] * 100 + [b'{"n":2}', b' {"n":"3","f":"1.5"} ', with_spaces, in_reverse])
     decoded = decoder.decode(array)
     assert decoder.exact == 0
-    assert [c.type for c in decoded.columns] == FAST.types
-    assert outcome(decoder, array) == outcome(ExactDecoder(FAST, Options(JSON_OPTIONS, {})), array)
+    assert [c.type for c in decoded.columns] == ALL_TYPES.types
+    assert outcome(decoder, array) == outcome(ExactDecoder(ALL_TYPES, Options(JSON_OPTIONS, {})), array)
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, b"", None], pa.binary())])
@@ -157,8 +157,8 @@ def test_no_payload_is_no_row(array: pa.Array) -> None:
 
 def test_slices_and_nulls() -> None:
     decoder = JsonDecoder(PAIR, Options(JSON_OPTIONS, {}))
-    whole = pa.array([b"no", b'{"a":1}', None, b'{"a":2}', b"", b'[{"a":3},{"a":4}]', b"no"])
-    decoded = decoder.decode(whole[1:6])
+    array = pa.array([b"no", b'{"a":1}', None, b'{"a":2}', b"", b'[{"a":3},{"a":4}]', b"no"])
+    decoded = decoder.decode(array[1:6])
     assert decoded.columns[0].to_pylist() == [1, 2, 3, 4]
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 2, 4, 4]
@@ -166,7 +166,7 @@ def test_slices_and_nulls() -> None:
 
 
 @given(st.data(), st.integers(1, 38))
-def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> None:
+def test_loop_and_fallback_agree_on_decimals(data: st.DataObject, precision: int) -> None:
     t = pa.decimal128(precision, data.draw(st.integers(0, precision)))
     digits = st.from_regex(r"-?(0|[1-9][0-9]{0,80})(\.[0-9]{1,80})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
     texts = data.draw(st.lists(digits, min_size=1, max_size=4))
@@ -176,25 +176,25 @@ def test_decimals_of_any_length_agree(data: st.DataObject, precision: int) -> No
 
 
 @given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
-def test_numbers_of_any_length_agree(data: st.DataObject, t: pa.DataType) -> None:
+def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, t: pa.DataType) -> None:
     digits = st.from_regex(r"-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
     floats = st.floats(allow_nan=False, allow_infinity=False).map(repr)
-    wholes = st.integers(-(2**64), 2**64).map(str)
-    texts = data.draw(st.lists(digits | floats | wholes | wholes.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
+    integers = st.integers(-(2**64), 2**64).map(str)
+    texts = data.draw(st.lists(digits | floats | integers | integers.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
     schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
     assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
 
 
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
-def test_strings_of_any_length_and_place_agree(texts: list[str], ascii_only: bool, before: int) -> None:
+def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, before: int) -> None:
     payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
     array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
     assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(ExactDecoder(PAIR, IGNORED), array)
 
 
 @pytest.mark.parametrize("size", [1, 100, 5_000])
-def test_columns_that_outgrow_their_room(size: int) -> None:
+def test_buffers_grow(size: int) -> None:
     schema = pa.schema([("s", pa.string()), ("l", pa.list_(pa.struct([("f", pa.float64()), ("t", pa.string())])))])
     rows = [
         {"s": "x" * (size * (i % 3)), "l": [{"f": j / 7, "t": str(j)} for j in range(size * (i == 7))]}
@@ -202,12 +202,12 @@ def test_columns_that_outgrow_their_room(size: int) -> None:
     ]
     array = pa.array([json.dumps(row).encode() for row in rows])
     decoder = CountingDecoder(schema, IGNORED)
-    for _ in range(2):  # the second time it knows the room
+    for _ in range(2):  # the second time, the capacity is known
         assert pa.RecordBatch.from_arrays(decoder.decode(array).columns, schema=schema).to_pylist() == rows
     assert decoder.exact == 0
 
 
-def test_the_number_of_rows_is_that_of_payloads_whatever_they_cut() -> None:
-    good = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
-    cuts = [good[:i] for i in range(len(good) + 1)]
-    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(cuts)).payload_indices == pa.array([len(good)])
+def test_truncated_payloads_are_no_rows() -> None:
+    complete = json.dumps({"a": 1, "s": 'é\n"', "z": [{"y": [1.5, None, True]}]}).encode()
+    truncated = [complete[:i] for i in range(len(complete) + 1)]
+    assert JsonDecoder(PAIR, IGNORED).decode(pa.array(truncated)).payload_indices == pa.array([len(complete)])
