@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.observability.metrics import JobMetrics
 from kafka_sql.observability.opentelemetry import register_gauges
-from kafka_sql.sink.write_stats import last_report, remove_report
+from kafka_sql.sink.batch_reports import last_report, remove_report
 from kafka_sql.source.reader import bad_record_counters
 
 _LOG = logging.getLogger("kafka_sql.observability")

@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka_sql.errors import CheckpointError
 from kafka_sql.kafka.types import TopicPartition
-from kafka_sql.sink.write_stats import Report
+from kafka_sql.sink.batch_reports import Report
 from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
 from kafka_sql.source.stream.stream_offset import Offsets, flatten, from_json
 

@@ -18,12 +18,13 @@ from kafka_sql.kafka.protocol.transaction_admin import check_security
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
+from kafka_sql.sink.batch_reports import query_and_batch, report_batch
 from kafka_sql.sink.exactly_once import driver
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
 from kafka_sql.sink.metadata import written_metadata
 from kafka_sql.sink.partitioner import load_partitioner
 from kafka_sql.sink.topics import ensure_topics_exist
-from kafka_sql.sink.write_stats import WriteStats, query_and_batch, report_batch
+from kafka_sql.sink.write_stats import WriteStats
 
 
 @dataclass

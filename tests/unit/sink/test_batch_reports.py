@@ -11,8 +11,9 @@ import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.observability.metrics import JobMetrics
+from kafka_sql.sink.batch_reports import Report, last_report, remove_report, report_batch
 from kafka_sql.sink.spark_writers import TaskCommitMessage
-from kafka_sql.sink.write_stats import Report, WriteStats, last_report, remove_report, report_batch, total_stats
+from kafka_sql.sink.write_stats import WriteStats, total_stats
 from kafka_sql.table.declaration import Column, Table
 
 
