@@ -11,7 +11,7 @@ from kafka_sql.formats.confluent import client
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 from tests.integration.formats.avro_confluent import test_avro_confluent
-from tests.registry_helpers import Gate, framed, gate_before, register
+from tests.registry_helpers import RegistryProxy, encode_avro, register, run_registry_proxy
 
 FAULTS = ("down", "401", "slow", "unknown id")
 _DOWN, _SLOW = 3.0, 2.0  # seconds
@@ -19,13 +19,13 @@ _DOWN, _SLOW = 3.0, 2.0  # seconds
 
 def scenario(config: ScenarioConfig) -> Outcome:
     """Retriable failures are retried. Others stop the query, and a new driver continues after the repair."""
-    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, gate_before(registry.url) as (url, gate):
+    with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, run_registry_proxy(registry.url) as (url, gate):
         reading = {"format": "avro-confluent", "avro-confluent.url": url}
         with running(kafka.bootstrap_servers, config.folder, reading=reading) as run:
             for i in range(config.repeat):
                 schema = _schema(i)
                 number = register(registry, "numbers-value", schema)
-                run.encode = lambda a, k, n=number, s=schema: framed(n, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
+                run.encode = lambda a, k, n=number, s=schema: encode_avro(n, s, {"a": a, "k": k})  # type: ignore[method-assign,misc]
                 if run.driver is None or not run.driver.is_alive():
                     run.start()
                 name = FAULTS[i % len(FAULTS)]
@@ -56,19 +56,19 @@ def _expect_failure(run: PipelineRun, name: str, url: str, number: int) -> None:
     run.assert_start_fails(*expected)
 
 
-def _break(gate: type[Gate], name: str) -> None:
+def _break(gate: type[RegistryProxy], name: str) -> None:
     if name == "down":
-        gate.failing, gate.asked = 10**9, 0
+        gate.failing_requests, gate.request_count = 10**9, 0
     elif name == "401":
-        gate.expected = "Basic another"
+        gate.expected_authorization = "Basic another"
     elif name == "slow":
         gate.delay = _SLOW
     else:
-        gate.hides = True
+        gate.returns_not_found = True
 
 
-def _repair(gate: type[Gate]) -> None:
-    gate.failing, gate.expected, gate.delay, gate.hides = 0, "", 0.0, False
+def _repair(gate: type[RegistryProxy]) -> None:
+    gate.failing_requests, gate.expected_authorization, gate.delay, gate.returns_not_found = 0, "", 0.0, False
 
 
 def _schema(version: int) -> dict[str, object]:
