@@ -13,7 +13,7 @@ from kafka_sql.formats.format import Decoded, Decoder, ErrorSink
 from kafka_sql.kafka.record_metadata import ERROR
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
-from kafka_sql.runtime.time_zone import session_zone
+from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.source.reader.bad_records import BadRecordHandler
 from kafka_sql.source.reader.key_value_join import RowOrigins, join_key_and_value
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns, read_metadata, required_fields
@@ -62,7 +62,7 @@ class RowDecoder:
         self._key = definition.key.create_decoder(schema) if definition.key is not None else None
         self._key_names = definition.key.columns if definition.key is not None else ()
         self.key_columns = definition.table.primary_key if definition.is_changelog else self._key_names
-        self.time_zone = session_zone() if any(c.needs_time_zone for c in self.metadata) else ""
+        self.time_zone = session_time_zone() if any(c.needs_time_zone for c in self.metadata) else ""
         self.record_fields = required_fields(self.metadata, keys=self._key is not None)
 
     def decode(self, records: Records, errors: ErrorSink = None) -> DecodedRows:

@@ -175,7 +175,8 @@ def test_check_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:
         in repr(report).splitlines()
     )
     with pytest.raises(
-        TableNotFoundError, match=r"no Kafka table 'checked_order' .*Did you mean 'default.checked_orders'"
+        TableNotFoundError,
+        match=r"Kafka table 'checked_order' not found in this session.*Did you mean 'default.checked_orders'",
     ):
         kafka_sql.check(spark, "checked_order")
     assert {finding.table for finding in kafka_sql.check(spark)} >= {"default.checked_orders"}

@@ -170,8 +170,8 @@ def check(topics: Topics, logs: dict[str, Log], isolation: str, restart: bool) -
     everything, names = oracle(topics, logs, isolation), ";".join(logs)
     more = {"properties_isolation_level": isolation, "scan_max__offsets__per__trigger": str(7 * len(logs))}
     bounded = {
-        "scan_transactional_producered_mode": "specific-offsets",
-        "scan_transactional_producered_specific__offsets": specific(stops),
+        "scan_bounded_mode": "specific-offsets",
+        "scan_bounded_specific__offsets": specific(stops),
     }
     begins = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": specific(starts)}
     rows = in_range(everything, starts, stops)
@@ -179,10 +179,7 @@ def check(topics: Topics, logs: dict[str, Log], isolation: str, restart: bool) -
     assert read_stream(define_table(topics, names, **begins, **bounded, **more), restart) == rows
     # all records
     assert read(define_table(topics, names, **more)) == everything
-    assert (
-        read_stream(define_table(topics, names, scan_transactional_producered_mode="latest-offset", **more), restart)
-        == everything
-    )
+    assert read_stream(define_table(topics, names, scan_bounded_mode="latest-offset", **more), restart) == everything
 
 
 def check_by_time(topics: Topics, names: Collection[str], isolation: str, begin: float, end: float) -> None:
@@ -200,8 +197,8 @@ def check_by_time(topics: Topics, names: Collection[str], isolation: str, begin:
         properties_isolation_level=isolation,
         scan_startup_mode="timestamp",
         scan_startup_timestamp__millis=str(first),
-        scan_transactional_producered_mode="timestamp",
-        scan_transactional_producered_timestamp__millis=str(last),
+        scan_bounded_mode="timestamp",
+        scan_bounded_timestamp__millis=str(last),
     )
     assert read(definition) == in_range(oracle(topics, names, isolation), starts, stops), planned_ranges(definition)
 
