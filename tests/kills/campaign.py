@@ -162,7 +162,7 @@ def _run_batches(query: SimulatedQuery, point: str, seed: float, stops: bool) ->
         query.run_batch()
     trigger.armed = True
     if point == "anywhere":
-        signal.signal(signal.SIGALRM, lambda *_: trigger.end())
+        signal.signal(signal.SIGALRM, lambda *_: trigger.crash())
         signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.001, 0.4))
     while point:
         if point == "claimed":

@@ -172,7 +172,7 @@ def test_another_writers_open_transaction_does_not_hide_a_decision(
     driver.run_batch(tasks=1)
     with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as crashed:
         crashed.fence_older_writers()
-        crashed._written({'["nothing"]': b"x"})
+        crashed._send({'["nothing"]': b"x"})
     driver.run_batch(tasks=1)
     batches = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
     assert batches == [1]
