@@ -1,4 +1,4 @@
-"""Confluent's own serializers, for tests, and their client of a registry."""
+"""Confluent's serializers and their client of a schema registry, for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-with warnings.catch_warnings(record=True):  # a library that they import warns of another
+with warnings.catch_warnings(record=True):  # a library that they import emits a warning
     from confluent_kafka.schema_registry import SchemaRegistryClient
     from confluent_kafka.schema_registry.avro import AvroSerializer
     from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
@@ -19,18 +19,18 @@ __all__ = [
     "JSONSerializer",
     "ProtobufDeserializer",
     "ProtobufSerializer",
-    "client",
-    "value_of",
+    "registry_client",
+    "value_context",
 ]
 
 
 @contextmanager
-def client(url: str) -> Iterator[SchemaRegistryClient]:
-    """A client, for a ``with`` block."""
+def registry_client(url: str) -> Iterator[SchemaRegistryClient]:
+    """Return a client as a context manager."""
     with SchemaRegistryClient({"url": url}) as found:
         yield found
 
 
-def value_of(topic: str) -> SerializationContext:
-    """Where a value goes or comes from."""
+def value_context(topic: str) -> SerializationContext:
+    """Return the context of a topic's values."""
     return SerializationContext(topic, MessageField.VALUE)

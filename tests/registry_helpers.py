@@ -1,4 +1,4 @@
-"""Schemas in a registry, and what stands before it, for tests."""
+"""Helpers for tests with a schema registry: schemas, Avro payloads, a proxy that misbehaves, and a certificate."""
 
 from __future__ import annotations
 
@@ -22,91 +22,97 @@ from kafka_sql.embedded import EmbeddedRegistry
 
 
 def register(registry: EmbeddedRegistry, subject: str, schema: Any, **more: Any) -> int:
-    """Register a schema, as text or as JSON's data, under a subject; its id."""
+    """Register a schema, as text or JSON document, under a subject; return its id."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
-    answer = httpx.post(f"{registry.url}/subjects/{subject}/versions", json={"schema": text, **more})
-    assert answer.is_success, answer.text
-    return int(answer.json()["id"])
+    response = httpx.post(f"{registry.url}/subjects/{subject}/versions", json={"schema": text, **more})
+    assert response.is_success, response.text
+    return int(response.json()["id"])
 
 
-def latest(registry: EmbeddedRegistry, subject: str) -> Any:
-    """What the registry says of a subject's latest schema."""
-    answer = httpx.get(f"{registry.url}/subjects/{subject}/versions/latest")
-    assert answer.is_success, answer.text
-    return answer.json()
+def latest_version(registry: EmbeddedRegistry, subject: str) -> Any:
+    """Return the registry's document of a subject's latest version."""
+    response = httpx.get(f"{registry.url}/subjects/{subject}/versions/latest")
+    assert response.is_success, response.text
+    return response.json()
 
 
-def framed(number: int, schema: Any, row: Any) -> bytes:
-    """A row as Avro in Confluent's wire format."""
-    out = io.BytesIO(b"\0" + number.to_bytes(4, "big"))
+def encode_avro(schema_id: int, schema: Any, row: Any) -> bytes:
+    """Return a row as Avro in Confluent's wire format."""
+    out = io.BytesIO(b"\0" + schema_id.to_bytes(4, "big"))
     out.seek(0, io.SEEK_END)
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), row)
     return out.getvalue()
 
 
-class Gate(BaseHTTPRequestHandler):
-    """Passes on to the registry what has the right credentials; counts, and fails the first ``failing`` requests.
+class RegistryProxy(BaseHTTPRequestHandler):
+    """Forwards requests with the expected credentials to the registry.
 
-    It may be slow (``delay``, in seconds), and know nothing (``hides``).
+    Attributes:
+        target: URL of the registry.
+        expected_authorization: the header that requests must have.
+        request_count: requests so far.
+        failing_requests: how many requests fail first.
+        delay: seconds before each response.
+        returns_not_found: whether every schema is unknown.
     """
 
     target = ""
-    expected = ""
-    asked = 0
-    failing = 0
+    expected_authorization = ""
+    request_count = 0
+    failing_requests = 0
     delay = 0.0
-    hides = False
+    returns_not_found = False
 
-    def answer(self) -> None:
-        kind = type(self)
-        kind.asked += 1
+    def forward(self) -> None:
+        proxy = type(self)
+        proxy.request_count += 1
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if kind.asked <= kind.failing:
+        if proxy.request_count <= proxy.failing_requests:
             self.send_error(503)
             return
-        time.sleep(kind.delay)
-        if self.headers.get("Authorization", "") != kind.expected:
+        time.sleep(proxy.delay)
+        if self.headers.get("Authorization", "") != proxy.expected_authorization:
             self.send_error(401)
             return
-        if kind.hides:
+        if proxy.returns_not_found:
             self.send_error(404)
             return
-        answer = httpx.request(self.command, kind.target + self.path, content=body, headers={
+        response = httpx.request(self.command, proxy.target + self.path, content=body, headers={
             "Content-Type": self.headers.get("Content-Type", "application/json")})  # fmt: skip
-        self.send_response(answer.status_code)
-        self.send_header("Content-Length", str(len(answer.content)))
+        self.send_response(response.status_code)
+        self.send_header("Content-Length", str(len(response.content)))
         self.end_headers()
-        self.wfile.write(answer.content)
+        self.wfile.write(response.content)
 
-    do_GET = do_POST = answer
+    do_GET = do_POST = forward
 
     def log_message(self, *_: Any) -> None:
         pass
 
 
 @contextmanager
-def gate_before(url: str, secure: ssl.SSLContext | None = None) -> Iterator[tuple[str, type[Gate]]]:
-    """A gate before a registry: its address, and its settings."""
+def run_registry_proxy(url: str, secure: ssl.SSLContext | None = None) -> Iterator[tuple[str, type[RegistryProxy]]]:
+    """Run a proxy in front of a registry; yield its URL and its class, whose attributes configure it."""
 
-    class Own(Gate):
+    class Proxy(RegistryProxy):
         target = url
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     if secure is not None:
         server.socket = secure.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
         scheme = "http" if secure is None else "https"
-        yield f"{scheme}://127.0.0.1:{server.server_address[1]}", Own
+        yield f"{scheme}://127.0.0.1:{server.server_address[1]}", Proxy
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def certificates(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1, which is its own authority, and its key."""
+def create_certificate(folder: Path) -> tuple[Path, Path]:
+    """Create a self-signed certificate for 127.0.0.1 and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -45,7 +45,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
         if config.long:
             client.clear_cache()
             with pytest.MonkeyPatch.context() as patched:
-                test_avro_confluent.test_the_registry_restarts_and_stops_in_the_middle(registry, patched)
+                test_avro_confluent.test_registry_restart(registry, patched)
     return outcome
 
 

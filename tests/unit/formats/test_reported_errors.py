@@ -16,7 +16,7 @@ from kafka_sql.formats.format import Decoder
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_decoder
-from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
+from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, random_message
 
 Target = tuple[Decoder, list[bytes]]
 SCHEMA = pa.schema(
@@ -57,7 +57,7 @@ def protobuf_target() -> Target:
     given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
     format_, rng, valid = FORMATS["protobuf"], Random(5), []
     for k in range(20):
-        one = message_of(ORDER, rng, 2)
+        one = random_message(ORDER, rng, 2)
         one.i = k  # type: ignore[attr-defined]
         valid.append(one.SerializeToString())
     return format_.decoder(ORDERS, Options(format_.options, given)), valid

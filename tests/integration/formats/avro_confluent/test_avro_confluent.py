@@ -1,4 +1,4 @@
-"""The avro-confluent format on a real schema registry: ids, evolution, refusals, restarts, credentials, TLS."""
+"""Test the avro-confluent format with a real schema registry: ids, evolution, errors, restarts, credentials, TLS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_sql.errors import DecodeError, IncompatibleSchemaError, MissingOption
 from kafka_sql.formats.avro_confluent import AVRO_CONFLUENT
 from kafka_sql.formats.confluent import client
 from kafka_sql.options import Options
-from tests.registry_helpers import Gate, certificates, framed, gate_before, register
+from tests.registry_helpers import RegistryProxy, create_certificate, encode_avro, register, run_registry_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -26,8 +26,8 @@ PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
 
 @pytest.fixture(autouse=True)
-def forgetful() -> None:
-    """Each test asks the registry anew."""
+def without_cached_schemas() -> None:
+    """Make each test fetch its schemas."""
     client.clear_cache()
 
 
@@ -44,21 +44,21 @@ def rows(decoded: Any, schema: pa.Schema = PAIR) -> list[Any]:
     return list(pa.RecordBatch.from_arrays(decoded.columns, schema=schema).to_pylist())
 
 
-def test_what_is_written_is_registered_and_read_again(registry: EmbeddedRegistry) -> None:
+def test_written_payloads_are_registered_and_read_back(registry: EmbeddedRegistry) -> None:
     given = options(registry.url, subject="written-value")
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "é"}, {"id": None, "name": None}], PAIR)
     encoder = AVRO_CONFLUENT.encoder(PAIR, given)
-    assert encoder.encode(batch[:0]).to_pylist() == []  # nothing is registered for no row
+    assert encoder.encode(batch[:0]).to_pylist() == []  # without rows, nothing is registered
     assert httpx.get(f"{registry.url}/subjects/written-value/versions").status_code == 404
     payloads = encoder.encode(batch)
     latest = httpx.get(f"{registry.url}/subjects/written-value/versions/latest").json()
     schema = json.loads(latest["schema"])
     assert (schema["name"], schema["namespace"]) == ("record", "org.apache.flink.avro.generated")
-    assert payloads.to_pylist() == [framed(latest["id"], schema, row) for row in batch.to_pylist()]
+    assert payloads.to_pylist() == [encode_avro(latest["id"], schema, row) for row in batch.to_pylist()]
     assert rows(AVRO_CONFLUENT.decoder(PAIR, given).decode(payloads)) == batch.to_pylist()
 
 
-def test_many_schemas_in_any_order(registry: EmbeddedRegistry) -> None:
+def test_payloads_of_several_schemas(registry: EmbeddedRegistry) -> None:
     written = [
         record({"name": "id", "type": "long"}, {"name": "name", "type": "string"}),
         record({"name": "name", "type": ["null", "string"]}, {"name": "id", "type": "int"}),
@@ -68,7 +68,7 @@ def test_many_schemas_in_any_order(registry: EmbeddedRegistry) -> None:
     data = [{"id": 1, "name": "x"}, {"id": 2, "name": None}, {"id": None, "more": [1, 2]}, {"name": "b"}]
     numbers = [register(registry, f"many-{k}", schema) for k, schema in enumerate(written)]
     order = [0, 1, 2, 3, 1, 0, 3, 2] * 20
-    payloads: list[bytes | None] = [framed(numbers[k], written[k], data[k]) for k in order]
+    payloads: list[bytes | None] = [encode_avro(numbers[k], written[k], data[k]) for k in order]
     payloads[5:5] = [None]
     decoder = AVRO_CONFLUENT.metadata_decoder(PAIR, options(registry.url, subject="many"), ("schema-id", "subject"))  # type: ignore[misc]
     decoded = decoder.decode(pa.array(payloads))
@@ -79,7 +79,7 @@ def test_many_schemas_in_any_order(registry: EmbeddedRegistry) -> None:
     assert decoded.metadata[1].to_pylist() == ["many"] * len(order)
 
 
-def test_a_schema_that_refers_to_another(registry: EmbeddedRegistry) -> None:
+def test_schema_with_a_reference(registry: EmbeddedRegistry) -> None:
     address = {"type": "record", "name": "a.Address", "fields": [{"name": "city", "type": "string"}]}
     register(registry, "address", address)
     person = {"type": "record", "name": "a.Person", "fields": [{"name": "home", "type": "a.Address"}]}
@@ -91,10 +91,10 @@ def test_a_schema_that_refers_to_another(registry: EmbeddedRegistry) -> None:
     assert rows(decoded, schema) == [{"home": {"city": "Oslo"}}]
 
 
-def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
+def test_undecodable_payloads(registry: EmbeddedRegistry) -> None:
     schema = record({"name": "id", "type": "long"}, {"name": "name", "type": "string"})
     number = register(registry, "errors", schema)
-    good = framed(number, schema, {"id": 1, "name": "x"})
+    good = encode_avro(number, schema, {"id": 1, "name": "x"})
     other = register(registry, "errors-other", record({"name": "id", "type": "string"}))
     recursive = register(registry, "errors-recursive", record({"name": "next", "type": ["null", "R"]}))
     decoder = AVRO_CONFLUENT.decoder(PAIR, options(registry.url))
@@ -113,17 +113,17 @@ def test_payloads_in_error(registry: EmbeddedRegistry) -> None:
         assert words in str(e.value)
 
 
-def test_the_registry_says_why_a_schema_is_refused(registry: EmbeddedRegistry) -> None:
+def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
     subject = "strict-value"
     register(registry, subject, record({"name": "id", "type": "long"}))
     httpx.put(f"{registry.url}/config/{subject}", json={"compatibility": "BACKWARD"}).raise_for_status()
     texts = pa.schema([pa.field("id", pa.string(), nullable=False)])
     encoder = AVRO_CONFLUENT.encoder(texts, options(registry.url, subject=subject))
-    with pytest.raises(IncompatibleSchemaError, match=f"for subject '{subject}', because it is incompatible"):
+    with pytest.raises(IncompatibleSchemaError, match=f"for subject '{subject}': it is incompatible"):
         encoder.encode(pa.RecordBatch.from_pydict({"id": ["x"]}, texts))
 
 
-def test_a_schema_that_must_be_there(registry: EmbeddedRegistry) -> None:
+def test_without_automatic_registration(registry: EmbeddedRegistry) -> None:
     given = {"avro-confluent.url": registry.url, "avro-confluent.subject": "fixed-value",
              "avro-confluent.properties": "auto.register.schemas:false"}  # fmt: skip
     batch = pa.RecordBatch.from_pydict({"id": [1], "name": ["x"]}, PAIR)
@@ -134,7 +134,7 @@ def test_a_schema_that_must_be_there(registry: EmbeddedRegistry) -> None:
     assert encoder.encode(batch).to_pylist() == written.to_pylist()
 
 
-def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
+def test_schema_option(registry: EmbeddedRegistry) -> None:
     own = record({"name": "id", "type": ["long", "null"]},
                  {"name": "name", "type": {"type": "enum", "name": "E", "symbols": ["a", "b"]}})  # fmt: skip
     given = options(registry.url, subject="own", schema=json.dumps(own))
@@ -142,7 +142,7 @@ def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
     payloads = AVRO_CONFLUENT.encoder(PAIR, given).encode(batch)
     latest = httpx.get(f"{registry.url}/subjects/own/versions/latest").json()
     assert json.loads(latest["schema"]) == own
-    assert payloads.to_pylist() == [framed(latest["id"], own, row) for row in batch.to_pylist()]
+    assert payloads.to_pylist() == [encode_avro(latest["id"], own, row) for row in batch.to_pylist()]
     assert rows(AVRO_CONFLUENT.decoder(PAIR, given).decode(payloads)) == batch.to_pylist()
     with pytest.raises(SchemaError, match="does not match the table schema"):
         AVRO_CONFLUENT.encoder(PAIR.remove(0), given)
@@ -151,22 +151,22 @@ def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
 
 
 @pytest.fixture
-def gate(registry: EmbeddedRegistry) -> Iterator[tuple[str, type[Gate]]]:
-    """A gate before the registry: its address, and its settings."""
-    with gate_before(registry.url) as found:
+def proxy(registry: EmbeddedRegistry) -> Iterator[tuple[str, type[RegistryProxy]]]:
+    """Run a proxy in front of the registry; yield its URL and its class."""
+    with run_registry_proxy(registry.url) as found:
         yield found
 
 
-def test_an_id_is_asked_for_once_and_again_after_failures(gate: Any, registry: EmbeddedRegistry) -> None:
-    url, settings = gate
-    settings.failing = 2
+def test_schema_is_fetched_once_and_retried_after_failures(proxy: Any, registry: EmbeddedRegistry) -> None:
+    url, proxy_state = proxy
+    proxy_state.failing_requests = 2
     schema = record({"name": "id", "type": "long"})
     number = register(registry, "asked", schema)
-    array = pa.array([framed(number, schema, {"id": k}) for k in range(3)])
+    array = pa.array([encode_avro(number, schema, {"id": k}) for k in range(3)])
     for _ in range(3):  # three tasks in one process
         decoded = AVRO_CONFLUENT.decoder(PAIR, options(f"http://127.0.0.1:1,{url}")).decode(array)
         assert [row["id"] for row in rows(decoded)] == [0, 1, 2]
-    assert settings.asked == 3
+    assert proxy_state.request_count == 3
 
 
 @pytest.mark.parametrize(
@@ -177,51 +177,49 @@ def test_an_id_is_asked_for_once_and_again_after_failures(gate: Any, registry: E
         ({"bearer_auth.credentials_source": "STATIC_TOKEN", "bearer_auth.token": "abc"}, "Bearer abc"),
     ],
 )
-def test_credentials(gate: Any, registry: EmbeddedRegistry, more: dict[str, str], expected: str) -> None:
-    url, settings = gate
-    settings.expected = expected
+def test_credentials(proxy: Any, registry: EmbeddedRegistry, more: dict[str, str], expected: str) -> None:
+    url, proxy_state = proxy
+    proxy_state.expected_authorization = expected
     schema = record({"name": "id", "type": "long"})
     number = register(registry, "credentials", schema)
-    array = pa.array([framed(number, schema, {"id": 5})])
+    array = pa.array([encode_avro(number, schema, {"id": 5})])
     assert rows(AVRO_CONFLUENT.decoder(PAIR, options(url, **more)).decode(array))[0]["id"] == 5
     with pytest.raises(SchemaRegistryError, match="refused the credentials") as e:
         AVRO_CONFLUENT.decoder(PAIR, options(url)).decode(array)
     assert "s:3" not in str(e.value)
 
 
-def test_the_registry_restarts_and_stops_in_the_middle(
-    registry: EmbeddedRegistry, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_registry_restart(registry: EmbeddedRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = record({"name": "id", "type": "long"})
     first = register(registry, "restarts", schema)
     second = register(registry, "restarts-2", record({"name": "id", "type": "int"}))
     decoder = AVRO_CONFLUENT.decoder(PAIR, options(registry.url))
-    known = pa.array([framed(first, schema, {"id": 1})])
-    unknown = pa.array([framed(second, schema, {"id": 2})])
+    known = pa.array([encode_avro(first, schema, {"id": 1})])
+    unknown = pa.array([encode_avro(second, schema, {"id": 2})])
     assert len(rows(decoder.decode(known))) == 1
     registry.end()
-    assert len(rows(decoder.decode(known))) == 1  # what is known needs no registry
+    assert len(rows(decoder.decode(known))) == 1  # cached schemas need no registry
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 1.0)
     with pytest.raises(
         SchemaRegistryError, match="The schema registry did not respond within 1 s to a request for schema id"
     ):
-        decoder.decode(unknown)  # no record is to blame: none may be left out for it
+        decoder.decode(unknown)  # no record is malformed, so none may be skipped
     monkeypatch.setattr(client, "RETRY_TIMEOUT", 120.0)
     starting = threading.Thread(target=registry.start)
     starting.start()
-    assert rows(decoder.decode(unknown)) == [{"id": 2, "name": None}]  # asked while it starts
+    assert rows(decoder.decode(unknown)) == [{"id": 2, "name": None}]  # retried while the registry starts
     starting.join()
 
 
 def test_tls(tmp_path: Path) -> None:
-    certificate, key = certificates(tmp_path)
+    certificate, key = create_certificate(tmp_path)
     store = tmp_path / "trust.p12"
     subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", certificate, "-keystore", store,
                     "-storetype", "PKCS12", "-storepass", "changeit"], check=True, capture_output=True)  # fmt: skip
     with EmbeddedRegistry(certificate, key) as secure:
         schema = record({"name": "id", "type": "long"})
         number = register(secure, "tls", schema)
-        array = pa.array([framed(number, schema, {"id": 5})])
+        array = pa.array([encode_avro(number, schema, {"id": 5})])
         for more in (
             {"ssl.truststore.location": str(certificate)},
             {"ssl.truststore.location": str(store), "ssl.truststore.password": "changeit"},
@@ -231,7 +229,7 @@ def test_tls(tmp_path: Path) -> None:
             AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url)).decode(array)
 
 
-def test_a_table_without_columns_has_those_of_the_latest_schema(registry: EmbeddedRegistry) -> None:
+def test_columns_inferred_from_the_latest_schema(registry: EmbeddedRegistry) -> None:
     from kafka_sql.definition import infer_columns
 
     register(registry, "infer-value", record({"name": "id", "type": "long"}))

@@ -1,4 +1,4 @@
-"""The debezium-avro-confluent format on a real schema registry: Debezium's envelope, and what is written."""
+"""Test the debezium-avro-confluent format with a real schema registry: reading Debezium's envelope, and writing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_sql.formats.cdc.debezium_avro import DEBEZIUM_AVRO_CONFLUENT
 from kafka_sql.formats.declared_types import DECLARED_TYPE
 from kafka_sql.formats.format import ROW_KIND_COLUMN, Decoded
 from kafka_sql.options import Options
-from tests.registry_helpers import framed, latest, register
+from tests.registry_helpers import encode_avro, latest_version, register
 
 pytestmark = pytest.mark.integration
 
@@ -35,7 +35,7 @@ ENVELOPE = {"type": "record", "name": "Envelope", "namespace": "shop.goods", "fi
     {"name": "after", "type": ["null", "Value"], "default": None},
     {"name": "source", "type": SOURCE}, {"name": "op", "type": "string"},
     {"name": "ts_ms", "type": ["null", "long"], "default": None}]}  # fmt: skip
-WHERE = {"version": "2", "connector": "postgresql", "name": "shop", "ts_ms": 1_600_000_000_123, "db": "d",
+EVENT_SOURCE = {"version": "2", "connector": "postgresql", "name": "shop", "ts_ms": 1_600_000_000_123, "db": "d",
          "schema": "public", "table": "goods"}  # fmt: skip
 NEW, OLD = {"id": 1, "name": "b", "weight": 1.5}, {"id": 1, "name": "a", "weight": None}
 
@@ -56,27 +56,33 @@ def rows(decoded: Decoded) -> list[tuple[Any, ...]]:
     return list(zip(*(a.to_pylist() for a in (kinds, *decoded.columns, *more)), strict=True))
 
 
-def changed(number: int, op: str, before: Any = None, after: Any = None) -> bytes:
-    change = {"op": op, "before": before, "after": after, "source": WHERE, "ts_ms": 1_600_000_001_000}
-    return framed(number, ENVELOPE, change)
+def change_event(schema_id: int, op: str, before: Any = None, after: Any = None) -> bytes:
+    change = {"op": op, "before": before, "after": after, "source": EVENT_SOURCE, "ts_ms": 1_600_000_001_000}
+    return encode_avro(schema_id, ENVELOPE, change)
 
 
-def test_what_debezium_writes(registry: EmbeddedRegistry) -> None:
+def test_reads_debezium_events(registry: EmbeddedRegistry) -> None:
     number = register(registry, "goods-value", ENVELOPE)
-    payloads = [changed(number, "r", after=OLD), changed(number, "u", OLD, NEW), changed(number, "d", NEW), None, b"",
-                changed(number, "c", after=NEW)]  # fmt: skip
+    payloads = [
+        change_event(number, "r", after=OLD),
+        change_event(number, "u", OLD, NEW),
+        change_event(number, "d", NEW),
+        None,
+        b"",
+        change_event(number, "c", after=NEW),
+    ]
     keys = ("ingestion-timestamp", "source.timestamp", "source.database", "source.schema", "source.table")
     decoded = decode(options(registry), payloads, *keys)
     at = dt.datetime(2020, 9, 13, 12, 26, 40, 123_000, dt.timezone.utc)
-    told = (at.replace(second=41, microsecond=0), at, "d", "public", "goods")
+    metadata = (at.replace(second=41, microsecond=0), at, "d", "public", "goods")
     assert rows(decoded) == [
-        ("+I", 1, "a", *told), ("-U", 1, "a", *told), ("+U", 1, "b", *told), ("-D", 1, "b", *told),
-        ("+I", 1, "b", *told),
+        ("+I", 1, "a", *metadata), ("-U", 1, "a", *metadata), ("+U", 1, "b", *metadata), ("-D", 1, "b", *metadata),
+        ("+I", 1, "b", *metadata),
     ]  # fmt: skip
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 1, 1, 2, 5]
     (properties,) = decode(options(registry), payloads[:1], "source.properties").metadata[1].to_pylist()
-    assert {k: v for k, v in properties if v is not None} == {**WHERE, "ts_ms": "1600000000123"}
+    assert {k: v for k, v in properties if v is not None} == {**EVENT_SOURCE, "ts_ms": "1600000000123"}
 
 
 @pytest.mark.parametrize(
@@ -87,19 +93,19 @@ def test_what_debezium_writes(registry: EmbeddedRegistry) -> None:
         ("x", OLD, 'Unknown "op" value "x"'),
     ],
 )
-def test_changes_in_error(registry: EmbeddedRegistry, op: str, before: Any, words: str) -> None:
+def test_malformed_events(registry: EmbeddedRegistry, op: str, before: Any, words: str) -> None:
     number = register(registry, "goods-value", ENVELOPE)
     with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
-        decode(options(registry), [changed(number, "c", after=NEW), None, changed(number, op, before, NEW)])
+        decode(options(registry), [change_event(number, "c", after=NEW), None, change_event(number, op, before, NEW)])
     assert e.value.row == 2
     assert words in str(e.value)
-    for bad in (b"{}", changed(number, "c", after=NEW)[:-2]):
+    for bad in (b"{}", change_event(number, "c", after=NEW)[:-2]):
         with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
-            decode(options(registry), [b"", changed(number, "c", after=NEW), bad])
+            decode(options(registry), [b"", change_event(number, "c", after=NEW), bad])
         assert e.value.row == 2
 
 
-def test_what_is_written(registry: EmbeddedRegistry) -> None:
+def test_written_events(registry: EmbeddedRegistry) -> None:
     types = {"id": "BIGINT NOT NULL", "name": "STRING", "at": "TIMESTAMP(3)"}
     fields = [("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us"))]
     schema = pa.schema([pa.field(n, t, n != "id", {DECLARED_TYPE: types[n]}) for n, t in fields])
@@ -108,7 +114,7 @@ def test_what_is_written(registry: EmbeddedRegistry) -> None:
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "at": at}, {"id": 2, "name": None, "at": None}], schema)
     batch = batch.append_column(ROW_KIND_COLUMN, pa.array(["+I", "-D"]))
     payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
-    found = latest(registry, "written-goods-value")
+    found = latest_version(registry, "written-goods-value")
     null, envelope = json.loads(found["schema"])
     assert null == "null"
     assert [f["name"] for f in envelope["fields"]] == ["before", "after", "op"]
@@ -118,7 +124,7 @@ def test_what_is_written(registry: EmbeddedRegistry) -> None:
     for name, field in zip(("before", "after"), envelope["fields"], strict=False):
         assert field["type"] == ["null", {"type": "record", "name": f"record_{name}", "fields": state}]
     assert payloads == [
-        framed(found["id"], ["null", envelope], {"before": b, "after": a, "op": op})
+        encode_avro(found["id"], ["null", envelope], {"before": b, "after": a, "op": op})
         for b, a, op in (
             (None, {"id": 1, "name": "a", "at": at.replace(tzinfo=dt.timezone.utc)}, "c"),
             ({"id": 2, "name": None, "at": None}, None, "d"),
@@ -127,19 +133,19 @@ def test_what_is_written(registry: EmbeddedRegistry) -> None:
     assert rows(decode(given, payloads, schema=schema)) == [("+I", 1, "a", at), ("-D", 2, None, None)]
 
 
-def test_a_schema_of_ones_own(registry: EmbeddedRegistry) -> None:
+def test_schema_option(registry: EmbeddedRegistry) -> None:
     own = ["null", {**ENVELOPE, "fields": [f for f in ENVELOPE["fields"] if f["name"] in ("before", "after", "op")]}]
     given = options(registry, subject="own-goods-value", schema=json.dumps(own))
     schema = pa.schema([("id", pa.int32()), ("name", pa.string()), ("weight", pa.float32())])
     batch = pa.RecordBatch.from_pylist([NEW], schema)
     payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
-    assert json.loads(latest(registry, "own-goods-value")["schema"]) == own
+    assert json.loads(latest_version(registry, "own-goods-value")["schema"]) == own
     assert rows(decode(given, payloads, "source.table", schema=schema)) == [("+I", 1, "b", 1.5, None)]
     with pytest.raises(SchemaError, match="must be a nullable record type with fields 'before', 'after', 'op'"):
         decode(given, payloads)
 
 
-def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
+def test_inferred_columns(registry: EmbeddedRegistry) -> None:
     from kafka_sql.definition import infer_columns
 
     register(registry, "shop.goods-value", ENVELOPE)

@@ -1,4 +1,4 @@
-"""Records that cannot be read, in each of the formats with a schema registry."""
+"""Test undecodable records in all formats with a schema registry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRAMED = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezium-av
 
 
 @pytest.mark.parametrize("name", FRAMED)
-def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry, name: str) -> None:
+def test_undecodable_records_are_reported_and_the_others_read(registry: EmbeddedRegistry, name: str) -> None:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": name,
                f"{name}.url": registry.url, f"{name}.subject": f"bad-{name}"}  # fmt: skip
     inline = validate_table(Table(("t",), (N, WHY, RAW), options))
@@ -40,10 +40,10 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
     made = TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
     assert sorted(row["n"] for row in made if row["why"] is None) == [1] * 101 + [2, 2]
-    told = {row["raw"]: row["why"] for row in made if row["why"] is not None}
-    assert set(told) == {payloads[1], payloads[4], payloads[-1]}
-    assert "t[0]@1" in told[b"{junk}"]
-    assert "Magic number does not match" in told[b"{junk}"]
+    reasons = {row["raw"]: row["why"] for row in made if row["why"] is not None}
+    assert set(reasons) == {payloads[1], payloads[4], payloads[-1]}
+    assert "t[0]@1" in reasons[b"{junk}"]
+    assert "Magic number does not match" in reasons[b"{junk}"]
 
     strict = RowDecoder(validate_table(Table(("t",), (N,), options)), SCHEMA.remove(1).remove(1), SPLIT)
     with pytest.raises(DecodeError, match=r"t\[0\]@1: "):
@@ -56,7 +56,7 @@ def test_a_bad_record_is_told_and_the_others_are_read(registry: EmbeddedRegistry
 
 
 def fuzz_with_registry(registry: EmbeddedRegistry, name: str, records: int, seed: int) -> tuple[int, int]:
-    """Mutated payloads among good ones; how many became rows, and how many were in error."""
+    """Decode mutated payloads among valid ones; return how many became rows, and how many raised errors."""
     columns = [("n", "BIGINT", pa.int64()), ("s", "STRING", pa.string()), ("d", "DOUBLE", pa.float64()),
                ("l", "ARRAY<BIGINT>", pa.list_(pa.int64()))]  # fmt: skip
     schema = pa.schema([(column, t) for column, _, t in columns])

@@ -1,4 +1,4 @@
-"""A registry that asks its clients for certificates, for each of the formats with one."""
+"""Test client certificates in all formats with a schema registry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import KeyStoreError, SchemaRegistryError
 from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
-from tests.registry_helpers import certificates, gate_before
+from tests.registry_helpers import create_certificate, run_registry_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -23,7 +23,7 @@ IDENTIFIERS = ("avro-confluent", "json-confluent", "protobuf-confluent", "debezi
 
 
 def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None:
-    certificate, key = certificates(tmp_path)
+    certificate, key = create_certificate(tmp_path)
     both, store = tmp_path / "client.pem", tmp_path / "client.p12"
     both.write_bytes(key.read_bytes() + certificate.read_bytes())
     private = load_pem_private_key(key.read_bytes(), None)
@@ -39,7 +39,7 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
     trust = {"ssl.truststore.location": str(certificate)}
     pem = trust | {"ssl.keystore.location": str(both)}
     p12 = trust | {"ssl.keystore.location": str(store), "ssl.keystore.password": "pw"}
-    with gate_before(registry.url, server) as (url, settings):
+    with run_registry_proxy(registry.url, server) as (url, proxy_state):
 
         def write(name: str, more: dict[str, str]) -> bytes:
             given = {f"{name}.url": url, f"{name}.subject": f"mtls-{name}"}
@@ -50,13 +50,13 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
             assert write(name, pem) == write(name, p12)
             with pytest.raises(KeyStoreError, match=rf"'{name}.ssl.keystore.location'.*the store's password is wrong"):
                 write(name, p12 | {"ssl.keystore.password": "other"})
-        asked = settings.asked
+        request_count = proxy_state.request_count
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
             write("json-confluent", trust)
-        assert settings.asked == asked
-        # a store that is replaced is taken up by what is made from then on
+        assert proxy_state.request_count == request_count
+        # a replaced store is used by encoders that are created later
         (tmp_path / "other").mkdir()
-        strange, its_key = certificates(tmp_path / "other")
+        strange, its_key = create_certificate(tmp_path / "other")
         both.write_bytes(its_key.read_bytes() + strange.read_bytes())
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
             write("json-confluent", pem)

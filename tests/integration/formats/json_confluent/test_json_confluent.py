@@ -1,4 +1,4 @@
-"""The json-confluent format on a real schema registry, next to Confluent's own serializer."""
+"""Test the json-confluent format with a real schema registry against Confluent's serializer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kafka_sql.embedded import EmbeddedRegistry
 from kafka_sql.errors import IncompatibleSchemaError, SchemaRegistryError
 from kafka_sql.formats.json_confluent import JSON_CONFLUENT
 from kafka_sql.options import Options
-from tests.confluent_serializers import JSONDeserializer, JSONSerializer, client, value_of
-from tests.registry_helpers import latest, register
+from tests.confluent_serializers import JSONDeserializer, JSONSerializer, registry_client, value_context
+from tests.registry_helpers import latest_version, register
 
 pytestmark = pytest.mark.integration
 
@@ -28,32 +28,32 @@ def options(registry: EmbeddedRegistry, **more: str) -> Options:
     return Options(JSON_CONFLUENT.options, {"json-confluent.url": registry.url, **named})
 
 
-def test_what_is_written_is_what_confluent_reads(registry: EmbeddedRegistry) -> None:
+def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
     given = options(registry, subject="json-written-value")
     payloads = JSON_CONFLUENT.encoder(PAIR, given).encode(pa.RecordBatch.from_pylist(ROWS, PAIR)).to_pylist()
-    found = latest(registry, "json-written-value")
+    found = latest_version(registry, "json-written-value")
     assert found["schemaType"] == "JSON"
     assert [p[:5] for p in payloads] == [b"\0" + found["id"].to_bytes(4, "big")] * 2
     assert [json.loads(p[5:]) for p in payloads] == ROWS
-    with client(registry.url) as one:
+    with registry_client(registry.url) as one:
         read = JSONDeserializer(found["schema"], schema_registry_client=one, conf={"validate": True})
-        assert [read(p, value_of("json-written")) for p in payloads] == ROWS
+        assert [read(p, value_context("json-written")) for p in payloads] == ROWS
 
 
-def test_what_confluent_writes_is_read(registry: EmbeddedRegistry) -> None:
+def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Pair", "type": "object",
               "properties": {"id": {"type": "integer"}, "name": {"type": ["string", "null"]}}}  # fmt: skip
-    with client(registry.url) as one:
+    with registry_client(registry.url) as one:
         write = JSONSerializer(json.dumps(schema), one)
-        payloads = pa.array([write(row, value_of("json-read")) for row in ROWS])
+        payloads = pa.array([write(row, value_context("json-read")) for row in ROWS])
     assert JSON_CONFLUENT.metadata_decoder is not None
     given = options(registry, subject="json-read-value")
     made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("schema-id",)).decode(payloads)
     assert pa.RecordBatch.from_arrays(made.columns, schema=PAIR).to_pylist() == ROWS
-    assert made.metadata[0].to_pylist() == [latest(registry, "json-read-value")["id"]] * 2
+    assert made.metadata[0].to_pylist() == [latest_version(registry, "json-read-value")["id"]] * 2
 
 
-def test_a_schema_of_ones_own_and_one_that_must_be_there(registry: EmbeddedRegistry) -> None:
+def test_schema_option_without_automatic_registration(registry: EmbeddedRegistry) -> None:
     own = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": ["string", "null"]}}}
     batch = pa.RecordBatch.from_pylist(ROWS, PAIR)
     fixed = {"subject": "json-own-value", "schema": json.dumps(own), "properties": "auto.register.schemas:false"}
@@ -67,17 +67,17 @@ def test_a_schema_of_ones_own_and_one_that_must_be_there(registry: EmbeddedRegis
         jsonschema.validate(json.loads(payload[5:]), own)
 
 
-def test_the_registry_says_why_a_schema_is_refused(registry: EmbeddedRegistry) -> None:
+def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
     subject = "json-strict-value"
     closed = {"type": "object", "properties": {"id": {"type": "string"}}, "additionalProperties": False}
     register(registry, subject, closed, schemaType="JSON")
     httpx.put(f"{registry.url}/config/{subject}", json={"compatibility": "BACKWARD"}).raise_for_status()
     encoder = JSON_CONFLUENT.encoder(PAIR, options(registry, subject=subject))
-    with pytest.raises(IncompatibleSchemaError, match=f"for subject '{subject}', because it is incompatible"):
+    with pytest.raises(IncompatibleSchemaError, match=f"for subject '{subject}': it is incompatible"):
         encoder.encode(pa.RecordBatch.from_pylist(ROWS, PAIR))
 
 
-def test_a_table_without_columns(registry: EmbeddedRegistry) -> None:
+def test_inferred_columns(registry: EmbeddedRegistry) -> None:
     from kafka_sql.definition import infer_columns
 
     place = {"$id": "place.json", "type": "object", "properties": {"city": {"type": "string"}}}

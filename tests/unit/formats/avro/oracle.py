@@ -1,4 +1,4 @@
-"""Plain values and plain schemas for fastavro, the oracle of the avro formats."""
+"""fastavro as the oracle of the avro formats: values and schemas without logical types."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 
-def raw(array: pa.Array) -> list[Any]:
-    """The values as Avro's own types have them: whole numbers for times, bytes for decimals."""
+def to_avro_values(array: pa.Array) -> list[Any]:
+    """Return values as Avro's primitive types: times as integers, decimals as bytes."""
     t = array.type
     valid = array.is_valid().to_pylist()
     if pt.is_struct(t):
-        columns = [raw(array.field(k)) for k in range(t.num_fields)]
+        columns = [to_avro_values(array.field(k)) for k in range(t.num_fields)]
         rows: list[Any] = [dict(zip([f.name for f in t], row, strict=True)) for row in zip(*columns, strict=True)]
         return [row if there else None for row, there in zip(rows, valid, strict=True)]
     if pt.is_list(t):
-        return [raw(scalar.values) if scalar.is_valid else None for scalar in array]
+        return [to_avro_values(scalar.values) if scalar.is_valid else None for scalar in array]
     if pt.is_map(t):
         return [
-            dict(zip(s.values.field(0).to_pylist(), raw(s.values.field(1)), strict=True)) if s.is_valid else None
+            dict(zip(s.values.field(0).to_pylist(), to_avro_values(s.values.field(1)), strict=True))
+            if s.is_valid
+            else None
             for s in array
         ]
     if pt.is_date(t):
@@ -39,30 +41,30 @@ def raw(array: pa.Array) -> list[Any]:
 
 
 def unscaled(value: Decimal) -> bytes:
-    """The least bytes of two's complement, big-endian."""
+    """Return the shortest big-endian two's complement."""
     sign, digits, _ = value.as_tuple()
     number = (-1 if sign else 1) * int("".join(map(str, digits)))
     return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 
-def without_logical(document: Any) -> Any:
-    """A schema's JSON without logical types."""
+def strip_logical_types(document: Any) -> Any:
+    """Return a schema's JSON without logical types."""
     if isinstance(document, list):
-        return [without_logical(d) for d in document]
+        return [strip_logical_types(d) for d in document]
     if not isinstance(document, dict):
         return document
     if "logicalType" in document:
         return document["type"] if document["type"] != "fixed" else {k: document[k] for k in ("type", "name", "size")}
-    return {k: v if k in ("default", "symbols") else without_logical(v) for k, v in document.items()}
+    return {k: v if k in ("default", "symbols") else strip_logical_types(v) for k, v in document.items()}
 
 
-def plain_schema(text: str) -> Any:
-    """A schema of JSON text for fastavro, without logical types."""
-    return fastavro.parse_schema(without_logical(json.loads(text)))
+def parse_without_logical_types(text: str) -> Any:
+    """Return fastavro's schema of a JSON text, without logical types."""
+    return fastavro.parse_schema(strip_logical_types(json.loads(text)))
 
 
-def write(schema: Any, rows: list[Any]) -> list[bytes]:
-    """Payloads of the rows."""
+def encode_rows(schema: Any, rows: list[Any]) -> list[bytes]:
+    """Return the payloads of rows."""
     found = []
     for row in rows:
         out = io.BytesIO()
@@ -71,6 +73,6 @@ def write(schema: Any, rows: list[Any]) -> list[bytes]:
     return found
 
 
-def read(payload: bytes, writer: Any, reader: Any) -> Any:
-    """The row of a payload."""
+def decode_row(payload: bytes, writer: Any, reader: Any) -> Any:
+    """Return the row of a payload."""
     return fastavro.schemaless_reader(io.BytesIO(payload), writer, reader)

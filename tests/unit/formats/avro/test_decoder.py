@@ -1,4 +1,4 @@
-"""The avro format against fastavro and against Flink's own schemas and payloads."""
+"""Test the avro format against fastavro, and against schemas and payloads from Flink."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_decoder
 from tests.fuzz.mutation import mutate
 from tests.hypothesis_examples import examples
-from tests.unit.formats.avro.oracle import plain_schema, raw, write
+from tests.unit.formats.avro.oracle import encode_rows, parse_without_logical_types, to_avro_values
 from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.flink_values import load_cases
 from tests.unit.formats.json.random_documents import types
@@ -43,7 +43,7 @@ def encode(batch: pa.RecordBatch, chosen: Mapping[str, str] | None = None) -> An
 
 
 def avro_names(field: pa.Field) -> pa.Field:
-    """The field with names that Avro allows, in it and below."""
+    """Return a field whose nested fields have names that Avro allows."""
     t = field.type
     if pt.is_struct(t):
         t = pa.struct([avro_names(f.with_name(f"f{k}")) for k, f in enumerate(t)])
@@ -61,15 +61,15 @@ SCHEMAS = st.lists(types(), min_size=1, max_size=3).map(
 
 @examples(80)
 @given(data=st.data(), schema=SCHEMAS, start=st.integers(0, 2))
-def test_bytes_are_fastavros_and_read_back(data: st.DataObject, schema: pa.Schema, start: int) -> None:
+def test_payloads_match_fastavro_and_are_read_back(data: st.DataObject, schema: pa.Schema, start: int) -> None:
     row = st.fixed_dictionaries({field.name: samples(field.type) for field in schema})
     rows = data.draw(st.lists(row, min_size=start, max_size=start + 4))
     batch = pa.RecordBatch.from_pylist(rows, schema)[start:]
     written = encode(batch, MODERN)
     written.validate(full=True)
-    oracle = plain_schema(derive_schema(schema, legacy=False))
-    values = raw(pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
-    assert written.to_pylist() == write(oracle, values)
+    oracle = parse_without_logical_types(derive_schema(schema, legacy=False))
+    values = to_avro_values(pa.StructArray.from_arrays(batch.columns, fields=list(schema)))
+    assert written.to_pylist() == encode_rows(oracle, values)
     decoded = decoder(schema, MODERN).decode(written)
     assert decoded.payload_indices is None
     for column in decoded.columns:
@@ -98,20 +98,20 @@ ARROW: dict[str, pa.DataType] = {
 }  # fmt: skip
 
 
-def test_schemas_and_payloads_are_flinks() -> None:
+def test_schemas_and_payloads_match_flink() -> None:
     compared = 0
     for kind, not_null, legacy, encoding, document, schema_text, payload in load_cases("avro/flink_avro.jsonl"):
         field = pa.field("a", ARROW[kind], not not_null).with_metadata({DECLARED_TYPE: kind + " NOT NULL" * not_null})
         schema = pa.schema([field])
         assert derive_schema(schema, legacy) == schema_text, kind
         if "-micros" in schema_text:
-            continue  # Flink 2.3 writes milliseconds there; its later versions what the schema says
+            continue  # Flink 2.3 writes milliseconds there; later versions match the schema
         columns = JSON.decoder(schema, Options(JSON.options, {})).decode(pa.array([document.encode() + b"\n"])).columns
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
         chosen = {"avro.timestamp_mapping.legacy": str(legacy).lower(), "avro.encoding": encoding}
         binary = payload.encode("latin-1")
         [written] = encode(batch, chosen).to_pylist()
-        if encoding == "json":  # other letters for the same JSON: emoji are not escaped, exponents may differ
+        if encoding == "json":  # the same JSON in other characters: emoji are not escaped, exponents may differ
             assert json.loads(written) == json.loads(binary), (kind, document)
         else:
             assert written == binary, (kind, document)
@@ -136,7 +136,7 @@ def test_schemas_and_payloads_are_flinks() -> None:
         (pa.field("r", pa.struct([("a b", pa.int32())])), "Column 'r.a b' is not a valid name in Avro"),
     ],
 )
-def test_a_column_that_has_no_form(field: pa.Field, words: str) -> None:
+def test_unsupported_columns(field: pa.Field, words: str) -> None:
     with pytest.raises(SchemaError) as e:
         decoder(pa.schema([field]))
     assert words in str(e.value)
@@ -145,7 +145,7 @@ def test_a_column_that_has_no_form(field: pa.Field, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "payload", "expected"),
     [
-        (pa.int32(), b"\x02\x03", 1),  # what follows is not looked at
+        (pa.int32(), b"\x02\x03", 1),  # trailing bytes are ignored
         (pa.int32(), b"\xff\xff\xff\xff\x0f", -(2**31)),
         (pa.int32(), b"\xff\xff\xff\xff\x1f", -(2**31)),
         (pa.int32(), b"\xff\xff\xff\xff\xff\x01", "too many bytes"),
@@ -170,7 +170,7 @@ def test_a_column_that_has_no_form(field: pa.Field, words: str) -> None:
         (pa.time64("ns"), b"\x01", "not a time of day"),
     ],
 )
-def test_a_payload_of_a_column_that_is_not_null(kind: pa.DataType, payload: bytes, expected: Any) -> None:
+def test_payload_of_a_not_null_column(kind: pa.DataType, payload: bytes, expected: Any) -> None:
     schema = pa.schema([pa.field("a", kind, nullable=False)])
     if isinstance(expected, str) and expected != "\ufffd":
         with pytest.raises(DecodeError, match=expected) as e:
@@ -180,7 +180,7 @@ def test_a_payload_of_a_column_that_is_not_null(kind: pa.DataType, payload: byte
         assert decoder(schema).decode(pa.array([payload])).columns[0].to_pylist() == [expected]
 
 
-def test_a_nullable_column() -> None:
+def test_payload_of_a_nullable_column() -> None:
     schema = pa.schema([("d", pa.decimal128(3, 1)), ("r", pa.struct([("x", pa.int32())]))])
     payloads = pa.array([b"\x02\x02\x05\x02\x02\x04", b"\x00\x00", b"\x02\x04\x7f\xff\x02\x00"])
     rows = pa.RecordBatch.from_arrays(decoder(schema).decode(payloads).columns, schema=schema).to_pylist()
@@ -199,14 +199,14 @@ def test_null_payloads_and_slices() -> None:
     assert decoder(schema).decode(pa.array([], pa.binary())).columns[0].to_pylist() == []
 
 
-def test_a_null_where_none_is_allowed_is_not_written() -> None:
+def test_null_in_a_not_null_field_is_not_written() -> None:
     schema = pa.schema([pa.field("r", pa.struct([pa.field("x", pa.int32(), False)]))])
     column = pa.StructArray.from_arrays([pa.array([1, None], pa.int32())], fields=list(schema.field(0).type))
     with pytest.raises(EncodeError, match=r"Fail to serialize at field: r\.x"):
         encode(pa.RecordBatch.from_arrays([column], schema=schema))
 
 
-def test_columns_grow_as_they_need() -> None:
+def test_columns_grow() -> None:
     schema = pa.schema([("s", pa.string()), ("l", pa.list_(pa.string()))])
     batch = pa.RecordBatch.from_pydict(
         {"s": ["x" * 5000] * 50 + ["y"] * 50, "l": [["a"]] * 99 + [["b" * 9] * 20_000]}, schema
@@ -217,7 +217,7 @@ def test_columns_grow_as_they_need() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 79, 80, 81, 10_000])
-def test_the_last_value_of_a_buffer_may_be_the_long_one(size: int) -> None:
+def test_last_value_may_be_the_longest(size: int) -> None:
     schema = pa.schema([("s", pa.string())])
     batch = pa.RecordBatch.from_pydict({"s": ["", "x" * size]}, schema)
     assert pa.RecordBatch.from_arrays(decoder(schema).decode(encode(batch)).columns, schema=schema).equals(batch)
@@ -243,7 +243,7 @@ def test_declared_precisions(text: str, expected: DeclaredType) -> None:
     assert declared_type(pa.field("a", pa.int32(), metadata={DECLARED_TYPE: text})) == expected
 
 
-def test_what_is_declared_counts_and_not_what_a_query_can_be() -> None:
+def test_declared_nullability_takes_precedence() -> None:
     kinds = {"a": "INT", "b": "STRING NOT NULL", "c": "ARRAY<INT NOT NULL>", "d": "ROW<x INT NOT NULL, y INT>"}
     struct = pa.struct([pa.field("x", pa.int32()), pa.field("y", pa.int32(), False)])
     types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
@@ -255,7 +255,7 @@ def test_what_is_declared_counts_and_not_what_a_query_can_be() -> None:
         assert [f["type"] for f in found["d"][1]["fields"]] == ["int", ["null", "int"]]
 
 
-def test_the_schemas_text_is_compact_json() -> None:
+def test_derived_schema_is_compact_json() -> None:
     text = derive_schema(pa.schema([pa.field("é", pa.int32(), False)]), legacy=True)
     assert json.loads(text)["fields"] == [{"name": "é", "type": "int"}]
     assert "é" in text
@@ -282,17 +282,17 @@ ROWS = [
 
 
 def fuzz(records: int, seed: int, encoding: str = "binary") -> tuple[int, int]:
-    """A siege; how many mutants became rows, and how many were in error."""
+    """Decode mutated payloads; return how many became rows, and how many raised errors."""
     batch, given = pa.RecordBatch.from_pylist(ROWS, FUZZED), {"avro.encoding": encoding}
     return fuzz_decoder(decoder(FUZZED, given), encode(batch, given).to_pylist(), range(20), records, seed)
 
 
-def test_mutants_that_can_be_read_are_as_fastavro_reads_them() -> None:
+def test_decodable_mutated_payloads_match_fastavro() -> None:
     rng, good = random.Random(3), encode(pa.RecordBatch.from_pylist(ROWS, FUZZED)).to_pylist()
     payloads = [mutate(rng, rng.choice(good)) for _ in range(2_000)]
     bad: list[DecodeError] = []
     decoded = decoder(FUZZED).decode(pa.array(payloads, pa.binary()), bad)
-    schema = plain_schema(derive_schema(FUZZED, legacy=True))
+    schema = parse_without_logical_types(derive_schema(FUZZED, legacy=True))
     assert len(decoded.payload_indices) + len(bad) == 2_000
     for k, row in enumerate(decoded.payload_indices.to_pylist()):
         expected = fastavro.schemaless_reader(io.BytesIO(payloads[row]), schema, None, handle_unicode_errors="replace")

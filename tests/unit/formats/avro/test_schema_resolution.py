@@ -1,4 +1,4 @@
-"""A writer's schema that is not the reader's: Avro's resolution, with fastavro as the oracle."""
+"""Test schema resolution, where writer's and reader's schema differ, against fastavro."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_sql.formats.avro.resolution import SchemaMismatch, resolve_schemas
 from kafka_sql.formats.avro.schema import parse_schema
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from tests.hypothesis_examples import examples
-from tests.unit.formats.avro.oracle import raw, read, write
+from tests.unit.formats.avro.oracle import decode_row, encode_rows, to_avro_values
 
 COLUMNS = pa.schema(
     [
@@ -85,7 +85,7 @@ EXTRA = ("int", "string", "boolean", "double", {"type": "array", "items": "strin
 
 @st.composite
 def written_as(draw: st.DrawFn, t: Any) -> Any:
-    """A writer's type for one of the reader's: promoted from less, with or without null, fields in any order."""
+    """A writer's type for one of the reader's: a promoted type, with or without null, and fields in any order."""
     if isinstance(t, list):
         inner = draw(written_as(t[1]))
         if isinstance(inner, list):
@@ -134,27 +134,27 @@ def datum(draw: st.DrawFn, t: Any) -> Any:
 
 
 def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) -> list[Any]:
-    """The rows, as plain values."""
+    """Return rows as Avro's primitive types."""
     made = AvroReader(resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns))
     arrays, _ = made.read(*bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)))
     for array in arrays:
         array.validate(full=True)
-    return raw(pa.StructArray.from_arrays(arrays, fields=list(columns)))
+    return to_avro_values(pa.StructArray.from_arrays(arrays, fields=list(columns)))
 
 
 def float32(value: Any) -> Any:
-    """The row with what a float column holds."""
+    """Return a row with its double rounded to a float."""
     found = value["f"]
     return {**value, "f": None if found is None else float(np.float32(found))}
 
 
 @examples(80)
 @given(data=st.data(), writer=written_as(READER))
-def test_resolution_is_fastavros(data: st.DataObject, writer: Any) -> None:
+def test_resolution_matches_fastavro(data: st.DataObject, writer: Any) -> None:
     rows = data.draw(st.lists(datum(writer), min_size=1, max_size=4))
     schema, reader = fastavro.parse_schema(writer), fastavro.parse_schema(READER)
-    payloads = write(schema, rows)
-    expected = [float32(read(p, schema, reader)) for p in payloads]
+    payloads = encode_rows(schema, rows)
+    expected = [float32(decode_row(p, schema, reader)) for p in payloads]
     assert decode(writer, READER, COLUMNS, payloads) == expected
 
 
@@ -190,7 +190,7 @@ def test_defaults_and_aliases() -> None:
 
 
 def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **more: Any) -> Any:
-    """A column's value of a payload."""
+    """Return a column's value in a payload."""
     columns = pa.schema([pa.field("a", kind, **more)])
     [row] = decode(
         record({"name": "a", "type": writer}), record({"name": "a", "type": reader or writer}), columns, [payload]
@@ -198,7 +198,7 @@ def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **mo
     return row["a"]
 
 
-def test_types_that_a_column_reads_beyond_the_rules() -> None:
+def test_conversions_beyond_the_specification() -> None:
     enum = {"type": "enum", "name": "E", "symbols": ["A", "é"]}
     assert one(pa.string(), enum, b"\x02") == "é"
     assert one(pa.string(), ["null", enum], b"\x02\x00") == "A"
@@ -224,10 +224,10 @@ def test_types_that_a_column_reads_beyond_the_rules() -> None:
         ("time-micros", pa.time64("ns"), 5000, 5),
     ],
 )
-def test_a_time_has_its_writers_unit(logical: str, kind: pa.DataType, written: int, expected: int) -> None:
+def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, written: int, expected: int) -> None:
     writer = {"type": "int" if logical == "time-millis" else "long", "logicalType": logical}
     reader = {"type": "long", "logicalType": "timestamp-millis"}
-    payload = write(fastavro.parse_schema(record({"name": "a", "type": writer["type"]})), [{"a": written}])[0]
+    payload = encode_rows(fastavro.parse_schema(record({"name": "a", "type": writer["type"]})), [{"a": written}])[0]
     assert one(kind, writer, payload, reader) == expected
 
 
@@ -245,13 +245,13 @@ def test_a_time_has_its_writers_unit(logical: str, kind: pa.DataType, written: i
         (pa.struct([("x", pa.int32())]), "string", "field 'a': found string"),
     ],
 )
-def test_what_cannot_be_read_is_said_at_once(kind: pa.DataType, writer: Any, words: str) -> None:
+def test_mismatches_fail_immediately(kind: pa.DataType, writer: Any, words: str) -> None:
     with pytest.raises(SchemaMismatch) as e:
         one(kind, writer, b"")
     assert words in str(e.value)
 
 
-def test_a_branch_that_cannot_be_read_fails_when_it_is_met() -> None:
+def test_mismatch_in_a_union_branch_fails_when_a_payload_has_it() -> None:
     assert one(pa.int32(), ["string", "int"], b"\x02\x08", ["null", "int"]) == 4
     with pytest.raises(DecodeError, match="found string, expected what can be read as int32") as e:
         one(pa.int32(), ["string", "int"], b"\x00\x02x", ["null", "int"])
@@ -260,7 +260,7 @@ def test_a_branch_that_cannot_be_read_fails_when_it_is_met() -> None:
         one(pa.int32(), ["null", "int"], b"\x00", "int", nullable=False)
 
 
-def test_a_field_without_a_default_must_be_there() -> None:
+def test_missing_field_without_a_default() -> None:
     columns = pa.schema([("a", pa.int32())])
     with pytest.raises(SchemaMismatch, match="missing required field a, which has no default"):
         decode(record({"name": "b", "type": "int"}), record({"name": "a", "type": "int"}), columns, [b"\x02"])
@@ -276,13 +276,13 @@ def test_a_field_without_a_default_must_be_there() -> None:
         ('{"type": "enum", "name": "1x", "symbols": []}', "illegal name '1x'"),
     ],
 )
-def test_a_schema_in_error(text: str, words: str) -> None:
+def test_invalid_schema(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words.split("'")[0]) as e:
         parse_schema(text)
     assert words in str(e.value)
 
 
-def test_named_types_are_found_by_their_namespaces() -> None:
+def test_named_types_are_resolved_by_namespace() -> None:
     text = json.dumps(
         {
             "type": "record",

@@ -1,4 +1,4 @@
-"""Formats of changes against rows that Flink itself made of the same records, and their way back."""
+"""Test changelog formats against rows that Flink decoded from the same records, and encoding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_sql.formats.registry import FORMATS
 from kafka_sql.options import Options
 from kafka_sql.table.changelog import ROW_KIND
 
-FORMATS_OF_CHANGES = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+CHANGELOG_FORMATS = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 SCHEMA = pa.schema(
     [
         ("id", pa.int64()),
@@ -34,34 +34,34 @@ Case = tuple[str, str, list[str], str | None, list[str] | str]
 
 
 def cases() -> list[Case]:
-    """Format, flags (i: errors ignored, w: with schema), metadata, record, and Flink 2.3's rows or "error"."""
+    """Return format, flags (i: ignore errors, w: with schema), metadata, record, and Flink 2.3's rows or "error"."""
     lines = Path(__file__).with_name("flink_changes.jsonl").read_text().splitlines()
     return [tuple(json.loads(line)) for line in lines]
 
 
 def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | None]) -> Decoded:
     found = FORMATS[format_]
-    given_ = {f"{format_}.ignore-parse-errors": str("i" in flags)}
+    option_values = {f"{format_}.ignore-parse-errors": str("i" in flags)}
     if "w" in flags:
-        given_[f"{format_}.schema-include"] = "true"
+        option_values[f"{format_}.schema-include"] = "true"
     assert found.metadata_decoder is not None
-    decoder = found.metadata_decoder(SCHEMA, Options(found.options, given_), (ROW_KIND, *metadata))
+    decoder = found.metadata_decoder(SCHEMA, Options(found.options, option_values), (ROW_KIND, *metadata))
     return decoder.decode(pa.array([None if p is None else p.encode() for p in payloads], pa.binary()))
 
 
 def rows(decoded: Decoded, payloads: int) -> list[list[str]]:
-    """The rows of each payload as the file has them."""
+    """Return the rows of each payload as they are in the file."""
     columns = [column.to_pylist() for column in (*decoded.columns, *decoded.metadata[1:])]
     found: list[list[str]] = [[] for _ in range(payloads)]
     assert decoded.payload_indices is not None
     for i, (payload, kind) in enumerate(
         zip(decoded.payload_indices.to_pylist(), decoded.metadata[0].to_pylist(), strict=True)
     ):
-        found[payload].append(f"{kind}({','.join(shown(column[i]) for column in columns)})")
+        found[payload].append(f"{kind}({','.join(format_value(column[i]) for column in columns)})")
     return found
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     match value:
         case None:
             return "~"
@@ -72,15 +72,15 @@ def shown(value: Any) -> str:
         case datetime():
             return f"{(value - EPOCH) // timedelta(microseconds=1) * 1000}ns"
         case [(_, _), *_]:
-            return "{" + ",".join(sorted(f"{shown(k)}={shown(v)}" for k, v in value)) + "}"
+            return "{" + ",".join(sorted(f"{format_value(k)}={format_value(v)}" for k, v in value)) + "}"
         case list():
-            return "[" + ",".join(map(shown, value)) + "]"
+            return "[" + ",".join(map(format_value, value)) + "]"
         case _:
             return str(value)
 
 
-@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
-def test_rows_are_flinks(format_: str) -> None:
+@pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
+def test_rows_match_flink(format_: str) -> None:
     groups: dict[tuple[str, tuple[str, ...]], list[Case]] = {}
     for case in cases():
         if case[0] == format_:
@@ -116,7 +116,7 @@ def test_errors_name_the_record_and_the_reason(format_: str, payload: str, reaso
     assert caught.value.row == 2
 
 
-def test_canal_reads_what_is_included_and_does_not_look_at_the_rest() -> None:
+def test_canal_decodes_only_included_databases_and_tables() -> None:
     found = FORMATS["canal-json"]
     options = Options(found.options, {"canal-json.table.include": "or.*", "canal-json.database.include": "a|b"})
     payloads = [
@@ -163,8 +163,8 @@ def encode(format_: str, kinds: list[str | None] | None, options: dict[str, str]
     return [payload.decode() for payload in encoder.encode(pa.RecordBatch.from_pydict(columns)).to_pylist()]
 
 
-@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
-def test_what_is_written_is_flinks(format_: str) -> None:
+@pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
+def test_written_events_match_flink(format_: str) -> None:
     inserted, deleted = WRITTEN[format_]
     assert encode(format_, None) == [inserted]
     assert encode(format_, ["+I", "-U", "+U", "-D", None]) == [inserted, deleted, inserted, deleted, inserted]
@@ -172,7 +172,7 @@ def test_what_is_written_is_flinks(format_: str) -> None:
         encode(format_, ["+I", "D"])
 
 
-def test_debezium_with_its_schema_can_only_be_read() -> None:
+def test_debezium_with_schema_is_read_only() -> None:
     with pytest.raises(InvalidOptionError, match=r"Debezium JSON serialization doesn't support.*schema-include"):
         encode("debezium-json", None, {"debezium-json.schema-include": "true"})
 
@@ -189,9 +189,9 @@ ROWS = st.lists(
 )
 
 
-@pytest.mark.parametrize("format_", FORMATS_OF_CHANGES)
+@pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
 @given(written=ROWS)
-def test_the_same_row_comes_back(format_: str, written: list[tuple[Any, ...]]) -> None:
+def test_written_rows_are_read_back(format_: str, written: list[tuple[Any, ...]]) -> None:
     found = FORMATS[format_]
     columns = [pa.array(column, field.type) for column, field in zip(zip(*written, strict=True), SCHEMA, strict=False)]
     kinds = pa.array([row[4] for row in written])

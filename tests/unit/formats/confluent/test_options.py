@@ -1,4 +1,4 @@
-"""What the options of avro-confluent say of a registry, and the key stores that they name."""
+"""Test the registry options of avro-confluent, their key stores, and the wire format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ URL = "http://localhost:8081"
 
 
 def value(**more: str) -> Payload:
-    """The value of a table, as WITH says it; ``__`` stands for a point."""
+    """Return a table's value payload with options; ``__`` in a name means a dot."""
     named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in more.items()}
     return parse_payload("value.format", "value.", {"value.format": "avro-confluent", **named})
 
@@ -43,7 +43,7 @@ def found(**more: str) -> RegistrySettings:
     return settings(value(url=URL, **more).options)
 
 
-def test_what_the_options_say() -> None:
+def test_settings() -> None:
     assert found() == RegistrySettings("avro-confluent", "AVRO", (URL,))
     assert found(basic_auth__user_info="me:s3").user == "me:s3"
     assert found(bearer_auth__token="abc").token == "abc"
@@ -51,7 +51,7 @@ def test_what_the_options_say() -> None:
     assert settings(value(schema_registry__url=URL).options).urls == (URL,)  # Flink's older key
 
 
-def test_properties_one_by_one_and_together() -> None:
+def test_properties_as_separate_options_and_as_one() -> None:
     for more in (
         {"properties__auto.register.schemas": "false", "properties__request.header.x": "1"},
         {"properties": "auto.register.schemas:false, request.header.x:1"},
@@ -65,7 +65,7 @@ def test_properties_one_by_one_and_together() -> None:
     assert settings(both.options).user == "c:d"
 
 
-def test_a_secret_is_neither_shown_nor_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SecretReferenceError):
         found(bearer_auth__token="${env:REGISTRY_TOKEN}")
     monkeypatch.setenv("REGISTRY_TOKEN", "s3cret")
@@ -97,13 +97,13 @@ def test_a_secret_is_neither_shown_nor_kept(monkeypatch: pytest.MonkeyPatch) -> 
         ({"properties__auto.register.schemas": "maybe"}, InvalidOptionError, "expected 'true' or 'false'"),
     ],
 )
-def test_options_in_error(more: dict[str, str], error: type[OptionError], words: str) -> None:
+def test_invalid_options(more: dict[str, str], error: type[OptionError], words: str) -> None:
     with pytest.raises(error) as e:
         settings(value(**({"url": URL} | more)).options)
     assert words in str(e.value)
 
 
-def test_key_stores_in_error(tmp_path: Path) -> None:
+def test_unreadable_key_stores(tmp_path: Path) -> None:
     jks, junk = tmp_path / "a.jks", tmp_path / "junk"
     jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     junk.write_bytes(b"junk")

@@ -1,4 +1,4 @@
-"""JSON Schemas of tables: what is written fits them, and they become the same columns again."""
+"""Test JSON Schemas of tables: written documents conform to them, and the same columns are inferred from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kafka_sql.formats.json_confluent.encoder import JsonWriter
 from kafka_sql.formats.json_confluent.schema_from_table import derive_schema
 from kafka_sql.formats.json_confluent.schema_inference import infer_columns
 from kafka_sql.options import Options
-from tests.unit.formats.columns import held
+from tests.unit.formats.columns import comparable_values
 from tests.unit.formats.json.random_documents import objects, schemas
 
 URL = {"json-confluent.url": "http://localhost:1"}
@@ -32,20 +32,20 @@ def options(**more: str) -> Options:
     return Options(JSON_CONFLUENT.options, URL | named)
 
 
-def framed(*texts: str | None) -> pa.BinaryArray:
-    """Documents with a header."""
+def with_header(*texts: str | None) -> pa.BinaryArray:
+    """Return documents with a header."""
     return pa.array([None if t is None else encode_header(7) + t.encode() for t in texts], pa.binary())
 
 
 @given(st.data())
-def test_what_is_written_fits_the_schema_and_is_read_again(data: st.DataObject) -> None:
+def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.DataObject) -> None:
     schema = data.draw(schemas(not_null=False))
     texts = data.draw(st.lists(objects(list(schema), False, oddity=10**6), min_size=1, max_size=3))
     decoder = JSON_CONFLUENT.decoder(schema, options())
     try:
-        made = decoder.decode(framed(*texts))
+        made = decoder.decode(with_header(*texts))
     except DecodeError:
-        return  # a repeated name, or a number beyond its type
+        return  # a repeated name, or a number out of range
     batch = pa.RecordBatch.from_arrays(made.columns, schema=schema)
     written = JsonWriter(schema, options()).write(batch, encode_header(7))
     validator = jsonschema.Draft7Validator(json.loads(derive_schema(schema)))
@@ -55,7 +55,7 @@ def test_what_is_written_fits_the_schema_and_is_read_again(data: st.DataObject) 
         if "NaN" not in payload.decode() and "Infinity" not in payload.decode():
             validator.validate(document)
     again = decoder.decode(written)
-    assert [held(c) for c in again.columns] == [held(c) for c in made.columns]
+    assert [comparable_values(c) for c in again.columns] == [comparable_values(c) for c in made.columns]
 
 
 TYPES = {
@@ -82,14 +82,14 @@ TYPES = {
 }
 
 
-def test_a_schema_becomes_the_same_columns() -> None:
+def test_columns_inferred_from_a_derived_schema() -> None:
     schema = pa.schema([pa.field(name, t, metadata={DECLARED_TYPE: text}) for name, (t, text) in TYPES.items()])
     text = derive_schema(schema)
     jsonschema.Draft7Validator.check_schema(json.loads(text))
     expected = tuple((name, text) for name, (_, text) in TYPES.items())
     assert infer_columns(RegisteredSchema(1, text)) == expected
     shuffled = json.loads(text)
-    shuffled["properties"] = dict(sorted(shuffled["properties"].items()))  # as a registry may do
+    shuffled["properties"] = dict(sorted(shuffled["properties"].items()))  # as a registry may reorder them
     assert infer_columns(RegisteredSchema(1, json.dumps(shuffled))) == expected
 
 
@@ -110,7 +110,7 @@ def test_a_schema_becomes_the_same_columns() -> None:
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "MAP<STRING NOT NULL, BIGINT NOT NULL>"),
     ],
 )
-def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
+def test_columns_inferred_from_other_schemas(node: Any, expected: str) -> None:
     point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}, "required": ["x"]}
     root = {"type": "object", "properties": {"f": node}, "definitions": {"P": point}}
     other = json.dumps({"type": "object", "properties": {"k": {"type": "string"}}})
@@ -130,7 +130,7 @@ def test_columns_of_schemas_from_elsewhere(node: Any, expected: str) -> None:
         (True, "has true, expected a type"),
     ],
 )
-def test_columns_that_no_table_has(node: Any, words: str) -> None:
+def test_unsupported_schemas(node: Any, words: str) -> None:
     root = {"type": "object", "properties": {"f": {"type": "array", "items": node} if node == {"$ref": "#"} else node}}
     with pytest.raises(ValueError, match=r"field|refers|itself|expected") as e:
         infer_columns(RegisteredSchema(1, json.dumps(root)))
@@ -141,8 +141,8 @@ def test_columns_that_no_table_has(node: Any, words: str) -> None:
 # fmt: on
 
 
-def test_payloads_in_error() -> None:
-    good = framed('{"id": 1, "name": "x"}')[0].as_py()
+def test_undecodable_payloads() -> None:
+    good = with_header('{"id": 1, "name": "x"}')[0].as_py()
     decoder = JSON_CONFLUENT.decoder(PAIR, options())
     for bad, field, words in (
         (b"", None, "Magic number does not match"),
@@ -158,9 +158,9 @@ def test_payloads_in_error() -> None:
             assert words in str(e.value)
 
 
-def test_errors_ignored_and_metadata() -> None:
+def test_ignored_errors_and_metadata() -> None:
     texts = ('{"id": 1}', None, "{", '{"id": "x", "name": "y"}', '[{"id": 2}, {"id": 3}]', "")
-    payloads = pa.array([*framed(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
+    payloads = pa.array([*with_header(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
     assert JSON_CONFLUENT.metadata_decoder is not None
     given = options(ignore_parse_errors="true", subject="s")
     made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
@@ -180,7 +180,7 @@ def test_errors_ignored_and_metadata() -> None:
         ('{"properties": {"id": {}, "name": {}, "x": {}}, "required": ["x"]}', "expected [id, name]"),
     ],
 )
-def test_a_given_schema_in_error(text: str, words: str) -> None:
+def test_invalid_schema_option(text: str, words: str) -> None:
     with pytest.raises(SchemaError) as e:
         JSON_CONFLUENT.encoder(PAIR, options(schema=text, subject="s"))
     assert words in str(e.value)

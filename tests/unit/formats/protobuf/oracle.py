@@ -1,4 +1,4 @@
-"""What a message is as a row, by protobuf's own library; and random messages."""
+"""protobuf's library as the oracle: rows of messages; and random messages."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ ITEMS = pa.schema(
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
-def row(one: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
-    """A message's columns."""
+def expected_row(one: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
+    """Return a message's row."""
     return {f.name: _field(one, one.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema}
 
 
@@ -106,7 +106,7 @@ def _field(one: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: boo
 
 def _value(value: Any, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
     if pt.is_struct(t):
-        return row(value, t, read_defaults)
+        return expected_row(value, t, read_defaults)
     if pt.is_timestamp(t):
         return EPOCH + dt.timedelta(microseconds=value.seconds * 1_000_000 + value.nanos // 1000)
     if fd.message_type is not None and pt.is_string(t) and fd.message_type.name == "Struct":
@@ -133,8 +133,8 @@ _BITS = {
 }
 
 
-def scalar(fd: FieldDescriptor, luck: Random) -> Any:
-    """A value of a field that is no message."""
+def random_scalar(fd: FieldDescriptor, luck: Random) -> Any:
+    """Return a random value of a field that is not a message."""
     if fd.enum_type is not None:
         numbers = [value.number for value in fd.enum_type.values]
         return luck.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
@@ -151,8 +151,8 @@ def scalar(fd: FieldDescriptor, luck: Random) -> Any:
     return found if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(found))
 
 
-def message_of(kind: Descriptor, luck: Random, depth: int = 3) -> Message:
-    """A message with any of its fields."""
+def random_message(kind: Descriptor, luck: Random, depth: int = 3) -> Message:
+    """Return a message with a random selection of its fields."""
     one = message_factory.GetMessageClass(kind)()
     if kind.full_name == "google.protobuf.Timestamp":
         one.seconds, one.nanos = luck.randint(-62135596800, 253402300799), luck.randint(0, 999_999_999)
@@ -168,17 +168,17 @@ def message_of(kind: Descriptor, luck: Random, depth: int = 3) -> Message:
             continue
         for _ in range(luck.randint(0, 3) if fd.is_repeated else 1):
             if sub is not None and sub.GetOptions().map_entry:
-                key, value = scalar(sub.fields_by_name["key"], luck), sub.fields_by_name["value"]
+                key, value = random_scalar(sub.fields_by_name["key"], luck), sub.fields_by_name["value"]
                 if value.message_type is None:
-                    target[key] = scalar(value, luck)
+                    target[key] = random_scalar(value, luck)
                 else:
-                    target[key].CopyFrom(message_of(value.message_type, luck, depth - 1))
+                    target[key].CopyFrom(random_message(value.message_type, luck, depth - 1))
             elif sub is not None:
                 place = target.add() if fd.is_repeated else target
                 place.SetInParent()
-                place.CopyFrom(message_of(sub, luck, depth - 1))
+                place.CopyFrom(random_message(sub, luck, depth - 1))
             elif fd.is_repeated:
-                target.append(scalar(fd, luck))
+                target.append(random_scalar(fd, luck))
             else:
-                setattr(one, fd.name, scalar(fd, luck))
+                setattr(one, fd.name, random_scalar(fd, luck))
     return one

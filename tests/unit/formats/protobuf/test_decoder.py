@@ -1,4 +1,4 @@
-"""Reading protobuf against protobuf's own library."""
+"""Test decoding and encoding of messages against protobuf's library."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from google.protobuf import message_factory
-from google.protobuf.message import DecodeError as NoMessage
+from google.protobuf.message import DecodeError as MessageError
 from google.protobuf.message import Message
 
 from kafka_sql.errors import DecodeError
 from kafka_sql.formats.columnar.arrow_buffers import bytes_and_offsets
 from kafka_sql.formats.protobuf.decoder import ProtobufReader
 from kafka_sql.formats.protobuf.encoder import ProtobufWriter
-from tests.unit.formats.protobuf.oracle import EPOCH, ITEM, ITEMS, ORDER, ORDERS, message_of, row
+from tests.unit.formats.protobuf.oracle import EPOCH, ITEM, ITEMS, ORDER, ORDERS, expected_row, random_message
 
 KINDS = {"proto3": (ORDER, ORDERS), "proto2": (ITEM, ITEMS)}
 READERS = {
@@ -48,7 +48,7 @@ def rows(columns: list[pa.Array], schema: pa.Schema) -> list[Any]:
 
 
 def expected(many: list[Message], schema: pa.Schema, defaults: bool) -> list[Any]:
-    found = [row(one, schema, defaults) for one in many]
+    found = [expected_row(one, schema, defaults) for one in many]
     for one in found:
         for name in ("m", "ml"):
             if one.get(name) is not None:
@@ -57,7 +57,7 @@ def expected(many: list[Message], schema: pa.Schema, defaults: bool) -> list[Any
 
 
 def json_like(value: Any) -> Any:
-    """Maps at any depth sorted by their keys, times as what has passed since 1970."""
+    """Return a value with maps sorted by key at any depth, and timestamps as the time since 1970."""
     if isinstance(value, dict):
         return {k: json_like(value[k]) for k in sorted(value)}
     if isinstance(value, list):
@@ -70,32 +70,32 @@ def json_like(value: Any) -> Any:
 
 @pytest.mark.parametrize("defaults", [False, True])
 @pytest.mark.parametrize("name", KINDS)
-def test_messages_as_the_library_reads_them(name: str, defaults: bool) -> None:
+def test_decoded_messages_match_the_library(name: str, defaults: bool) -> None:
     kind, schema = KINDS[name]
     luck = Random(1)
     for count in (1, 2, 3, 300):
-        many = [message_of(kind, luck) for _ in range(count)]
+        many = [random_message(kind, luck) for _ in range(count)]
         found = read(READERS[name, defaults], [one.SerializePartialToString() for one in many])
         assert repr(json_like(rows(found, schema))) == repr(expected(many, schema, defaults))
 
 
 def library(kind: Any, payload: bytes) -> Message | None:
-    """The message, or None where the library says that it is none."""
+    """Return the message, or None if the library rejects it."""
     try:
         one: Message = message_factory.GetMessageClass(kind).FromString(payload)
-    except NoMessage:
+    except MessageError:
         return None
     return one if one.IsInitialized() else None
 
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", KINDS)
-def test_messages_in_pieces_and_in_error(name: str) -> None:
-    """Two messages one behind the other are one that is merged; cut and changed bytes fail where the library fails."""
+def test_concatenated_and_malformed_messages(name: str) -> None:
+    """Concatenated messages are merged; truncated and modified ones fail if the library fails."""
     kind, schema = KINDS[name]
     luck, good = Random(2), 0
     for _ in range(600):
-        payload = b"".join(message_of(kind, luck, 2).SerializePartialToString() for _ in range(luck.choice((1, 2))))
+        payload = b"".join(random_message(kind, luck, 2).SerializePartialToString() for _ in range(luck.choice((1, 2))))
         match luck.randint(0, 3):
             case 0:
                 payload = payload[: luck.randint(0, len(payload))]
@@ -108,7 +108,7 @@ def test_messages_in_pieces_and_in_error(name: str) -> None:
                 read(READERS[name, False], [payload])
             except DecodeError:
                 continue
-            pytest.fail(f"is no message, and was read: {payload.hex(' ')}")
+            pytest.fail(f"decoded a malformed message: {payload.hex(' ')}")
         else:
             good += 1
             made = rows(read(READERS[name, False], [payload]), schema)
@@ -117,15 +117,15 @@ def test_messages_in_pieces_and_in_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_rows_as_the_library_writes_them(name: str) -> None:
-    """What was read of a message is written as the library writes it, its fields by their numbers."""
+def test_encoded_rows_match_the_library(name: str) -> None:
+    """Rows of decoded messages are encoded as by the library, with fields ordered by number."""
     kind, schema = KINDS[name]
     writer, luck = ProtobufWriter(schema, kind), Random(3)
     made = message_factory.GetMessageClass(kind)
     for count in (1, 2, 200):
-        many = [message_of(kind, luck) for _ in range(count)]
+        many = [random_message(kind, luck) for _ in range(count)]
         for one in many:
-            for field in ("flag", "doc", "ul", "o"):  # what has no column, or is written in another order
+            for field in ("flag", "doc", "ul", "o"):  # without a column, or written in another order
                 if field in one.DESCRIPTOR.fields_by_name and field not in schema.names:
                     one.ClearField(field)
         columns = read(READERS[name, False], [one.SerializePartialToString() for one in many])
@@ -135,7 +135,7 @@ def test_rows_as_the_library_writes_them(name: str) -> None:
         again = [made.FromString(p[4:]) for p in payloads]
         before = repr(expected(many, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
         assert repr(expected(again, schema, False)) == before
-        for one, payload in zip(again, payloads, strict=True):  # maps are of any order
+        for one, payload in zip(again, payloads, strict=True):  # maps are unordered
             held = expected([one], schema, False)
             if "[(" not in repr(held) and held[0].get("doc") is None:
                 assert payload[4:] == one.SerializeToString()

@@ -1,4 +1,4 @@
-"""The protobuf format: its options, types beyond Flink's, and records in error."""
+"""Test the protobuf format: its options, types that Flink lacks, and malformed records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def encode(schema: pa.Schema, data: list[Any], given: Options | None = None) -> 
     return list(PROTOBUF.encoder(schema, given or options()).encode(batch).to_pylist())
 
 
-def test_a_null_payload_is_no_row_and_an_empty_one_is_a_message() -> None:
+def test_null_and_empty_payloads() -> None:
     found = decode(PAIR, [None, ORDERS(i=1).SerializeToString(), b"", None])
     assert found.payload_indices.to_pylist() == [1, 2]
     assert [c.to_pylist() for c in found.columns] == [[1, 0], ["", ""]]
@@ -47,7 +47,7 @@ def test_a_null_payload_is_no_row_and_an_empty_one_is_a_message() -> None:
     assert decode(PAIR, []).columns == [pa.array([], f.type) for f in PAIR]
 
 
-def test_records_in_error() -> None:
+def test_malformed_messages() -> None:
     good = ORDERS(i=1, s="x").SerializeToString()
     for bad, field, words in (
         (good[:-1], "s", "the message ends in the middle of a value (of 4 bytes)"),
@@ -65,7 +65,7 @@ def test_records_in_error() -> None:
     assert lenient.columns[1].to_pylist() == ["x"] * 3
 
 
-def test_a_required_field_is_missing() -> None:
+def test_missing_required_field() -> None:
     schema = pa.schema([("price", pa.float64()), ("part", pa.struct([("n", pa.int32())]))])
     items = options("shop2.Item")
     with pytest.raises(DecodeError, match=r"Message missing required field"):
@@ -107,7 +107,7 @@ def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
                    [{name: value}])  # fmt: skip
 
 
-def test_nulls_in_arrays_and_maps_are_defaults_and_wrong_symbols_the_first() -> None:
+def test_nulls_in_arrays_and_maps_and_unknown_enum_names() -> None:
     schema = pa.schema([("ri", pa.list_(pa.int32())), ("rs", pa.list_(pa.string())), ("cs", pa.list_(pa.string())),
                         ("m", pa.map_(pa.string(), pa.int64())), ("c", pa.string()),
                         ("lines", pa.list_(pa.struct([("sku", pa.string())])))])  # fmt: skip
@@ -119,7 +119,7 @@ def test_nulls_in_arrays_and_maps_are_defaults_and_wrong_symbols_the_first() -> 
     assert list(ORDERS.FromString(encode(schema, [data])[0]).rs) == ["", "x"]
 
 
-def test_of_a_oneof_the_last_column_is_written() -> None:
+def test_last_column_of_a_oneof_is_written() -> None:
     schema = pa.schema([("n", pa.int64()), ("a", pa.string())])
     data = [{"n": 1, "a": "x"}, {"n": 1, "a": None}, {"n": None, "a": "x"}, {"n": None, "a": None}]
     found = [ORDERS.FromString(p).WhichOneof("choice") for p in encode(schema, data)]
@@ -147,14 +147,14 @@ def test_default_values() -> None:
         (pa.schema([("at", pa.string())]), "It should be ROW"),
     ],
 )
-def test_columns_in_error(schema: pa.Schema, words: str) -> None:
+def test_mismatched_columns(schema: pa.Schema, words: str) -> None:
     for make in (PROTOBUF.decoder, PROTOBUF.encoder):
         with pytest.raises(SchemaError) as e:
             make(schema, options())
         assert words in str(e.value)
 
 
-def test_options_in_error(tmp_path: Path) -> None:
+def test_invalid_options(tmp_path: Path) -> None:
     with pytest.raises(MissingOptionError, match=r"protobuf.descriptor-file"):
         Options(PROTOBUF.options, {"protobuf.message-class-name": "x"})
     with pytest.raises(InvalidOptionError, match=r"has no message 'shop.None'; it has: .*shop.Order"):
@@ -167,7 +167,7 @@ def test_options_in_error(tmp_path: Path) -> None:
             PROTOBUF.decoder(PAIR, options(descriptor_file=str(tmp_path / "junk")))
 
 
-def test_the_columns_of_a_message() -> None:
+def test_inferred_columns() -> None:
     assert PROTOBUF.infer_schema is not None
     found = dict(PROTOBUF.infer_schema(options("shop.Order")).columns)
     line = "ROW<`sku` STRING, `price` DOUBLE, `tags` ARRAY<STRING>, `qty` INT, `inner` ROW<`x` BIGINT, `flags` "

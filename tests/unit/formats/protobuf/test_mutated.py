@@ -1,4 +1,4 @@
-"""Mutated messages among good ones: no crash, and every good record in its place."""
+"""Test mutated messages among valid ones: no crash, and every valid message is decoded in order."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import pyarrow as pa
 from kafka_sql.formats.protobuf import PROTOBUF
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
-from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, message_of
+from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, random_message
 
 
 def fuzz(records: int, seed: int) -> int:
-    """An assault with errors ignored; how many mutants became rows."""
+    """Decode mutated messages and ignore errors; return how many became rows."""
     luck, good = Random(seed), []
     for k in range(50):
-        one = message_of(ORDER, luck, 2)
+        one = random_message(ORDER, luck, 2)
         one.i = k  # type: ignore[attr-defined]
         good.append(one.SerializeToString())
-    schema = pa.schema([field for field in ORDERS if field.name != "doc"])  # which a library reads, one by one
+    schema = pa.schema(
+        [field for field in ORDERS if field.name != "doc"]
+    )  # the library decodes this one, message by message
     given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE),
              "protobuf.ignore-parse-errors": "true"}  # fmt: skip
     return fuzz_lenient_decoder(
