@@ -61,12 +61,12 @@ class TextReader:
         skipped, state = np.zeros(count, np.uint8), np.zeros(STATE_CELLS, np.int64)
         deferred = np.empty((_SPARE, DEFERRED_CELLS), np.int64)
         stack = np.empty((plan.max_depth + 1, 3), np.int64)
-        done = 0
+        base, done = data.ctypes.data, 0
         while True:
             state[FULL_SLOT] = state[FULL_BYTES_SLOT] = -1
             batch = Batch(
-                data=data.ctypes.data,
-                last_word=data.ctypes.data + len(data) - 8,
+                data=base,
+                last_word=base + len(data) - 8,
                 offsets=offsets.ctypes.data,
                 indices=indices.ctypes.data,
                 begin=done,

@@ -54,7 +54,8 @@ class CsvRules(NamedTuple):
     Attributes:
         separator, quote, escape, element_separator: bytes; -1 if there is none.
         null_literal, null_size: address and length of the text of null; the length is -1 if there is none.
-        trim, comments, trailing, empty_null, ignore_errors: as in ``Dialect``, 0 or 1.
+
+    The other fields are flags of ``Dialect``, 0 or 1.
     """
 
     separator: int
@@ -63,10 +64,10 @@ class CsvRules(NamedTuple):
     element_separator: int
     null_literal: int
     null_size: int
-    trim: int
-    comments: int
-    trailing: int
-    empty_null: int
+    trim_spaces: int
+    allow_comments: int
+    allow_trailing_comma: int
+    empty_string_as_null: int
     ignore_errors: int
 
 
@@ -85,17 +86,17 @@ def decode_rows(batch: Batch, rules: CsvRules) -> int:
 @inline_helper
 def _decode_payload(batch: Batch, rules: CsvRules, at: int, end: int) -> int:
     """Append a payload's values to the buffers: DECODED, UNSUPPORTED or FULL."""
-    if needs_fallback(at, end, rules.comments):
+    if needs_fallback(at, end, rules.allow_comments):
         return UNSUPPORTED
     first, count = plan_cell(batch.plan, batch.root, p.FIRST_NAME), plan_cell(batch.plan, batch.root, p.FIELD_COUNT)
     separators = broadcast(rules.separator)
     escapes = broadcast(rules.escape if rules.escape >= 0 else rules.separator)
     column, has_next = 0, True
     while has_next:
-        if rules.trim:
+        if rules.trim_spaces:
             at = skip_blanks(at, end, rules.separator)
         if column == count:
-            return DECODED if rules.trailing and at == end else UNSUPPORTED
+            return DECODED if rules.allow_trailing_comma and at == end else UNSUPPORTED
         quoted = at < end and load(at, types.uint8) == rules.quote
         if quoted:
             start, stop, at, has_next, escaped = split_quoted(
@@ -103,7 +104,7 @@ def _decode_payload(batch: Batch, rules: CsvRules, at: int, end: int) -> int:
             )
         else:
             start, stop, at, has_next, escaped = split_unquoted(
-                at, end, batch.last_word, rules.separator, rules.escape, separators, escapes, rules.trim
+                at, end, batch.last_word, rules.separator, rules.escape, separators, escapes, rules.trim_spaces
             )
         if start < 0:
             return UNSUPPORTED
@@ -136,7 +137,7 @@ def _append_elements(batch: Batch, rules: CsvRules, slot: int, start: int, stop:
         while high < stop and types.int64(load(high, types.uint8)) != rules.element_separator:
             high += 1
         at = high + 1
-        if rules.trim:
+        if rules.trim_spaces:
             low, high = strip(low, high)
         if type_ == p.ARRAY:
             element = plan_cell(batch.plan, slot, p.CHILD_SLOT)
@@ -178,7 +179,8 @@ def _append_value(batch: Batch, rules: CsvRules, slot: int, start: int, stop: in
         return DECODED
     if (size == rules.null_size and equal_bytes(start, rules.null_literal, size)) or (
         # with 'csv.ignore-parse-errors', an empty number or time is an error, and so null
-        size == 0 and (rules.empty_null or (rules.ignore_errors and type_ not in (p.STRING, p.BYTES, p.BOOLEAN)))
+        size == 0
+        and (rules.empty_string_as_null or (rules.ignore_errors and type_ not in (p.STRING, p.BYTES, p.BOOLEAN)))
     ):
         return append_null_or_report(batch, slot) if load_int64(plan_row, p.NULLABLE) else UNSUPPORTED
     if is_variable:

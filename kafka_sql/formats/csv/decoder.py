@@ -53,10 +53,10 @@ class CsvDecoder(TextDecoder):
             element_separator=ord(dialect.element_separator),
             null_literal=self._null_literal.ctypes.data,
             null_size=len(self._null_literal) if dialect.null_literal is not None else -1,
-            trim=int(dialect.trim_spaces),
-            comments=int(dialect.allow_comments),
-            trailing=int(dialect.allow_trailing_comma),
-            empty_null=int(dialect.empty_string_as_null),
+            trim_spaces=int(dialect.trim_spaces),
+            allow_comments=int(dialect.allow_comments),
+            allow_trailing_comma=int(dialect.allow_trailing_comma),
+            empty_string_as_null=int(dialect.empty_string_as_null),
             ignore_errors=int(dialect.ignore_errors),
         )
 
