@@ -156,7 +156,7 @@ def _resolve_value(plan: DecodePlan, writer: AvroType, reader: AvroType, node: C
 
 
 def _mismatch(writer: AvroType, node: ColumnNode) -> SchemaMismatch:
-    return SchemaMismatch(f"found {writer}, expected what can be read as {node.field.type}")
+    return SchemaMismatch(f"found {writer}, expected a type that can be read as {node.field.type}")
 
 
 def _emit_null(plan: DecodePlan, node: ColumnNode, path: str) -> None:

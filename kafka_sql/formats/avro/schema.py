@@ -124,10 +124,10 @@ class _Parser:
             return AvroType(name)
         for full in (name, f"{namespace}.{name}"):
             if full in self._named:
-                found = self._named[full]
-                if found is None:
+                avro_type = self._named[full]
+                if avro_type is None:
                     raise ValueError(f"contains itself: the recursive type '{full}' has no columns in a table")
-                return found
+                return avro_type
         raise ValueError(f"names the unknown type '{name}'")
 
     def _named_type(self, type_name: str, document: Mapping[str, Any], namespace: str) -> AvroType:
@@ -140,16 +140,16 @@ class _Parser:
             raise ValueError(f"has the illegal name '{name}'")
         self._named[name] = None
         if type_name == "enum":
-            found = AvroType("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
+            avro_type = AvroType("enum", name, symbols=tuple(document["symbols"]), default=document.get("default"))
         elif type_name == "fixed":
             size = int(document["size"])
             if not 0 <= size < 1 << 31:
                 raise ValueError(f"has the illegal size {size} at '{name}'")
-            found = _with_logical_type(AvroType("fixed", name, size=size), document)
+            avro_type = _with_logical_type(AvroType("fixed", name, size=size), document)
         else:
-            found = AvroType("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
-        self._named[name] = found
-        return found
+            avro_type = AvroType("record", name, fields=tuple(self._field(f, space) for f in document["fields"]))
+        self._named[name] = avro_type
+        return avro_type
 
     def _field(self, document: Mapping[str, Any], namespace: str) -> AvroField:
         default = document.get("default", NO_DEFAULT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kafka_sql.formats.confluent.options import declare_registry_options
-from kafka_sql.formats.json.options import renamed
+from kafka_sql.formats.json.options import rename_options
 from kafka_sql.options import Option
 
 NAME: Final = "json-confluent"
@@ -15,5 +15,5 @@ REGISTRY: Final = declare_registry_options(
     "The JSON Schema that is registered when the table is written to; its properties are the table's columns. By "
     "default it is derived from the columns.",
 )
-JSON_OPTION_NAMES: Final = renamed(NAME)
+JSON_OPTION_NAMES: Final = rename_options(NAME)
 JSON_CONFLUENT_OPTIONS: Final[tuple[Option[Any], ...]] = (*REGISTRY.all, *JSON_OPTION_NAMES.values())

@@ -57,23 +57,23 @@ def derive_schema(schema: pa.Schema) -> str:
 
 
 def _object(fields: list[tuple[pa.Field, DeclaredType]]) -> dict[str, Any]:
-    properties = {f.name: {"connect.index": i, **_value(f, known)} for i, (f, known) in enumerate(fields)}
-    required = [f.name for f, known in fields if not known.allows_null(f)]
+    properties = {f.name: {"connect.index": i, **_value(f, declared)} for i, (f, declared) in enumerate(fields)}
+    required = [f.name for f, declared in fields if not declared.allows_null(f)]
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
-def _value(field: pa.Field, known: DeclaredType) -> dict[str, Any]:
-    node = _type(field.type, known)
-    return {"oneOf": [{"type": "null"}, node]} if known.allows_null(field) else node
+def _value(field: pa.Field, declared: DeclaredType) -> dict[str, Any]:
+    node = _type(field.type, declared)
+    return {"oneOf": [{"type": "null"}, node]} if declared.allows_null(field) else node
 
 
-def _type(t: pa.DataType, known: DeclaredType) -> dict[str, Any]:
+def _type(t: pa.DataType, declared: DeclaredType) -> dict[str, Any]:
     if pt.is_struct(t):
-        return _object([(f, known.child(i)) for i, f in enumerate(t)])
+        return _object([(f, declared.child(i)) for i, f in enumerate(t)])
     if pt.is_list(t):
-        return {"type": "array", "items": _value(t.value_field, known.child(0))}
+        return {"type": "array", "items": _value(t.value_field, declared.child(0))}
     if pt.is_map(t):
-        values = _value(t.item_field, known.child(1))
+        values = _value(t.item_field, declared.child(1))
         return {"type": "object", "connect.type": "map", "additionalProperties": values}
     if pt.is_boolean(t):
         return {"type": "boolean"}
@@ -91,6 +91,6 @@ def _type(t: pa.DataType, known: DeclaredType) -> dict[str, Any]:
     if pt.is_time(t) or pt.is_timestamp(t):
         type_name = "time" if pt.is_time(t) else "timestamp" if t.tz is None else "timestamp_ltz"
         default = 0 if pt.is_time(t) else _MICROS
-        precision = default if known.precision is None else known.precision
+        precision = default if declared.precision is None else declared.precision
         return {"type": "string", "flink.type": type_name, "flink.precision": precision}
     return {"type": "string"}

@@ -234,7 +234,7 @@ def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, w
 @pytest.mark.parametrize(
     ("kind", "writer", "words"),
     [
-        (pa.int32(), "long", "field 'a': found long, expected what can be read as int32"),
+        (pa.int32(), "long", "field 'a': found long, expected a type that can be read as int32"),
         (pa.string(), "int", "field 'a': found int"),
         (pa.list_(pa.int32()), "int", "field 'a': found int"),
         (
@@ -253,7 +253,7 @@ def test_mismatches_fail_immediately(kind: pa.DataType, writer: Any, words: str)
 
 def test_mismatch_in_a_union_branch_fails_when_a_payload_has_it() -> None:
     assert one(pa.int32(), ["string", "int"], b"\x02\x08", ["null", "int"]) == 4
-    with pytest.raises(DecodeError, match="found string, expected what can be read as int32") as e:
+    with pytest.raises(DecodeError, match="found string, expected a type that can be read as int32") as e:
         one(pa.int32(), ["string", "int"], b"\x00\x02x", ["null", "int"])
     assert e.value.field == "a"
     with pytest.raises(DecodeError, match="is null, but declared NOT NULL"):
