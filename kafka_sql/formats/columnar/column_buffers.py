@@ -124,7 +124,7 @@ class ColumnBuffers:
             )
         )
         values, valid, data = self._memory[slot]
-        self.table[slot, :5] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
+        self.table[slot, :WIDTH] = values.ctypes.data, valid.ctypes.data, data.ctypes.data, len(valid), len(data)
 
     def truncate(self, tree: list[ColumnNode], rows: int) -> None:
         """Remove all entries that were appended after so many rows."""
@@ -168,7 +168,7 @@ class ColumnBuffers:
             return pa.Array.from_buffers(t, count, [validity, bits])
         if node.width > 0:
             if pt.is_decimal(t):
-                return self._decimals(node, validity, values, count)
+                return self._decimal_array(node, validity, values, count)
             return pa.Array.from_buffers(t, count, [validity, pa.py_buffer(values[: count * node.width])])
         if node.width == STRUCT:
             return pa.Array.from_buffers(
@@ -189,7 +189,7 @@ class ColumnBuffers:
             return pa.Array.from_buffers(pa.string(), count, binary.buffers()).cast(t)
         return _to_utf8(binary).cast(t)
 
-    def _decimals(
+    def _decimal_array(
         self, node: ColumnNode, validity: pa.Buffer | None, values: npt.NDArray[np.uint8], count: int
     ) -> pa.Array:
         """Return DECIMALs. One beyond the precision is null, as in Flink's DecimalData.fromUnscaledBytes.
@@ -202,8 +202,7 @@ class ColumnBuffers:
         array = pa.Array.from_buffers(wide, count, [validity, pa.py_buffer(values[: count * 16])])
         limit = (10**t.precision - 1).to_bytes(16, "little")
         high = pa.Array.from_buffers(wide, 1, [None, pa.py_buffer(limit)])[0]
-        low = pc.negate(high) if hasattr(pc, "negate") else high
-        fits = pc.and_(pc.less_equal(array, high), pc.greater_equal(array, low))
+        fits = pc.and_(pc.less_equal(array, high), pc.greater_equal(array, pc.negate(high)))
         if pc.all(fits).as_py() is False:
             if not node.field.nullable:
                 raise OverflowError(node.slot, np.flatnonzero(~fits.fill_null(True).to_numpy(zero_copy_only=False)))
