@@ -159,7 +159,7 @@ def test_the_next_application_has_the_tables_of_the_folder(topics: Topics, tmp_p
 def test_names_that_spark_does_not_allow(sql: Any, topics: Topics) -> None:
     topic = topics.create()
     with pytest.raises(
-        StatementError, match=r"CREATE TABLE default\.ä\.name: invalid name .ä.: Spark allows only letters a to z"
+        StatementError, match=r"CREATE TABLE default\.ä\.name: invalid name .ä\.name.: Spark allows only letters a to z"
     ):
         sql(f"CREATE TABLE `ä.name` (a INT) {topics.with_options(topic)}")
     sql(f"CREATE TEMPORARY TABLE `ä.name` (a INT) {topics.with_options(topic)}")
