@@ -56,11 +56,12 @@ def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
         for node in kafka.nodes:
             try:
                 connection = Connection((HOST, node.port), config)
-                answer = transactions.read_coordinators(connection.ask(transactions.coordinators([transactional_id])))
+                request = transactions.find_coordinators([transactional_id])
+                found = transactions.read_find_coordinators(connection.ask(request))
                 connection.close()
             except OSError:
                 continue
-            code, (_, port) = answer[transactional_id]
+            code, (_, port) = found[transactional_id]
             nodes[:] = [n for n in kafka.nodes if not code and n.port == port]
             if nodes:
                 return True

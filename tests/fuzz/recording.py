@@ -67,10 +67,10 @@ def responses() -> dict[str, set[str]]:
         config = {**client._config, "transaction.timeout.ms": "60000"}
         for topic in ("t", "u"):
             with (
-                cached_direct_producer(config, topic) as producer,
+                cached_direct_producer(config, topic) as direct_producer,
                 open_direct_transaction(config, "d", topic) as transactional,
             ):
-                for direct in (producer, transactional):
+                for direct in (direct_producer, transactional):
                     direct.produce(pa.array([b"x", b"y"], pa.binary()), partitions=np.array([0, 1], np.int32))
                     direct.flush()
     return recorded
@@ -86,7 +86,7 @@ def stores(folder: Path) -> None:
     create_jks_store(folder / "client.jks", client)
     create_jks_store(folder / "client2.jks", client, "key-password")
     few_rounds = PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10).build(STORE_PASSWORD.encode())
-    p12 = serialize_key_and_certificates(b"me", client.private_key, client.certificate, client.signers, few_rounds)
+    p12 = serialize_key_and_certificates(b"me", client.private_key, client.certificate, client.issuers, few_rounds)
     (folder / "quick.p12").write_bytes(p12)
     (folder / "client.pem").write_text(client.key() + client.chain)
     (folder / "trust.pem").write_text(root.pem + "words between\n" + intermediate.pem)

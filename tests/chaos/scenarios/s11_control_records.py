@@ -35,12 +35,12 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 config.log(f"{i + 1} aborted and committed")
             outcome = run.finish(config.repeat)
         topics = Topics(kafka.bootstrap_servers)
-        test_fetch.test_ends_over_control_records_and_aborted_ones(topics)
-        test_fetch.test_ends_inside_a_gap_with_records_behind_it(topics)
-        test_fetch.test_an_open_transaction_bounds_the_end(topics)
+        test_fetch.test_ends_after_control_records_and_aborted_records(topics)
+        test_fetch.test_ends_inside_a_gap_before_more_records(topics)
+        test_fetch.test_an_open_transaction_limits_the_end(topics)
         if config.long:  # waits for the log cleaner
-            test_fetch.test_ends_over_compacted_gaps(topics)
-            test_micro_batch.test_compaction_is_no_loss(topics)
+            test_fetch.test_ends_after_compacted_gaps(topics)
+            test_micro_batch.test_compaction_is_not_data_loss(topics)
     return outcome
 
 

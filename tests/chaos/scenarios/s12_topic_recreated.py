@@ -32,8 +32,8 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 outcome += run.evaluate(1)
                 config.log(f"{i + 1} {('deleted', 'recreated', 'recreated, with more records')[i % 3]}")
         topics = Topics(kafka.bootstrap_servers)
-        ranges.test_a_topic_that_was_recreated_is_a_named_error_or_read_from_its_start(topics)
-        ranges.test_a_topic_that_was_recreated_and_has_grown_beyond_is_told_by_its_id(topics)
+        ranges.test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics)
+        ranges.test_recreated_topics_are_detected_by_their_id(topics)
     return outcome
 
 
