@@ -292,7 +292,7 @@ def _settings(folder: Path, ports: Mapping[str, int], tokens: TokenEndpoint) -> 
             f"{prefix}.oauthbearer.sasl.oauthbearer.expected.issuer": "tests",
         }
     root, _ = authorities(folder)
-    (folder / "root.pem").write_encode(root.pem)
+    (folder / "root.pem").write_text(root.pem)
     intermediate = intermediate_authority(folder)
     servers = {
         "both": sign_certificate(intermediate, "broker"),
@@ -304,7 +304,7 @@ def _settings(folder: Path, ports: Mapping[str, int], tokens: TokenEndpoint) -> 
     }
     for name, server in servers.items():
         prefix, file = f"listener.name.{name}.ssl", folder / f"{name}.pem"
-        file.write_encode(server.key() + server.chain)
+        file.write_text(server.key() + server.chain)
         settings |= {
             f"{prefix}.keystore.type": "PEM",
             f"{prefix}.keystore.location": str(file),
