@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from kafka_sql.definition import Definition
 from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.runtime.gc_freeze import freeze_modules
-from kafka_sql.runtime.time_zone import SESSION_ZONE
+from kafka_sql.runtime.time_zone import SESSION_TIME_ZONE
 from kafka_sql.sink.spark_writers import BatchWriter, StreamWriter, check_sink
 from kafka_sql.source.changelog_checks import check_batch_read, check_key_types, check_stream_read
 from kafka_sql.source.reader.metadata import FORMAT_PREFIX, metadata_columns
@@ -145,7 +145,7 @@ def _pin_time_zone() -> None:
     """Set the session's time zone to its current value: Spark passes only explicitly set settings to tasks."""
     spark = SparkSession.getActiveSession()
     if spark is not None:
-        spark.conf.set(SESSION_ZONE, str(spark.conf.get(SESSION_ZONE)))
+        spark.conf.set(SESSION_TIME_ZONE, str(spark.conf.get(SESSION_TIME_ZONE)))
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
