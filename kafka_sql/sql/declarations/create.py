@@ -32,7 +32,6 @@ from kafka_sql.table.declaration import Column, Table, Watermark
 
 T = TypeVar("T")
 
-
 _TOO_DEEP = "brackets, operators or types are nested too deeply"
 
 
@@ -90,7 +89,7 @@ def to_table(declaration: Declaration) -> Table:
 
 
 def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
-    """Parse a statement, and report parse errors with their position.
+    """Parse a statement; raise parse errors with their position.
 
     Raises:
         SqlSyntaxError: the statement does not parse.
@@ -101,13 +100,13 @@ def parse_statement(sql: str, parse: Callable[[str], T]) -> T:
         raise syntax_error(sql, e.start, e.end, str(e)) from e
     except TokenError:
         # Not chained: sqlglot's message quotes the statement around the error, including secrets.
-        raise _unclosed_quote(sql) from None
+        raise _find_unclosed_quote(sql) from None
     except RecursionError:
         raise SqlSyntaxError(f"The statement's {_TOO_DEEP}.") from None
 
 
-def _unclosed_quote(sql: str) -> SqlSyntaxError:
-    open_quotes = [x for x in lexer.tokenize_flink(sql) if x.type == lexer.SYMBOL and x.text in "'`"]
+def _find_unclosed_quote(sql: str) -> SqlSyntaxError:
+    open_quotes = [t for t in lexer.tokenize_flink(sql) if t.type == lexer.SYMBOL and t.text in "'`"]
     start = open_quotes[0].start if open_quotes else len(sql)
     return unclosed_quote_error(sql, start)
 

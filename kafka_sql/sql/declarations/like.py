@@ -29,18 +29,19 @@ def merge_like(declaration: Declaration, base: Declaration) -> Declaration:
         ConflictingOptionsError: both set the same option, and OPTIONS is INCLUDING.
     """
     assert declaration.like is not None
-    strategies = _strategies(declaration.like.options)
+    strategies = _resolve_strategies(declaration.like.options)
     return replace(
         declaration,
-        columns=_columns(strategies, base.columns, declaration.columns),
-        keys=_keys(strategies["CONSTRAINTS"], declaration, base),
-        watermarks=_watermarks(strategies["WATERMARKS"], base.watermarks, declaration.watermarks),
-        options=_options(strategies["OPTIONS"], base.options or [], declaration.options or []) or declaration.options,
+        columns=_merge_columns(strategies, base.columns, declaration.columns),
+        keys=_merge_keys(strategies["CONSTRAINTS"], declaration, base),
+        watermarks=_merge_watermarks(strategies["WATERMARKS"], base.watermarks, declaration.watermarks),
+        options=_merge_options(strategies["OPTIONS"], base.options or [], declaration.options or [])
+        or declaration.options,
         like=None,
     )
 
 
-def _strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
+def _resolve_strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
     specified: dict[str, str] = {}
     for strategy, feature in options:
         if feature in specified:
@@ -56,7 +57,7 @@ def _strategies(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return {**_DEFAULTS, **everything, **specified}
 
 
-def _columns(
+def _merge_columns(
     strategies: dict[str, str], base: list[ColumnDeclaration], declared: list[ColumnDeclaration]
 ) -> list[ColumnDeclaration]:
     columns = {c.name: c for c in base if c.is_physical or strategies[_feature(c)] != "EXCLUDING"}
@@ -96,7 +97,7 @@ def _feature(column: ColumnDeclaration) -> str:
     return "GENERATED" if column.expression is not None else "METADATA"
 
 
-def _keys(strategy: str, declaration: Declaration, base: Declaration) -> list[KeyDeclaration]:
+def _merge_keys(strategy: str, declaration: Declaration, base: Declaration) -> list[KeyDeclaration]:
     inherited = base.keys if strategy == "INCLUDING" else []
     if inherited and declaration.keys:
         raise SchemaError(
@@ -105,7 +106,7 @@ def _keys(strategy: str, declaration: Declaration, base: Declaration) -> list[Ke
     return [*inherited, *declaration.keys]
 
 
-def _watermarks(
+def _merge_watermarks(
     strategy: str, base: list[WatermarkDeclaration], declared: list[WatermarkDeclaration]
 ) -> list[WatermarkDeclaration]:
     watermarks = {m.column: m for m in base} if strategy != "EXCLUDING" else {}
@@ -119,7 +120,9 @@ def _watermarks(
     return [*(m for c, m in watermarks.items() if c not in {o.column for o in declared}), *declared]
 
 
-def _options(strategy: str, base: list[tuple[str, str]], declared: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _merge_options(
+    strategy: str, base: list[tuple[str, str]], declared: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
     inherited = dict(base) if strategy != "EXCLUDING" else {}
     for key, _ in declared:
         if key in inherited and strategy != "OVERWRITING":

@@ -35,22 +35,22 @@ def columns_from_schema(schema: StructType, where: str) -> list[ColumnDeclaratio
     if not schema.fields:
         raise SchemaError(f"{where} has no columns.")
     texts = [
-        f"{quote(f.name)} {_nullable_type(f.dataType, f.nullable, f'{where}, column {f.name!r}')}"
+        f"{quote(f.name)} {_render_nullable_type(f.dataType, f.nullable, f'{where}, column {f.name!r}')}"
         for f in schema.fields
     ]
     return parse_declaration(f"CREATE TABLE t ({', '.join(texts)})").columns
 
 
-def _flink_type(type: DataType, where: str) -> str:
+def _render_type(type: DataType, where: str) -> str:
     if isinstance(type, DecimalType):
         return f"DECIMAL({type.precision}, {type.scale})"
     if isinstance(type, ArrayType):
-        return f"ARRAY<{_nullable_type(type.elementType, type.containsNull, where)}>"
+        return f"ARRAY<{_render_nullable_type(type.elementType, type.containsNull, where)}>"
     if isinstance(type, MapType):
-        value = _nullable_type(type.valueType, type.valueContainsNull, where)
-        return f"MAP<{_nullable_type(type.keyType, True, where)}, {value}>"
+        value = _render_nullable_type(type.valueType, type.valueContainsNull, where)
+        return f"MAP<{_render_nullable_type(type.keyType, True, where)}, {value}>"
     if isinstance(type, StructType):
-        fields = (f"{quote(f.name)} {_nullable_type(f.dataType, f.nullable, where)}" for f in type.fields)
+        fields = (f"{quote(f.name)} {_render_nullable_type(f.dataType, f.nullable, where)}" for f in type.fields)
         return f"ROW<{', '.join(fields)}>"
     name = type.simpleString()
     if name.startswith(("string", "varchar", "char")):
@@ -62,19 +62,21 @@ def _flink_type(type: DataType, where: str) -> str:
     return _FLINK_TYPES[name]
 
 
-def _nullable_type(type: DataType, nullable: bool, where: str) -> str:
-    return _flink_type(type, where) + ("" if nullable else " NOT NULL")
+def _render_nullable_type(type: DataType, nullable: bool, where: str) -> str:
+    return _render_type(type, where) + ("" if nullable else " NOT NULL")
 
 
 def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> Declaration:
-    """Append the query's columns. A column of both keeps its declared type and the query's position, as in Flink.
+    """Append the query's columns. A column in both has the declared type and the query's position, as in Flink.
 
     Raises:
         SchemaError: a name list that does not match the query, or a computed column that the query also has.
     """
     names = [c.name for c in query]
     if declaration.identifiers:
-        return replace(declaration, columns=_reordered(declaration, query), identifiers=[], query=None, replace=False)
+        return replace(
+            declaration, columns=_reorder_columns(declaration, query), identifiers=[], query=None, replace=False
+        )
     declared = {c.name: c for c in declaration.columns}
     for name in names:
         if name in declared and declared[name].expression is not None:
@@ -87,7 +89,7 @@ def add_query_columns(declaration: Declaration, query: list[ColumnDeclaration]) 
     return replace(declaration, columns=columns, query=None, replace=False)
 
 
-def _reordered(declaration: Declaration, query: list[ColumnDeclaration]) -> list[ColumnDeclaration]:
+def _reorder_columns(declaration: Declaration, query: list[ColumnDeclaration]) -> list[ColumnDeclaration]:
     if declaration.columns:
         raise SchemaError(
             "CREATE TABLE ... AS: the column list mixes names without a type and columns with a type. Use one form."

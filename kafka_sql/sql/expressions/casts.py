@@ -16,6 +16,7 @@ from kafka_sql.sql.expressions.typed import (
 from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, to_spark_type
 
 _DATES = ("date", "timestamp", "timestamp_ltz")
+_INVALID_UTF8 = raise_error_sql("the bytes are not valid UTF-8")
 
 
 def translate_cast(value: TypedExpression, to: FlinkType, column: str, is_try: bool) -> TypedExpression:
@@ -43,20 +44,20 @@ def translate_cast(value: TypedExpression, to: FlinkType, column: str, is_try: b
 
 
 def _translate_cast(value: TypedExpression, source: FlinkType, to: FlinkType, target: str, is_try: bool) -> str | None:
-    families = (type_family(source), type_family(to))
-    if families[0] == "string":
+    families = source_family, target_family = type_family(source), type_family(to)
+    if source_family == "string":
         return string_casts.cast_string(value.sql, to, target, is_try)
-    if families[1] == "string":
+    if target_family == "string":
         return _cast_to_string(value.sql, source)
-    if families[0] in NUMERIC and families[1] in NUMERIC:
+    if source_family in NUMERIC and target_family in NUMERIC:
         return _cast_number(value.sql, source, to, target)
     if families == ("boolean", "decimal"):
         return f"CAST(CAST({value.sql} AS INT) AS {target})"
-    if families[0] == "boolean" and families[1] in ("boolean", *NUMERIC):
-        return value.sql if families[1] == "boolean" else f"CAST({value.sql} AS {target})"
-    if families[1] == "boolean" and families[0] in NUMERIC:
+    if source_family == "boolean" and target_family in ("boolean", *NUMERIC):
+        return value.sql if target_family == "boolean" else f"CAST({value.sql} AS {target})"
+    if source_family in NUMERIC and target_family == "boolean":
         return f"({value.sql} <> 0)"
-    if families[0] in _DATES and families[1] in _DATES:
+    if source_family in _DATES and target_family in _DATES:
         return _cast_datetime(value.sql, source, to, target)
     if families == ("time", "time") and source.precision <= to.precision:
         return value.sql
@@ -129,9 +130,6 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
     if family == "binary":
         return bind(sql, lambda x: f"if(is_valid_utf8(CAST({x} AS STRING)), CAST({x} AS STRING), {_INVALID_UTF8})")
     return f"CAST({sql} AS STRING)" if family in (*NUMERIC, "date") else None
-
-
-_INVALID_UTF8 = raise_error_sql("the bytes are not valid UTF-8")
 
 
 def _fit_length(sql: str, to: FlinkType) -> str:

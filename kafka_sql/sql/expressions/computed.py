@@ -17,18 +17,18 @@ from kafka_sql.errors import SchemaError, UnsupportedSqlError, did_you_mean
 from kafka_sql.sql.expressions.arithmetic import negate, translate_arithmetic
 from kafka_sql.sql.expressions.casts import translate_cast
 from kafka_sql.sql.expressions.conditions import (
-    boolean_operand,
-    case_expression,
+    build_case,
     compare,
+    require_boolean,
     translate_between,
     translate_distinct,
     translate_in,
 )
 from kafka_sql.sql.expressions.constants import (
-    smallest_integer,
     translate_constant,
     translate_datetime_literal,
     translate_literal,
+    translate_smallest_integer,
 )
 from kafka_sql.sql.expressions.functions.collections import translate_element_access
 from kafka_sql.sql.expressions.functions.datetime import translate_ceil, translate_floor
@@ -110,7 +110,7 @@ def _translate_parentheses(node: exp.Paren, context: Context) -> TypedExpression
 
 
 def _translate_negative(node: exp.Neg, context: Context) -> TypedExpression:
-    return smallest_integer(node.this) or negate(_translate(node.this, context))
+    return translate_smallest_integer(node.this) or negate(_translate(node.this, context))
 
 
 def _translate_arithmetic(node: exp.Binary, context: Context) -> TypedExpression:
@@ -163,12 +163,12 @@ def _translate_distinct(node: exp.Binary, context: Context) -> TypedExpression:
 
 def _translate_and_or(node: exp.Binary, context: Context) -> TypedExpression:
     word = "AND" if isinstance(node, exp.And) else "OR"
-    left, right = (boolean_operand(word, _translate(side, context)) for side in (node.left, node.right))
+    left, right = (require_boolean(word, _translate(side, context)) for side in (node.left, node.right))
     return TypedExpression(f"({left.sql} {word} {right.sql})", BOOLEAN)
 
 
 def _translate_not(node: exp.Not, context: Context) -> TypedExpression:
-    value = boolean_operand("NOT", _translate(node.this, context))
+    value = require_boolean("NOT", _translate(node.this, context))
     if "isnan(" in value.sql:
         raise UntranslatableError(
             "NOT of a FLOAT or DOUBLE comparison treats NaN differently in Flink; write the opposite comparison"
@@ -179,7 +179,7 @@ def _translate_not(node: exp.Not, context: Context) -> TypedExpression:
 def _translate_is(node: exp.Is, context: Context) -> TypedExpression:
     word, value = node.expression.name, _translate(node.this, context)
     if word != "NULL":
-        boolean_operand(f"IS {word}", value)
+        require_boolean(f"IS {word}", value)
     return TypedExpression(f"({value.sql} IS {'NULL' if word == 'UNKNOWN' else word})", BOOLEAN)
 
 
@@ -218,12 +218,12 @@ def _translate_case(node: exp.Case, context: Context) -> TypedExpression:
     for branch in node.args["ifs"]:
         condition = _translate(branch.this, context)
         conditions.append(
-            boolean_operand("WHEN", condition).sql if subject is None else compare("=", subject, condition).sql
+            require_boolean("WHEN", condition).sql if subject is None else compare("=", subject, condition).sql
         )
         results.append(_translate(branch.args["true"], context))
     if (default := node.args.get("default")) is not None:
         results.append(_translate(default, context))
-    return case_expression(conditions, results)
+    return build_case(conditions, results)
 
 
 def _translate_cast(node: exp.Cast, context: Context) -> TypedExpression:

@@ -22,8 +22,8 @@ _INCOMPARABLE = ("row", "array", "map", "multiset", "variant", "interval")
 def compare(operator: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
     """Translate the comparison ``left operator right``.
 
-    In Spark, NaN equals itself and is greater than all numbers. In Flink it is neither, except that ``x = x`` is always
-    true.
+    In Spark, NaN equals itself and is greater than all numbers. In Flink, comparisons with NaN are false, except for
+    ``<>``, and ``x = x`` is always true.
     """
     common = common_type((left.type, right.type))
     if common is None or left.type is None or right.type is None:
@@ -80,7 +80,7 @@ def translate_between(
     return TypedExpression(text, BOOLEAN)
 
 
-def case_expression(conditions: Sequence[str], results: Sequence[TypedExpression]) -> TypedExpression:
+def build_case(conditions: Sequence[str], results: Sequence[TypedExpression]) -> TypedExpression:
     """Build a CASE expression from a result per condition and an optional last result for ELSE."""
     type, operands = unify(results)
     whens = " ".join(f"WHEN {condition} THEN {text}" for condition, text in zip(conditions, operands, strict=False))
@@ -96,7 +96,7 @@ def unify(values: Sequence[TypedExpression]) -> tuple[FlinkType | None, list[str
     return type, [value.sql if value.type is None else coerce(value, type) for value in values]
 
 
-def greatest_or_least(name: str, values: Sequence[TypedExpression]) -> TypedExpression:
+def translate_greatest_or_least(name: str, values: Sequence[TypedExpression]) -> TypedExpression:
     """Translate GREATEST or LEAST. The result is NULL if any value is NULL."""
     type, operands = unify(values)
     if type is None or type_family(type) in _INCOMPARABLE:
@@ -112,7 +112,7 @@ def greatest_or_least(name: str, values: Sequence[TypedExpression]) -> TypedExpr
     return TypedExpression(f"if({null}, NULL, {text})" if null else text, type)
 
 
-def boolean_operand(word: str, value: TypedExpression) -> TypedExpression:
+def require_boolean(word: str, value: TypedExpression) -> TypedExpression:
     """Return the value if it is a BOOLEAN, or raise."""
     if value.type is not None and value.type.name != "BOOLEAN":
         raise UntranslatableError(f"{word} requires BOOLEAN, but got {describe_type(value.type)}")

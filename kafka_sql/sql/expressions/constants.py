@@ -41,7 +41,7 @@ def translate_literal(node: exp.Literal) -> TypedExpression:
     return TypedExpression(sql, FlinkType("DECIMAL", (digits, len(fraction))))
 
 
-def smallest_integer(node: exp.Expr) -> TypedExpression | None:
+def translate_smallest_integer(node: exp.Expr) -> TypedExpression | None:
     """Return the smallest INT or BIGINT if the operand of a minus is its absolute value (which does not fit)."""
     number = _parse_integer(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
     if number not in (2**31, 2**63):

@@ -53,7 +53,7 @@ def parse_interval(node: exp.Interval, context: str) -> Interval:
     text, unit = node.name, node.args["unit"].name
     first, _, last = unit.partition(" TO ")
     if len(text) > 60:  # Spark's longest literal has 26 characters
-        raise _invalid_value(f"{text[:20]}...", unit, context)
+        raise _invalid_value_error(f"{text[:20]}...", unit, context)
     if unit == "WEEK":
         return _parse_weeks(text, context)
     if first in _MONTHS:
@@ -65,10 +65,10 @@ def parse_interval(node: exp.Interval, context: str) -> Interval:
             "MINUTE, SECOND or a range of them such as DAY TO SECOND."
         )
     names = _UNIT_NAMES[_UNIT_NAMES.index(first) : _UNIT_NAMES.index(last) + 1]
-    match = re.fullmatch(r"\s*([-+]?)" + _pattern(names) + r"\s*", text)
+    match = re.fullmatch(r"\s*([-+]?)" + _build_pattern(names) + r"\s*", text)
     parts = [] if match is None else list(zip(match.groups()[1:], names, strict=True))
-    if match is None or any(float(value) >= _limit(name) for value, name in parts[1:]):
-        raise _invalid_value(text, unit, context)
+    if match is None or any(float(value) >= _upper_limit(name) for value, name in parts[1:]):
+        raise _invalid_value_error(text, unit, context)
     length = sum(_to_microseconds(value, name) for value, name in parts) // 1000 * 1000
     sign = "-" if match[1] == "-" else ""
     digits = re.sub(r"(\.\d{3})\d+$", r"\1", text.strip().lstrip("+"))
@@ -83,13 +83,13 @@ def sum_intervals(intervals: Iterable[Interval]) -> Interval:
     return Interval(f"'{sign}{seconds}{fraction}' SECOND", microseconds)
 
 
-def _invalid_value(text: str, unit: str, context: str) -> UnsupportedSqlError:
+def _invalid_value_error(text: str, unit: str, context: str) -> UnsupportedSqlError:
     return UnsupportedSqlError(f"{context}: INTERVAL '{text}' {unit}: invalid value for this unit.")
 
 
 def _parse_weeks(text: str, context: str) -> Interval:
     if not re.fullmatch(r"\s*[-+]?\d+\s*", text):
-        raise _invalid_value(text, "WEEK", context)
+        raise _invalid_value_error(text, "WEEK", context)
     return Interval(f"'{7 * int(text)}' DAY", 7 * int(text) * DAY)
 
 
@@ -97,17 +97,17 @@ def _parse_months(text: str, unit: str, context: str) -> Interval:
     pattern = r"\s*([-+]?)(\d+)-(\d+)\s*" if unit == "YEAR TO MONTH" else r"\s*([-+]?)(\d+)\s*"
     match = re.fullmatch(pattern, text)
     if match is None or (unit not in _MONTHS and (unit != "YEAR TO MONTH" or int(match[3]) > 11)):
-        raise _invalid_value(text, unit, context)
+        raise _invalid_value_error(text, unit, context)
     months = int(match[2]) * 12 + int(match[3]) if unit == "YEAR TO MONTH" else int(match[2]) * _MONTHS[unit]
     months = -months if match[1] == "-" else months
     return Interval(f"'{months}' MONTH", 0, months)
 
 
-def _limit(name: str) -> int:
+def _upper_limit(name: str) -> int:
     return 24 if name == "HOUR" else 60
 
 
-def _pattern(names: list[str]) -> str:
+def _build_pattern(names: list[str]) -> str:
     parts = [_SECOND_PATTERN if name == "SECOND" else r"(\d+)" for name in names]
     if names[0] == "DAY" and len(parts) > 1:
         return parts[0] + r"\s+" + ":".join(parts[1:])

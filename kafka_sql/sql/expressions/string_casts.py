@@ -28,7 +28,7 @@ def cast_string(sql: str, to: FlinkType, target: str, is_try: bool) -> str | Non
     if family == "boolean":
         return bind(sql, lambda x: _cast_to_boolean(x, is_try))
     if family == "integer":
-        return _cast_if_matching(sql, target, _INTEGER, "$1" + "0$2", is_try)
+        return _cast_if_matching(sql, target, _INTEGER, "$10$2", is_try)  # "$1", "0", "$2": there is no group 10
     if family == "approximate":
         return _cast_if_matching(sql, target, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
     if family == "decimal":

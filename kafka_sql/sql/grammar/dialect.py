@@ -45,7 +45,7 @@ def parse_declaration(sql: str) -> Declaration:
         TokenError: unclosed quote. Do not show sqlglot's message, because it quotes the statement.
         FlinkParseError: the statement does not parse.
     """
-    ddl, query = _without_query(sql)
+    ddl, query = _split_query(sql)
     tokens: list[Token] = Flink().tokenize(ddl)
     return AlterParser(dialect=Flink).read_create_table(tokens, sql, query)
 
@@ -61,7 +61,7 @@ def parse_alteration(sql: str) -> Alteration:
     return AlterParser(dialect=Flink).read_alter_table(tokens, sql)
 
 
-def _without_query(sql: str) -> tuple[str, str | None]:
+def _split_query(sql: str) -> tuple[str, str | None]:
     """Split the statement into the text up to AS and the query after it, which is Spark SQL and not parsed here."""
     depth, last = 0, ""
     for token in lexer.tokenize_flink(sql):

@@ -16,7 +16,6 @@ from kafka_sql.sql.grammar.types import SYNONYMS, Field, FlinkType
 
 _NOT_TYPES = {"NOT", "NULL", "COMMENT", "METADATA", "PRIMARY", "UNIQUE", "CONSTRAINT", "WATERMARK", "AS", "WITH"}
 
-
 MAX_DEPTH = 50  # nesting levels of an expression or a type
 
 

@@ -99,12 +99,12 @@ def to_spark_type(type: FlinkType, column: str) -> str:
     if name in _UNCHANGED:
         return name
     if name == "DECIMAL":
-        return _spark_decimal(type, column)
+        return _to_spark_decimal(type, column)
     if name in DEFAULT_PRECISION:
         _check_precision(type, column)
         return _TIMESTAMPS.get(name) or f"TIME({type.precision})"
     if name == "ROW":
-        return _spark_struct(type, column)
+        return _to_spark_struct(type, column)
     if name in ("ARRAY", "MAP"):
         return f"{name}<{', '.join(to_spark_type(e, column) for e in type.elements)}>"
     if name == "MULTISET":
@@ -118,7 +118,7 @@ def to_spark_type(type: FlinkType, column: str) -> str:
     )
 
 
-def _spark_decimal(type: FlinkType, column: str) -> str:
+def _to_spark_decimal(type: FlinkType, column: str) -> str:
     precision, scale = type.decimal
     if not 1 <= precision <= 38:
         raise SchemaError(
@@ -145,7 +145,7 @@ def _check_precision(type: FlinkType, column: str) -> None:
         )
 
 
-def _spark_struct(type: FlinkType, column: str) -> str:
+def _to_spark_struct(type: FlinkType, column: str) -> str:
     names: set[str] = set()
     parts = []
     for f in type.fields:

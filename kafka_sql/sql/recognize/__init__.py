@@ -1,4 +1,1 @@
-"""Classify statements by their first tokens, without parsing them.
-
-Statements that belong to Spark are passed on character by character.
-"""
+"""Classify statements by their first tokens, without parsing them. Spark's statements are passed on unchanged."""

@@ -1,7 +1,7 @@
 """Classify statements by their first words: which ones kafka_sql runs itself, and which ones go to Spark.
 
 Every statement of a session passes through here, so the cost for Spark's own statements must be negligible: tokens are
-read one at a time and only as far as needed, and nothing is parsed.
+read one at a time and only as far as needed.
 """
 
 from __future__ import annotations
@@ -151,9 +151,8 @@ def _classify_describe(_: str, tokens: Iterator[lexer.Token]) -> Describe | None
     following = cursor.peek(1)
     if following is not None and following.type in (lexer.WORD, lexer.QUOTED):
         cursor.take_words("EXTENDED")
-    name = (
-        cursor.take_name()
-    )  # DESCRIBE FORMATTED t, DESCRIBE FUNCTION f and the like have more tokens and fail is_at_end()
+    # DESCRIBE FORMATTED t, DESCRIBE FUNCTION f and similar statements have more tokens, so is_at_end() returns False
+    name = cursor.take_name()
     return Describe(name) if name and cursor.is_at_end() else None
 
 

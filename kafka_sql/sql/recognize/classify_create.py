@@ -91,9 +91,9 @@ def _tokenize(sql: str, start: int) -> Iterator[Token]:
 
 
 def _is_spark_text(sql: str, start: int) -> bool:
-    """Return whether a WITH inside parentheses means nothing when Spark tokenizes the text.
+    """Return whether a statement with WITH inside parentheses is Spark's, judging by Spark's tokens.
 
-    It may be part of a string with a backslash, or one of Spark's clauses may follow the column list.
+    WITH may be part of a string with a backslash, or one of Spark's clauses may follow the column list.
     """
     depth, last, closed, has_with = 0, "", False, False
     for token in lexer.tokenize_spark(sql, start):

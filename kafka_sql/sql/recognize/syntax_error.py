@@ -1,7 +1,7 @@
 """Build syntax errors that show the source line without exposing secrets.
 
-Text that does not parse may not be what it looks like: after a missing quote, the text between two literals is a value.
-From the first option on, a line is therefore shown only as far as it certainly contains no value.
+In text that does not parse, values cannot be located reliably: after a missing quote, the text between two literals is
+a value. From the first option on, a line is therefore shown only as far as it certainly contains no value.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _edit_reference(
 
 
 def _replace_name(reference: TableReference, end: int, text: str) -> list[Edit]:
-    """Return the edits that put a query in the place of a name whose hint ends at ``end``."""
+    """Return the edits that replace a name, whose hint ends at ``end``, by a query."""
     if reference.form == ENCLOSED:
         return [(reference.start, end, text)]
     if reference.form == ARGUMENT:
@@ -189,7 +189,7 @@ def _qualifiers_of(entry: CatalogTable, name: tuple[str, ...]) -> list[tuple[str
 def _rewrite_view(
     tables: Tables, name: tuple[str, ...], reference: TableReference, result: QueryRewrite, database: str | None
 ) -> list[Edit]:
-    """Return the edits that replace a view over Kafka tables by the stream of its text; other relations stay."""
+    """Return the edits that replace a view over Kafka tables by its text, read as a stream; keep other relations."""
     view = find_view(tables, name)
     rewritten = rewrite_query(tables, view.text, True, view.database) if view is not None else None
     if rewritten is not None and rewritten.kafka_tables:

@@ -94,7 +94,7 @@ _WORDS_BEFORE_BY = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
 
 
 class _ReferenceFinder:
-    """One pass over the tokens with a stack of frames."""
+    """Find references in one pass over the tokens, with a stack of frames."""
 
     def __init__(self, tokens: list[lexer.Token]) -> None:
         self._tokens = tokens

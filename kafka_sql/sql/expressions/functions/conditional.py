@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_sql.sql.expressions.arithmetic import coerce
-from kafka_sql.sql.expressions.conditions import boolean_operand, case_expression, compare, greatest_or_least, unify
+from kafka_sql.sql.expressions.conditions import (
+    build_case,
+    compare,
+    require_boolean,
+    translate_greatest_or_least,
+    unify,
+)
 from kafka_sql.sql.expressions.functions.signature import Function, check_argument_count
 from kafka_sql.sql.expressions.typed import TypedExpression
 
@@ -30,13 +36,13 @@ def _nullif(arguments: Sequence[TypedExpression]) -> TypedExpression:
 
 def _if(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("IF", arguments, 3)
-    return case_expression([boolean_operand("IF", arguments[0]).sql], arguments[1:])
+    return build_case([require_boolean("IF", arguments[0]).sql], arguments[1:])
 
 
-def _extreme(name: str) -> Function:
+def _greatest_or_least(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_count(name, arguments, 1, 999)
-        return greatest_or_least(name, arguments)
+        return translate_greatest_or_least(name, arguments)
 
     return function
 
@@ -46,6 +52,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "IFNULL": _coalesce("IFNULL", 2, 2),
     "NULLIF": _nullif,
     "IF": _if,
-    "GREATEST": _extreme("GREATEST"),
-    "LEAST": _extreme("LEAST"),
+    "GREATEST": _greatest_or_least("GREATEST"),
+    "LEAST": _greatest_or_least("LEAST"),
 }

@@ -167,9 +167,7 @@ def _to_timestamp_ltz(arguments: Sequence[TypedExpression]) -> TypedExpression:
     if unit not in _MAX_EPOCH:
         raise UntranslatableError("TO_TIMESTAMP_LTZ requires 0 (seconds) or 3 (milliseconds) as its second argument")
     spark = {"0": "timestamp_seconds", "3": "timestamp_millis"}[unit]
-    if value.type is not None and value.type.name != "BIGINT" and unit == "3":
-        return TypedExpression(f"{spark}({value.sql})", _LTZ3)
-    if value.type is not None and value.type.name != "BIGINT":
+    if value.type is not None and value.type.name != "BIGINT":  # smaller integers are always in range
         return TypedExpression(f"{spark}({value.sql})", _LTZ3)
     in_range = f"BETWEEN {_MIN_EPOCH[unit]} AND {_MAX_EPOCH[unit]}"
     return TypedExpression(bind(value.sql, lambda x: f"if({x} {in_range}, {spark}({x}), NULL)"), _LTZ3)

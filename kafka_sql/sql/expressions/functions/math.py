@@ -128,7 +128,7 @@ def _double_function(name: str) -> Function:
     return function
 
 
-def _to_digits(name: str) -> Function:
+def _bin_or_hex(name: str) -> Function:
     def function(arguments: Sequence[TypedExpression]) -> TypedExpression:
         check_argument_count(name, arguments, 1)
         value = arguments[0]
@@ -156,6 +156,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "RADIANS": _double_function("RADIANS"),
     "PI": simple_function("PI", "pi", DOUBLE),
     "E": simple_function("E", "e", DOUBLE),
-    "BIN": _to_digits("BIN"),
-    "HEX": _to_digits("HEX"),
+    "BIN": _bin_or_hex("BIN"),
+    "HEX": _bin_or_hex("HEX"),
 }

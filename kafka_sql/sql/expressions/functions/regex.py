@@ -29,11 +29,11 @@ def translate_like(value: TypedExpression, pattern: TypedExpression, escape: Typ
         raise UntranslatableError("LIKE ... ESCAPE requires a pattern and a single character that are literals")
     escape_character = "" if escape is None else str(escape.literal)
     return TypedExpression(
-        f"({value.sql} LIKE {string_literal(_spark_pattern(pattern.literal, escape_character))})", BOOLEAN
+        f"({value.sql} LIKE {string_literal(_translate_pattern(pattern.literal, escape_character))})", BOOLEAN
     )
 
 
-def _spark_pattern(pattern: str, escape_character: str) -> str:
+def _translate_pattern(pattern: str, escape_character: str) -> str:
     result, characters = [], iter(pattern)
     for character in characters:
         if character == escape_character:

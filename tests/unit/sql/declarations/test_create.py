@@ -167,7 +167,7 @@ def test_watermark_can_precede_its_column() -> None:
         ("a TIMESTAMP(3), WATERMARK FOR a AS a - INTERVAL -'1' DAY", UnsupportedSqlError, "'-1' DAY is negative"),
     ],
 )
-def test_columns_that_are_refused(elements: str, error: type[KafkaSqlError], message: str) -> None:
+def test_invalid_columns(elements: str, error: type[KafkaSqlError], message: str) -> None:
     with pytest.raises(error) as e:
         parse_create(f"CREATE TABLE t ({elements}) {WITH}")
     assert message in str(e.value)
@@ -240,7 +240,7 @@ def test_invalid_statements(sql: str, error: type[KafkaSqlError], message: str) 
     assert "hunter" not in str(e.value)
 
 
-def test_order_of_options_and_columns_is_kept() -> None:
+def test_order_of_options_and_columns_is_preserved() -> None:
     table = parse_create("CREATE TABLE t (z INT, a INT) WITH ('z' = '1', 'a' = '2', 'connector' = 'x')")
     assert list(table.options) == ["z", "a", "connector"]
     assert [c.name for c in table.columns] == ["z", "a"]

@@ -12,11 +12,11 @@ SIMPLE = st.sampled_from(
 )
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def literal(text: str) -> str:
+def quote_string(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -26,8 +26,8 @@ TYPES = st.recursive(
         inner.map(lambda t: f"ARRAY<{t} NOT NULL>"),
         inner.map(lambda t: f"{t} MULTISET"),
         st.tuples(SIMPLE, inner).map(lambda kv: f"MAP<{kv[0]}, {kv[1]}>"),
-        st.tuples(NAMES, inner, TEXTS).map(lambda f: f"ROW<{quoted(f[0])} {f[1]} NOT NULL {literal(f[2])}, q INT>"),
-        st.tuples(NAMES, inner).map(lambda f: f"ROW({quoted(f[0])} {f[1]} /* c */)"),
+        st.tuples(NAMES, inner, TEXTS).map(lambda f: f"ROW<{quote(f[0])} {f[1]} NOT NULL {quote_string(f[2])}, q INT>"),
+        st.tuples(NAMES, inner).map(lambda f: f"ROW({quote(f[0])} {f[1]} /* c */)"),
     ),
     max_leaves=4,
 )
@@ -36,35 +36,35 @@ TYPES = st.recursive(
 @st.composite
 def statements(draw: st.DrawFn) -> str:
     names = draw(st.lists(NAMES, min_size=2, max_size=6, unique_by=str.lower))
-    elements = [f"{quoted(names[0])} TIMESTAMP(3)"]
+    elements = [f"{quote(names[0])} TIMESTAMP(3)"]
     physical = []
     for name in names[1:]:
         column_type = draw(st.sampled_from(("physical", "metadata", "computed")))
         if column_type == "computed":
-            text = f"{quoted(name)} AS COALESCE({literal(draw(TEXTS))}, 'x') -- why\n"
+            text = f"{quote(name)} AS COALESCE({quote_string(draw(TEXTS))}, 'x') -- why\n"
         else:
-            text = f"{quoted(name)} {draw(TYPES)}{draw(st.sampled_from(['', ' NOT NULL', ' NULL']))}"
+            text = f"{quote(name)} {draw(TYPES)}{draw(st.sampled_from(['', ' NOT NULL', ' NULL']))}"
         if column_type == "metadata":
             text += draw(st.sampled_from([" METADATA", " METADATA VIRTUAL"]))
             if draw(st.booleans()):
-                text = text.replace("METADATA", f"METADATA FROM {literal(draw(TEXTS))}")
+                text = text.replace("METADATA", f"METADATA FROM {quote_string(draw(TEXTS))}")
         if column_type == "physical":
             physical.append(name)
         if draw(st.booleans()):
-            text += f" COMMENT {literal(draw(TEXTS))}"
+            text += f" COMMENT {quote_string(draw(TEXTS))}"
         elements.append(text)
     if draw(st.booleans()):
-        watermark = quoted(names[0])
+        watermark = quote(names[0])
         delay = draw(st.sampled_from(["", " - INTERVAL '5' SECOND"]))
         elements.append(f"WATERMARK FOR {watermark} AS {watermark}{delay}")
     with_key = draw(st.booleans())
     if physical and with_key:
-        elements.append(f"CONSTRAINT x PRIMARY KEY ({', '.join(map(quoted, physical))}) NOT ENFORCED")
+        elements.append(f"CONSTRAINT x PRIMARY KEY ({', '.join(map(quote, physical))}) NOT ENFORCED")
     options = draw(st.dictionaries(NAMES, TEXTS, min_size=1, max_size=3))
     create = draw(st.sampled_from(["CREATE TABLE", "create temporary table", "CREATE TABLE IF NOT EXISTS"]))
-    comment = f" COMMENT {literal(draw(TEXTS))}" if draw(st.booleans()) else ""
-    pairs = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in options.items())
-    table = ".".join(map(quoted, draw(st.lists(NAMES, min_size=1, max_size=2))))
+    comment = f" COMMENT {quote_string(draw(TEXTS))}" if draw(st.booleans()) else ""
+    pairs = ", ".join(f"{quote_string(k)} = {quote_string(v)}" for k, v in options.items())
+    table = ".".join(map(quote, draw(st.lists(NAMES, min_size=1, max_size=2))))
     return f"{create} {table} ({', '.join(elements)}){comment} WITH ({pairs})"
 
 

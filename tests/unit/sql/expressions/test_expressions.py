@@ -1,3 +1,5 @@
+"""Flink's expressions are translated to Spark SQL, or rejected with the reason."""
+
 import pytest
 
 from kafka_sql.errors import KafkaSqlError, SchemaError, SqlSyntaxError, UnsupportedSqlError
@@ -8,7 +10,7 @@ COLUMNS = """i INT, b BIGINT, n SMALLINT, d DECIMAL(10, 2), big DECIMAL(38, 10),
   arr ARRAY<INT>, r ROW<a INT, q ROW<`z``` STRING>>, `a b` INT, m INT METADATA FROM 'partition', twice AS i * 2"""
 
 
-def translated(expression: str) -> str | None:
+def translate(expression: str) -> str | None:
     table = parse_create(f"CREATE TABLE t ({COLUMNS}, c AS {expression}) WITH ('connector' = 'kafka')")
     return table.columns[-1].expression
 
@@ -132,7 +134,7 @@ def translated(expression: str) -> str | None:
     ],
 )
 def test_supported_expressions(flink: str, spark: str) -> None:
-    assert translated(flink) == spark
+    assert translate(flink) == spark
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_supported_expressions(flink: str, spark: str) -> None:
 )
 def test_unsupported_expressions(flink: str, message: str) -> None:
     with pytest.raises(UnsupportedSqlError) as e:
-        translated(flink)
+        translate(flink)
     assert message in str(e.value)
     assert str(e.value).startswith("[UNSUPPORTED_SQL] Computed column 'c': ")
 
@@ -225,5 +227,5 @@ def test_unsupported_expressions(flink: str, message: str) -> None:
 )
 def test_invalid_expressions(flink: str, error: type[KafkaSqlError], message: str) -> None:
     with pytest.raises(error) as e:
-        translated(flink)
+        translate(flink)
     assert message in str(e.value)

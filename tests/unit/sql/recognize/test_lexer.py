@@ -6,7 +6,7 @@ from sqlglot.dialects.spark import Spark
 from kafka_sql.sql.grammar.dialect import Flink
 from kafka_sql.sql.recognize import lexer
 
-PIECES = [
+FRAGMENTS = [
     *("SELECT", "t1", "2024_x", "`a ``b`", "'text'", "'it\\'s'", '"double"', "r'raw'", "12", "1.5", "é", "\n", " "),
     *("(", ")", ",", ".", "=", ";", "-- comment\n", "/* a ' comment */", "/* nested /* in */ it */"),
 ]
@@ -43,7 +43,7 @@ def test_flink_doubles_quotes_and_has_no_backslash_escapes() -> None:
     assert tokens == [("string", "'a''b'"), ("string", r"'\'"), ("quoted", "`x``y`"), ("number", "1.5e3")]
 
 
-@given(st.lists(st.sampled_from(PIECES)).map(" ".join))
+@given(st.lists(st.sampled_from(FRAGMENTS)).map(" ".join))
 def test_spark_agrees_with_sqlglot(sql: str) -> None:
     """sqlglot joins some words (``SELECT DISTINCT``), so our token starts are a superset of its token starts."""
     positions = {x.start: x for x in lexer.tokenize_spark(sql)}

@@ -110,7 +110,7 @@ def test_literals_on_other_lines_stay_visible() -> None:
         "CREATE TABLE t (id INT) WITH ('a.password' = 'hunter2\n', b' = 'c')",
     ],
 )
-def test_values_are_masked_if_with_itself_is_wrong(sql: str) -> None:
+def test_values_are_masked_if_with_is_invalid(sql: str) -> None:
     assert SECRET not in "".join(traceback.format_exception(parse_error(sql)))
 
 
