@@ -31,14 +31,15 @@ TIMESTAMP_FORMAT: Final = enum(
 )
 MAP_NULL_KEY_MODE: Final = enum(
     "json.map-null-key.mode",
-    "How to write an entry with a null key: fail, drop it, or write the key as 'json.map-null-key.literal'. Spark's "
-    "maps have no null keys, so this has no effect.",
+    "How to write a map entry with a null key: fail, drop the entry, or write the key as the option "
+    "'map-null-key.literal' says. No effect, because Spark's maps have no null keys.",
     allowed=("FAIL", "DROP", "LITERAL"),
     default="FAIL",
 )
 MAP_NULL_KEY_LITERAL: Final = string(
     "json.map-null-key.literal",
-    "The key to write for a null key if 'json.map-null-key.mode' is 'LITERAL'. No effect, either.",
+    "The key to write for a null key if the option 'map-null-key.mode' is 'LITERAL'. No effect, because Spark's maps "
+    "have no null keys.",
     default="null",
 )
 DECIMAL_AS_PLAIN_NUMBER: Final = boolean(
