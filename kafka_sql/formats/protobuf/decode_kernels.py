@@ -97,7 +97,7 @@ def decode_rows(batch: Batch) -> int:
 def _decode_row(batch: Batch, begin: int, end: int) -> int:
     """Decode the message between two addresses; return 0 or a negative failure."""
     at, depth, message, serial = begin, 0, batch.messages, _next_serial(batch)
-    expected = load_int64(message, o.FIRST_FIELD)
+    expected, number_of_field = load_int64(message, o.FIRST_FIELD), np.int64(-1)
     if at > end:
         return _fail(batch, o.TRUNCATED, -1, 0)
     if not _append_defaults(batch, message):
@@ -115,10 +115,10 @@ def _decode_row(batch: Batch, begin: int, end: int) -> int:
             serial, expected = load_int64(frame, 2), load_int64(frame, 3)
         tag, at = read_varint(at, end)
         if at < 0:
-            return _fail(batch, -at, -1, -1)
+            return _fail(batch, -at, number_of_field, -1)  # names the field before the tag
         number, wire_type = (tag & 0xFFFFFFFF) >> 3, tag & 7
         if number == 0 or wire_type == o.EGROUP:
-            return _fail(batch, o.BAD_TAG, -1, at - begin)
+            return _fail(batch, o.BAD_TAG, number_of_field, at - begin)
         number_of_field = _find_field(batch, message, number, expected)
         field = batch.fields + _FIELD_SIZE * number_of_field
         opcode, is_repeated, is_packed = o.UNMAPPED, False, False
@@ -132,11 +132,9 @@ def _decode_row(batch: Batch, begin: int, end: int) -> int:
             elif _has_other_member(batch, field, number_of_field, serial):
                 return -o.NOT_CANONICAL
         if opcode == o.UNMAPPED:
-            if number_of_field >= 0:
-                store_int64(batch.seen, number_of_field, serial)
-            at = skip_group(at, end, number) if wire_type == o.SGROUP else skip_value(at, end, wire_type)
+            at = _skip_field(batch, number_of_field, number, wire_type, serial, at, end)
             if at < 0:
-                return _fail(batch, -at, number_of_field, -1)
+                return at
             continue
         is_mergeable = not is_repeated and (opcode == o.MESSAGE or load_int64(field, o.IS_SERIALIZED))
         if is_mergeable and load_int64(batch.seen, number_of_field) == serial:
@@ -145,36 +143,29 @@ def _decode_row(batch: Batch, begin: int, end: int) -> int:
             store_int64(batch.seen, number_of_field, serial)
         stop = end
         if opcode >= o.BYTES or is_packed:
-            length, at = read_varint(at, end)
-            if at >= 0 and (length < 0 or length > end - at):
-                at = -o.TRUNCATED
+            at, stop = _read_length(at, end)
             if at < 0:
                 return _fail(batch, -at, number_of_field, -1)
-            stop = at + length
         if opcode == o.MESSAGE:
             child = batch.messages + _MESSAGE_SIZE * load_int64(field, o.A)
             if not _start_message(batch, field, child, is_repeated):
                 return -o.FULL
-            frame = batch.frames + 8 * FRAME_CELLS * depth
-            store_int64(frame, 0, end)
-            store_int64(frame, 1, message)
-            store_int64(frame, 2, serial)
-            store_int64(frame, 3, expected)
+            _save_frame(batch, depth, end, message, serial, expected)
             depth += 1
             end, message, serial = stop, child, _next_serial(batch)
             expected = load_int64(message, o.FIRST_FIELD)
             continue
-        start = at
+        value_offset = at - begin
         if is_packed:
             at = _append_packed(batch, field, number_of_field, opcode, serial, at, stop)
         elif is_repeated:
             at = _append_element(batch, field, number_of_field, opcode, serial, at, stop)
         else:
             at = _replace_value(batch, field, number_of_field, opcode, serial, at, stop)
+        if at <= -o.FULL:
+            return at
         if at < 0:
-            if at <= -o.FULL:
-                return at
-            return _fail(batch, -at, number_of_field, start - begin if at == -o.BAD_UTF_8 else -1)
+            return _fail(batch, -at, number_of_field, value_offset if at == -o.BAD_UTF_8 else -1)
 
 
 @helper
@@ -184,6 +175,34 @@ def _fail(batch: Batch, reason: int, field: int, offset: int) -> int:
     store_int64(batch.failure, FIELD, field)
     store_int64(batch.failure, OFFSET, offset)
     return -reason
+
+
+@inline_helper
+def _save_frame(batch: Batch, depth: int, end: int, message: int, serial: int, expected: int) -> None:
+    """Save the state of a message that a nested one interrupts."""
+    frame = batch.frames + 8 * FRAME_CELLS * depth
+    store_int64(frame, 0, end)
+    store_int64(frame, 1, message)
+    store_int64(frame, 2, serial)
+    store_int64(frame, 3, expected)
+
+
+@inline_helper
+def _read_length(at: int, end: int) -> tuple[int, int]:
+    """Return where a value with a length begins and ends."""
+    length, at = read_varint(at, end)
+    if at >= 0 and (length < 0 or length > end - at):
+        at = np.int64(-o.TRUNCATED)
+    return at, at + length
+
+
+@inline_helper
+def _skip_field(batch: Batch, number_of_field: int, number: int, wire_type: int, serial: int, at: int, end: int) -> int:
+    """Skip the value of a field without a column."""
+    if number_of_field >= 0:
+        store_int64(batch.seen, number_of_field, serial)
+    at = skip_group(at, end, number) if wire_type == o.SGROUP else skip_value(at, end, wire_type)
+    return _fail(batch, -at, number_of_field, -1) if at < 0 else at
 
 
 @inline_helper
