@@ -22,7 +22,7 @@ from kafka_sql.formats.confluent.wire_format import (
     schema_ids,
     split_by_header,
 )
-from kafka_sql.formats.format import Decoded, ErrorSink, report_or_raise
+from kafka_sql.formats.format import Decoded, ErrorSink, SupportsReadCheck, report_or_raise
 
 
 class PayloadReader(Protocol):
@@ -46,7 +46,7 @@ class PayloadReader(Protocol):
         ...
 
 
-class WireFormatDecoder:
+class WireFormatDecoder(SupportsReadCheck):
     """Decodes payloads in Confluent's wire format; skips null payloads."""
 
     def __init__(

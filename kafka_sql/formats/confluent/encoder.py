@@ -10,6 +10,7 @@ from kafka_sql.errors import MissingOptionError
 from kafka_sql.formats.confluent.client import cached_registry
 from kafka_sql.formats.confluent.options import RegistryOptions, registry_settings
 from kafka_sql.formats.confluent.wire_format import encode_header
+from kafka_sql.formats.format import SupportsWriteCheck
 from kafka_sql.options import Options
 
 
@@ -25,7 +26,7 @@ class PayloadWriter(Protocol):
         ...
 
 
-class WireFormatEncoder:
+class WireFormatEncoder(SupportsWriteCheck):
     """Encodes rows in Confluent's wire format. Registers the schema with the first row, not before."""
 
     def __init__(self, writer: PayloadWriter, text: str, registry_options: RegistryOptions, options: Options) -> None:

@@ -17,7 +17,7 @@ ColumnTypes: TypeAlias = tuple[tuple[str, str], ...]  # names and types in Flink
 def infer_from_registry(
     registry_options: RegistryOptions, infer_columns: Callable[[RegisteredSchema], ColumnTypes], keep: bool = True
 ) -> Callable[[Options], InferredSchema]:
-    """Return a format's ``infer``.
+    """Return a function for ``Format.infer_schema``.
 
     Args:
         infer_columns: returns the columns of a schema. Raises ValueError if it has none (the message continues "The
@@ -26,7 +26,8 @@ def infer_from_registry(
     """
 
     def infer(options: Options) -> InferredSchema:
-        """
+        """Infer the columns of a table.
+
         Raises:
             MissingOptionError: there is neither a schema nor a subject.
             SchemaRegistryError: the registry has no schema, or is unavailable.
