@@ -12,6 +12,7 @@ import pyarrow as pa
 from kafka_sql.checks.finding import Finding, open_connection, run_check
 from kafka_sql.definition import Definition
 from kafka_sql.errors import KafkaSqlError, SchemaRegistryError
+from kafka_sql.formats.format import SupportsReadCheck, SupportsWriteCheck
 from kafka_sql.formats.payload import Payload
 from kafka_sql.options import Option
 from kafka_sql.options.secret_references import resolve
@@ -41,26 +42,29 @@ def _check_registry(table: str, part: str, payload: Payload, url: Option[Any], s
     yield from connections
     if not any(finding.ok for finding in connections):
         return
-    yield _check_coder(
-        table, f"schema of the {part}, to read", payload, payload.create_decoder, schema, "check_readable"
-    )
-    yield _check_coder(
-        table, f"schema of the {part}, to write", payload, payload.create_encoder, schema, "check_compatible"
-    )
+    for subject, find_check in (
+        (f"schema of the {part}, to read", _read_check),
+        (f"schema of the {part}, to write", _write_check),
+    ):
+        try:
+            check = find_check(payload, schema)
+        except KafkaSqlError as e:
+            yield Finding(table, subject, False, str(e))
+            continue
+        if check is None:
+            yield Finding(table, subject, None, f"not supported by format '{payload.format.identifier}'")
+        else:
+            yield run_check(table, subject, check)
 
 
-def _check_coder(
-    table: str, subject: str, payload: Payload, create: Callable[[pa.Schema], Any], schema: pa.Schema, method: str
-) -> Finding:
-    """Create a decoder or encoder and call its check method, if it has one."""
-    try:
-        coder = create(schema)
-    except KafkaSqlError as e:
-        return Finding(table, subject, False, str(e))
-    check = getattr(coder, method, None)
-    if check is None:
-        return Finding(table, subject, None, f"not supported by format '{payload.format.identifier}'")
-    return run_check(table, subject, check)
+def _read_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+    decoder = payload.create_decoder(schema)
+    return decoder.check_readable if isinstance(decoder, SupportsReadCheck) else None
+
+
+def _write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+    encoder = payload.create_encoder(schema)
+    return encoder.check_compatible if isinstance(encoder, SupportsWriteCheck) else None
 
 
 def _connect(address: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
@@ -85,6 +86,30 @@ class Encoder(Protocol):
             EncodeError: the format cannot represent a value.
         """
         ...
+
+
+class SupportsReadCheck(ABC):
+    """A decoder that can check the stored schema without reading records. ``kafka_sql.check`` calls it."""
+
+    @abstractmethod
+    def check_readable(self) -> str:
+        """Return, as a sentence, that payloads of the stored schema can be read as the columns.
+
+        Raises:
+            IncompatibleSchemaError: they cannot.
+        """
+
+
+class SupportsWriteCheck(ABC):
+    """An encoder that can check its schema without writing records. ``kafka_sql.check`` calls it."""
+
+    @abstractmethod
+    def check_compatible(self) -> str:
+        """Return, as a sentence, that rows can be written with the encoder's schema.
+
+        Raises:
+            IncompatibleSchemaError: they cannot.
+        """
 
 
 @dataclass(frozen=True)
