@@ -68,7 +68,7 @@ class ClientCache(Generic[C]):
             KeyStoreError: a store cannot be read.
         """
         settings = (tuple(sorted(config.items())), credentials_fingerprint(config))
-        entry = self._take(settings) or self._open(settings, config)
+        entry = self._pop(settings) or self._open(settings, config)
         try:
             yield entry.client
             is_reusable = entry.client.is_reusable()
@@ -79,7 +79,7 @@ class ClientCache(Generic[C]):
             entry.resources.close()
             return
         entry.since = time.monotonic()
-        self._put(entry)
+        self._store(entry)
 
     def close(self) -> None:
         """Close the idle client."""
@@ -95,7 +95,7 @@ class ClientCache(Generic[C]):
         with ExitStack() as stack:
             return _Idle(settings, self._create(config, stack), stack.pop_all())
 
-    def _take(self, settings: tuple[object, ...]) -> _Idle[C] | None:
+    def _pop(self, settings: tuple[object, ...]) -> _Idle[C] | None:
         with self._lock:
             entry = self._idle.pop() if self._idle else None
         if entry is None:
@@ -106,8 +106,8 @@ class ClientCache(Generic[C]):
         entry.client.on_reuse()
         return entry
 
-    def _put(self, entry: _Idle[C]) -> None:
+    def _store(self, entry: _Idle[C]) -> None:
         with self._lock:
-            others, self._idle[:] = list(self._idle), [entry]
-        for other in others:
-            other.resources.close()
+            previous, self._idle[:] = list(self._idle), [entry]
+        for idle in previous:
+            idle.resources.close()

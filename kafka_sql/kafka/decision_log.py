@@ -20,9 +20,8 @@ from kafka_sql.kafka.config.properties import SOCKET_TIMEOUT, connect_timeout
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, retry_until
-from kafka_sql.kafka.protocol.errors import RetriableError, raise_if_retriable
+from kafka_sql.kafka.protocol.errors import raise_if_retriable
 from kafka_sql.kafka.protocol.list_offsets import list_latest_offset, read_list_offsets
-from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
 
 LOG_TOPIC: Final = "__kafka_sql_transactions"
 _LOG_TOPIC_NAME: Final = f"Topic '{LOG_TOPIC}', the decision log of exactly-once"
@@ -81,20 +80,17 @@ def _end_offset(config: Mapping[str, str], *, committed: bool) -> int:
     socket_timeout = min(int(config[SOCKET_TIMEOUT]), int(seconds * 1000))
 
     def request() -> int:
-        response = read_metadata(brokers.any_connection().ask(metadata([LOG_TOPIC])))
-        code, leaders = response.topic(LOG_TOPIC)
-        if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and servers not in _clusters_with_log:
+        topic = brokers.topic_metadata(LOG_TOPIC)
+        if topic.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and servers not in _clusters_with_log:
             return 0
-        if code in _AUTHORIZATION_FAILED:
+        if topic.code in _AUTHORIZATION_FAILED:
             raise AuthorizationError(
                 f"{_LOG_TOPIC_NAME}, does not exist, or the user is not authorized to see it. {_GRANT_ADVICE}",
                 topic=LOG_TOPIC,
             )
-        leader = leaders[0] if leaders else None
-        if leader is None:  # brokers learn of a new topic one after another
-            raise RetriableError(code or ErrorCode.LEADER_NOT_AVAILABLE)
-        offset_response = brokers.connect_to(leader).ask(list_latest_offset(LOG_TOPIC, 0, committed=committed))
-        code, end = read_list_offsets(offset_response, 0)
+        leader = topic.require_leader(0)  # brokers learn of a new topic one after another
+        response = brokers.connect_to(leader).ask(list_latest_offset(LOG_TOPIC, 0, committed=committed))
+        code, end = read_list_offsets(response, 0)
         raise_if_retriable(code, ApiKey.LIST_OFFSETS)
         if code != ErrorCode.NONE:
             raise _read_error(code, error_text(code))

@@ -88,15 +88,14 @@ class DecisionLogWriter:
             return
         with self._translate_errors("cannot be written"):
             self._reconnect_if_credentials_changed()
-            self._send(records)
-            self._commit()
+            self._write_transaction(records)
 
     def _reconnect_if_credentials_changed(self) -> None:
         for brokers in (self._leaders, self._coordinators):
             if brokers.credentials_changed():
                 brokers.close()
 
-    def _send(self, records: Mapping[str, bytes | None]) -> None:
+    def _write_transaction(self, records: Mapping[str, bytes | None]) -> None:
         assert self._transaction is not None
         transaction = self._transaction
         transaction.add_partitions_async(LOG_TOPIC, [0])
@@ -107,10 +106,7 @@ class DecisionLogWriter:
         self._sender.send([small_batch(0, records, transaction.producer_id_and_epoch(), self._sequence)])
         self._sequence += len(records)
         self._sender.flush()
-
-    def _commit(self) -> None:
-        assert self._transaction is not None
-        self._transaction.commit()
+        transaction.commit()
 
     @contextmanager
     def _translate_errors(self, what: str) -> Iterator[None]:

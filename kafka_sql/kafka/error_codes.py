@@ -155,7 +155,7 @@ class ErrorCode(IntEnum):
 
 def error_text(code: int) -> str:
     """Return a short description of an error code with its name, for example
-    ``the record is too large (MESSAGE_TOO_LARGE)``; ``error code 999`` for a number that is not known.
+    ``the record or batch is too large (MESSAGE_TOO_LARGE)``; ``error code 999`` for a number that is not known.
     """
     try:
         known = ErrorCode(code)

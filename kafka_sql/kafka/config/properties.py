@@ -139,7 +139,7 @@ def api_timeout(config: Mapping[str, str]) -> float:
 
 
 def _convert_property(key: str, value: str) -> dict[str, str]:
-    """Return a property with librdkafka's name; nothing if ``convert`` converts it, or if it is ignored."""
+    """Return a property with librdkafka's name; nothing if ``convert_properties`` does, or if it is ignored."""
     if key in REJECTED_LIBRDKAFKA_OPTIONS:
         raise InvalidOptionError(
             f"Option 'properties.{key}' is not supported: {REJECTED_LIBRDKAFKA_OPTIONS[key]}.",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_sql.errors import InvalidOptionError
+from kafka_sql.kafka.config.kerberos import sasl_mechanism
 from kafka_sql.kafka.config.properties import API_TIMEOUT, DEFAULTS, TRANSACTION_TIMEOUT
-from kafka_sql.kafka.protocol.sasl import mechanism
 from kafka_sql.kafka.protocol.transaction_admin import check_security
 
 # honored with any value
@@ -91,4 +91,4 @@ def _can_authenticate(config: Mapping[str, str]) -> bool:
         check_security(config)
     except InvalidOptionError:
         return False
-    return not config.get("security.protocol", "plaintext").lower().startswith("sasl") or mechanism(config) != _KERBEROS
+    return sasl_mechanism(config) != _KERBEROS

@@ -35,12 +35,12 @@ OFFSET, KEY, KEY_SIZE, VALUE, VALUE_SIZE, TIME, TIME_TYPE, LEADER_EPOCH = range(
 
 
 @helper
-def _int16(at: int) -> int:
+def _read_int16(at: int) -> int:
     return types.int64(types.int16((load(at, types.uint8) << 8) | load(at + 1, types.uint8)))
 
 
 @helper
-def _int32(at: int) -> int:
+def _read_int32(at: int) -> int:
     value = types.int64(0)
     for i in range(4):
         value = (value << 8) | types.int64(load(at + i, types.uint8))
@@ -48,7 +48,7 @@ def _int32(at: int) -> int:
 
 
 @helper
-def _int64(at: int) -> int:
+def _read_int64(at: int) -> int:
     value = types.int64(0)
     for i in range(8):
         value = (value << 8) | types.int64(load(at + i, types.uint8))
@@ -56,7 +56,7 @@ def _int64(at: int) -> int:
 
 
 @helper
-def _varint(at: int, end: int) -> tuple[int, int]:
+def _read_varint(at: int, end: int) -> tuple[int, int]:
     """Read a VARLONG before ``end``. Return it and the next address; address 0 if it is incomplete."""
     value, shift = types.uint64(0), types.uint64(0)
     while at < end and shift < types.uint64(64):
@@ -70,11 +70,11 @@ def _varint(at: int, end: int) -> tuple[int, int]:
 
 
 @helper
-def _data(at: int, end: int) -> tuple[int, int, int]:
+def _read_bytes(at: int, end: int) -> tuple[int, int, int]:
     """Read bytes with a length prefix before ``end``. Return their address (0 for null), their size (-1 for null) and
     the next address; all 0 if they are incomplete.
     """
-    size, at = _varint(at, end)
+    size, at = _read_varint(at, end)
     if at == 0 or size > end - at:
         return 0, 0, 0
     if size < 0:
@@ -98,18 +98,18 @@ def find_batches(at: int, end: int, batches: np.ndarray) -> tuple[int, int]:
     """
     count = 0
     while at + HEADER <= end:
-        size = _int32(at + _LENGTH) + _UNCOUNTED
+        size = _read_int32(at + _LENGTH) + _UNCOUNTED
         if size < HEADER:
             return count, MALFORMED
         if size > end - at:
             break
-        codec = _int16(at + _ATTRIBUTES) & _COMPRESSED
+        codec = _read_int16(at + _ATTRIBUTES) & _COMPRESSED
         if types.int64(load(at + _MAGIC, types.uint8)) != 2 or codec > _CODECS:
             return count, UNSUPPORTED
-        records = _int32(at + _COUNT)
+        records = _read_int32(at + _COUNT)
         if (
             records < 0
-            or _int32(at + _LAST_OFFSET_DELTA) < 0
+            or _read_int32(at + _LAST_OFFSET_DELTA) < 0
             or (codec == 0 and records > (size - HEADER) // MIN_RECORD)
         ):
             return count, MALFORMED
@@ -123,7 +123,7 @@ def find_batches(at: int, end: int, batches: np.ndarray) -> tuple[int, int]:
 @compiled
 def next_offset(batch: int) -> int:
     """Return the offset after the last one of a batch."""
-    return _int64(batch) + _int32(batch + _LAST_OFFSET_DELTA) + 1
+    return _read_int64(batch) + _read_int32(batch + _LAST_OFFSET_DELTA) + 1
 
 
 @helper
@@ -133,7 +133,8 @@ def _visit(batch: int, end: int, aborted: np.ndarray, states: np.ndarray) -> boo
     Control batches are skipped, and the batches of an aborted transaction: those of its producer from the transaction's
     first offset to its abort marker.
     """
-    attributes, producer, last = _int16(batch + _ATTRIBUTES), _int64(batch + _PRODUCER), next_offset(batch) - 1
+    attributes, producer = _read_int16(batch + _ATTRIBUTES), _read_int64(batch + _PRODUCER)
+    last = next_offset(batch) - 1
     inside = False
     for i in range(len(aborted)):
         if states[i] == WAITING and aborted[i, 1] <= last:
@@ -154,17 +155,17 @@ def _is_abort(batch: int, end: int) -> bool:
     """Return whether a control batch is the marker of an aborted transaction. The key of its record is a version and a
     type.
     """
-    _, at = _varint(batch + HEADER, end)
+    _, at = _read_varint(batch + HEADER, end)
     if at == 0:
         return False
-    _, at = _varint(at + 1, end)
+    _, at = _read_varint(at + 1, end)
     if at == 0:
         return False
-    _, at = _varint(at, end)
+    _, at = _read_varint(at, end)
     if at == 0:
         return False
-    key, size, at = _data(at, end)
-    return at != 0 and size >= 4 and _int16(key + 2) == _ABORT
+    key, size, at = _read_bytes(at, end)
+    return at != 0 and size >= 4 and _read_int16(key + 2) == _ABORT
 
 
 @compiled
@@ -193,30 +194,30 @@ def locate_records(
     rows, position = 0, first
     for b in range(count):
         batch, end = batches[b, AT], batches[b, AT] + batches[b, SIZE]
-        base = _int64(batch)
+        base = _read_int64(batch)
         if base >= stop:
             return rows, stop, DONE
         if not _visit(batch, end, aborted, states):
-            attributes, before = _int16(batch + _ATTRIBUTES), rows
-            at, time, epoch = batch + HEADER, _int64(batch + _FIRST_TIME), _int32(batch + _EPOCH)
+            attributes, before = _read_int16(batch + _ATTRIBUTES), rows
+            at, time, epoch = batch + HEADER, _read_int64(batch + _FIRST_TIME), _read_int32(batch + _EPOCH)
             appended = attributes & _LOG_APPEND_TIME
             if appended:
-                time = _int64(batch + _LAST_TIME)
-            for _ in range(_int32(batch + _COUNT)):
-                size, at = _varint(at, end)
+                time = _read_int64(batch + _LAST_TIME)
+            for _ in range(_read_int32(batch + _COUNT)):
+                size, at = _read_varint(at, end)
                 if at == 0 or size < MIN_RECORD - 1 or size > end - at:
                     return before, position, MALFORMED
                 limit = at + size
-                time_delta, at = _varint(at + 1, limit)
+                time_delta, at = _read_varint(at + 1, limit)
                 if at == 0:
                     return before, position, MALFORMED
-                delta, at = _varint(at, limit)
+                delta, at = _read_varint(at, limit)
                 if at == 0:
                     return before, position, MALFORMED
-                key, key_size, at = _data(at, limit)
+                key, key_size, at = _read_bytes(at, limit)
                 if at == 0:
                     return before, position, MALFORMED
-                value, value_size, at = _data(at, limit)
+                value, value_size, at = _read_bytes(at, limit)
                 if at == 0:
                     return before, position, MALFORMED
                 offset = base + delta

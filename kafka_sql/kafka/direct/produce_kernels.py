@@ -55,7 +55,7 @@ def partition_by_key(partitions: np.ndarray, keys: ColumnView, count: int) -> No
 
 
 @helper
-def _length(value: int) -> int:
+def _varint_size(value: int) -> int:
     """Return the encoded size of a non-negative VARINT."""
     size, value = 1, value >> 6
     while value:
@@ -64,7 +64,7 @@ def _length(value: int) -> int:
 
 
 @helper
-def _varint(at: int, value: int) -> int:
+def _write_varint(at: int, value: int) -> int:
     """Write a non-negative VARINT (zigzag doubles it). Return the next address."""
     rest = types.uint64(value) << types.uint64(1)
     while rest > types.uint64(0x7F):
@@ -76,7 +76,7 @@ def _varint(at: int, value: int) -> int:
 
 
 @helper
-def _put_bytes(at: int, column: ColumnView, row: int) -> int:
+def _write_bytes(at: int, column: ColumnView, row: int) -> int:
     """Write a row's bytes with their length prefix, -1 for null. Return the next address."""
     positions, data, valid = column
     if not valid[row]:
@@ -84,18 +84,18 @@ def _put_bytes(at: int, column: ColumnView, row: int) -> int:
         return at + 1
     start = positions[row]
     size = types.int64(positions[row + 1] - start)
-    at = _varint(at, size)
+    at = _write_varint(at, size)
     copy(at, data + start, size)
     return at + size
 
 
 @helper
-def _size(column: ColumnView, row: int) -> int:
+def _encoded_size(column: ColumnView, row: int) -> int:
     positions, _, valid = column
     if not valid[row]:
         return 1
     size = types.int64(positions[row + 1] - positions[row])
-    return _length(size) + size
+    return _varint_size(size) + size
 
 
 @compiled
@@ -115,12 +115,12 @@ def pack(batches: np.ndarray, values: ColumnView, keys: ColumnView, partitions: 
     for i in range(row, len(partitions)):
         batch = batches[partitions[i]]
         at, offset = batch[AT], batch[RECORDS]
-        size = 3 + _length(offset) + _size(keys, i) + _size(values, i)
-        if at + _length(size) + size > batch[END]:
+        size = 3 + _varint_size(offset) + _encoded_size(keys, i) + _encoded_size(values, i)
+        if at + _varint_size(size) + size > batch[END]:
             return i
-        at = _varint(at, size)
+        at = _write_varint(at, size)
         store(at, types.uint16(0))  # attributes 0, timestamp delta 0
-        at = _put_bytes(_put_bytes(_varint(at + 2, offset), keys, i), values, i)
+        at = _write_bytes(_write_bytes(_write_varint(at + 2, offset), keys, i), values, i)
         store(at, types.uint8(0))  # no headers
         batch[AT], batch[RECORDS] = at + 1, offset + 1
     return len(partitions)

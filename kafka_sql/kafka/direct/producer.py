@@ -51,7 +51,7 @@ class DirectProducer:
         self._label = f"Table '{table}': " if table else ""
         self._state = state
         self._sender = Sender(state, topic, self._label)
-        config, count = state.config, len(self._sender.leaders)
+        config, count = state.config, len(self._sender.metadata.leaders)
         self._partition_count = count  # the next producer sees partitions that are added later
         self._max_record = int(config["message.max.bytes"])
         size = min(int(config["batch.size"]), self._max_record)
@@ -139,7 +139,7 @@ class DirectProducer:
         """Return the partition for records that may go to any: one with a leader, the same until its batch is full."""
         for i in range(self._partition_count):
             partition = (self._next_sticky + i) % self._partition_count
-            if self._sender.leader(partition) is not None:
+            if self._sender.metadata.leader(partition) is not None:
                 return partition
         return self._next_sticky % self._partition_count
 

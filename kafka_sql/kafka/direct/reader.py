@@ -30,7 +30,7 @@ from kafka_sql.kafka.protocol.connection import Address, Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.kafka.protocol.fetch import fetch, read_fetch
-from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
+from kafka_sql.kafka.protocol.metadata import TopicMetadata
 from kafka_sql.kafka.records import RecordFields, Records
 from kafka_sql.kafka.types import Split
 
@@ -45,7 +45,7 @@ _MAX_BATCH: Final = 100_000_000  # bytes of a decompressed batch, by default
 
 
 def read_columnar(
-    config: Mapping[str, str], split: Split, wanted: RecordFields, max_rows: int, max_bytes: int
+    config: Mapping[str, str], split: Split, fields: RecordFields, max_rows: int, max_bytes: int
 ) -> Generator[Records, None, int]:
     """Read a split as far as it is supported.
 
@@ -56,14 +56,14 @@ def read_columnar(
         the offset of the first record that was not read; at least ``split.stop`` if all were.
     """
     position = split.start
-    if wanted.headers or split.end_may_not_exist or not can_read(config):
+    if fields.headers or split.end_may_not_exist or not can_read(config):
         return position
     timeout = str(min(int(config[SOCKET_TIMEOUT]), _TIMEOUT_MS))
     try:
         with _CACHE.lease({**config, SOCKET_TIMEOUT: timeout}) as leaders:
             if split.topic in leaders.unsupported:
                 return position
-            for records, reached in _read(leaders, split, wanted, max_rows, max_bytes):
+            for records, reached in _read(leaders, split, fields, max_rows, max_bytes):
                 position = reached
                 if records is not None:
                     yield records
@@ -99,17 +99,14 @@ class _Leaders:
         """Return the leader of the split's partition.
 
         Raises:
-            RetriableError: it has no leader at the moment.
+            RetriableError: it has no leader at the moment, or the broker returned an error code.
         """
         if split.topic not in self.topics:
-            topic = read_metadata(self.connections.any_connection().ask(metadata([split.topic]))).topic(split.topic)
+            topic = self.connections.topic_metadata(split.topic)
             if topic.code != ErrorCode.NONE:
                 raise RetriableError(topic.code)
             self.topics[split.topic] = topic
-        leader = self.topics[split.topic].leader(split.partition)
-        if leader is None:
-            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-        return leader
+        return self.topics[split.topic].require_leader(split.partition)
 
 
 def _open_leaders(config: Mapping[str, str], stack: ExitStack) -> _Leaders:
@@ -122,7 +119,7 @@ _CACHE: Final = ClientCache(_open_leaders)
 
 
 def _read(
-    leaders: _Leaders, split: Split, wanted: RecordFields, max_rows: int, max_bytes: int
+    leaders: _Leaders, split: Split, fields: RecordFields, max_rows: int, max_bytes: int
 ) -> Iterator[tuple[Records | None, int]]:
     """Yield batches of records, each with the offset of the next record.
 
@@ -161,7 +158,7 @@ def _read(
             batches.check()
         for columns, reached in batches.locate(position, split.stop, result.aborted, max_batch):
             for start, end in split_runs(columns, max_rows, max_bytes):
-                yield to_records(columns[:, start:end], wanted), int(columns[kernels.OFFSET, end - 1]) + 1
+                yield to_records(columns[:, start:end], fields), int(columns[kernels.OFFSET, end - 1]) + 1
             position = reached
             yield None, position
         if not has_more:
@@ -267,14 +264,14 @@ def split_runs(columns: npt.NDArray[np.int64], max_rows: int, max_bytes: int) ->
         start, before = end, int(ends[end - 1])
 
 
-def to_records(columns: npt.NDArray[np.int64], wanted: RecordFields) -> Records:
+def to_records(columns: npt.NDArray[np.int64], fields: RecordFields) -> Records:
     """Copy the records at columns of addresses (see ``fetch_kernels.locate_records``)."""
     return Records(
         copy_binary(columns[kernels.VALUE], columns[kernels.VALUE_SIZE]),
         columns[kernels.OFFSET],
-        copy_binary(columns[kernels.KEY], columns[kernels.KEY_SIZE]) if wanted.keys else None,
-        columns[kernels.TIME] if wanted.timestamps else None,
-        columns[kernels.TIME_TYPE].astype(np.int32) if wanted.timestamps else None,
+        copy_binary(columns[kernels.KEY], columns[kernels.KEY_SIZE]) if fields.keys else None,
+        columns[kernels.TIME] if fields.timestamps else None,
+        columns[kernels.TIME_TYPE].astype(np.int32) if fields.timestamps else None,
         None,
-        columns[kernels.LEADER_EPOCH].astype(np.int32) if wanted.leader_epochs else None,
+        columns[kernels.LEADER_EPOCH].astype(np.int32) if fields.leader_epochs else None,
     )

@@ -20,7 +20,7 @@ from kafka_sql.kafka.protocol import produce
 from kafka_sql.kafka.protocol.codec import ApiKey
 from kafka_sql.kafka.protocol.connection import Address, Connection, Request
 from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_if_retriable
-from kafka_sql.kafka.protocol.metadata import metadata, read_metadata
+from kafka_sql.kafka.protocol.metadata import TopicMetadata
 
 _LOG = logging.getLogger("kafka_sql.kafka")
 
@@ -39,7 +39,7 @@ class Sender:
     """The sender of one topic.
 
     Attributes:
-        leaders: the leader of each partition when the metadata was last requested; None if it had no leader.
+        metadata: the leaders of the topic's partitions when they were last requested.
         errors: how often a broker was unreachable or returned a retriable error.
         first_record: topic, partition and offset of the first record in one of the partitions; None if unknown.
     """
@@ -63,12 +63,8 @@ class Sender:
         self.errors = 0
         self.first_record: tuple[str, int, int] | None = None
         self._acknowledged = set[int]()  # partitions with an acknowledged batch
-        self.leaders: list[Address | None] = []
+        self.metadata = TopicMetadata(ErrorCode.NONE, [])
         self._resend()
-
-    def leader(self, partition: int) -> Address | None:
-        """Return the leader of a partition when the metadata was last requested; None if it had no leader."""
-        return self.leaders[partition] if partition < len(self.leaders) else None
 
     def send(self, batches: Iterable[Batch]) -> None:
         """Send closed batches, those of one partition in the order of their sequence numbers.
@@ -82,7 +78,7 @@ class Sender:
         for batch in batches:
             self._pending.setdefault(batch.partition, deque()).append(batch)
             self._state.pending += 1
-            groups.setdefault(self.leader(batch.partition), []).append(batch)
+            groups.setdefault(self.metadata.leader(batch.partition), []).append(batch)
         try:
             for leader, group in groups.items():
                 if leader is None:
@@ -173,7 +169,7 @@ class Sender:
                 time.sleep(backoff)
                 backoff = min(backoff * 2, _MAX_BACKOFF)
             try:
-                self.leaders = self._request_leaders()
+                self.metadata = self._request_metadata()
                 for batches in self._pending.values():
                     while batches:
                         self._send_oldest(tuple(batches))
@@ -181,16 +177,15 @@ class Sender:
             except (OSError, EOFError, RetriableError) as e:
                 error = e
 
-    def _request_leaders(self) -> list[Address | None]:
+    def _request_metadata(self) -> TopicMetadata:
         # a firewall may have dropped the cached connection: with this timeout there is time for another one
-        response = self._state.connections.any_connection().ask(metadata([self._topic]), self._connect_timeout)
-        code, leaders = read_metadata(response).topic(self._topic)
-        raise_if_retriable(code, ApiKey.METADATA)
-        if code != ErrorCode.NONE:
-            raise self._error(code, f"topic '{self._topic}'", "")
-        if not leaders:
+        topic = self._state.connections.topic_metadata(self._topic, self._connect_timeout)
+        raise_if_retriable(topic.code, ApiKey.METADATA)
+        if topic.code != ErrorCode.NONE:
+            raise self._error(topic.code, f"topic '{self._topic}'", "")
+        if not topic.leaders:
             raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-        return leaders
+        return topic
 
     def _send_oldest(self, batches: Sequence[Batch]) -> None:
         """Send a partition's oldest batch; if its sequence number is out of order, the next one.
@@ -199,9 +194,7 @@ class Sender:
         was lost, it returns OUT_OF_ORDER_SEQUENCE_NUMBER. Sequence numbers have no gaps: if a later batch was written
         or is accepted, the earlier ones were written too, on as many replicas.
         """
-        leader = self.leader(batches[0].partition)
-        if leader is None:
-            raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+        leader = self.metadata.require_leader(batches[0].partition)
         for batch in batches:
             try:
                 connection = self._state.connections.connect_to(leader)

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.config.properties import credentials_fingerprint, resolve_config
+from kafka_sql.kafka.protocol import metadata
 from kafka_sql.kafka.protocol.connection import Address, Connection
 from kafka_sql.kafka.protocol.errors import RetriableError
 from kafka_sql.options.secret_references import mask_secrets, resolve_all
@@ -33,7 +34,7 @@ class ConnectionPool:
         """
         self._config = config
         self._open: dict[Address, Connection] = {}
-        self._login: tuple[object, ...] = ()
+        self._credentials: tuple[object, ...] = ()
 
     def close(self) -> None:
         """Close all connections. They are opened again on next use."""
@@ -43,7 +44,7 @@ class ConnectionPool:
 
     def credentials_changed(self) -> bool:
         """Return whether the credentials changed since the open connections authenticated."""
-        return bool(self._open) and credentials_fingerprint(self._config) != self._login
+        return bool(self._open) and credentials_fingerprint(self._config) != self._credentials
 
     def any_connection(self) -> Connection:
         """Return a connection to any broker.
@@ -71,13 +72,26 @@ class ConnectionPool:
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted.
         """
         if address not in self._open:
-            self._login = credentials_fingerprint(self._config)
+            self._credentials = credentials_fingerprint(self._config)
             settings = resolve_config(self._config)
             try:
                 self._open[address] = Connection(address, settings)
             except BrokerError as e:
                 raise type(e)(mask_secrets(str(e.args[0]), self._config, settings)) from None
         return self._open[address]
+
+    def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:
+        """Request the leaders of a topic's partitions from any broker.
+
+        Args:
+            seconds: the timeout for the response; None for 'socket.timeout.ms'.
+
+        Raises:
+            OSError: no broker is reachable now, or the response is malformed.
+            BrokerError: the broker rejected the client or its credentials.
+        """
+        response = self.any_connection().ask(metadata.metadata([topic]), seconds)
+        return metadata.read_metadata(response).topic(topic)
 
 
 def _address(server: str) -> Address:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
 from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
 from kafka_sql.kafka.protocol.connection import Address, Request
+from kafka_sql.kafka.protocol.errors import RetriableError
 
 _AUTO_TOPIC_CREATION: Final = False
 
@@ -29,6 +31,17 @@ class TopicMetadata(NamedTuple):
     def leader(self, partition: int) -> Address | None:
         """Return the leader of a partition; None if the partition does not exist or has no leader."""
         return self.leaders[partition] if partition < len(self.leaders) else None
+
+    def require_leader(self, partition: int) -> Address:
+        """Return the leader of a partition.
+
+        Raises:
+            RetriableError: it has no leader at the moment, or the broker does not know the partition yet.
+        """
+        leader = self.leader(partition)
+        if leader is None:
+            raise RetriableError(self.code or ErrorCode.LEADER_NOT_AVAILABLE)
+        return leader
 
 
 class Metadata(NamedTuple):

@@ -195,9 +195,7 @@ class TransactionAdmin:
         topic, partition, offset = first_record
 
         def request() -> Outcome:
-            leader = self._leaders({topic})[topic].leader(partition)
-            if leader is None:
-                raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+            leader = self._connections.topic_metadata(topic).require_leader(partition)
             response = self._connections.connect_to(leader).ask(transaction_outcome.fetch_request(*first_record))
             code, outcome = transaction_outcome.parse_outcome(response, partition, offset, producer_id)
             if code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -206,11 +204,6 @@ class TransactionAdmin:
             return raise_for_code(f"{topic}[{partition}]@{offset}", code, outcome)
 
         return self._retry(request)
-
-    def _leaders(self, topics: set[str]) -> dict[str, metadata.TopicMetadata]:
-        response = self._connections.any_connection().ask(metadata.metadata(sorted(topics)))
-        cluster = metadata.read_metadata(response)
-        return {topic: cluster.topic(topic) for topic in topics}
 
     def _list_ongoing(self) -> list[str]:
         cluster = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata([])))
@@ -225,13 +218,11 @@ class TransactionAdmin:
         return ongoing
 
     def _describe_producers(self, partitions: set[TopicPartition]) -> dict[TopicPartition, list[ActiveProducer]]:
-        topics = self._leaders({topic for topic, _ in partitions})
+        topics = sorted({topic for topic, _ in partitions})
+        cluster = metadata.read_metadata(self._connections.any_connection().ask(metadata.metadata(topics)))
         groups: dict[Address, list[TopicPartition]] = {}
         for topic, partition in sorted(partitions):
-            leader = topics[topic].leader(partition)
-            if leader is None:
-                raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
-            groups.setdefault(leader, []).append((topic, partition))
+            groups.setdefault(cluster.topic(topic).require_leader(partition), []).append((topic, partition))
         result: dict[TopicPartition, list[ActiveProducer]] = {}
         for address, group in groups.items():
             response = self._connections.connect_to(address).ask(transactions.describe_producers(group))

@@ -26,7 +26,7 @@ class Outcome(Enum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     OPEN = "open"
-    UNKNOWN = "gone"  # the log no longer contains the record
+    UNKNOWN = "unavailable"  # the log no longer contains the record
 
 
 def fetch_request(topic: str, partition: int, offset: int) -> Request:

@@ -110,7 +110,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     unknown = codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("iih", -1, 1, code)
     response = unknown + codec.string(LOG_TOPIC) + codec.pack("?i", True, 0)
 
-    def ask(request: Request) -> Reader:
+    def ask(request: Request, seconds: float | None = None) -> Reader:
         sent.append(request)
         return Reader(response)
 

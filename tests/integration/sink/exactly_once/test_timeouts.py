@@ -146,5 +146,7 @@ def test_an_unknown_outcome_stops_the_query(sink: WriterHarness, monkeypatch: py
     deleted = [TopicPartition(sink.topic, p, -1) for p in range(3)]
     for future in sink.topics.admin.delete_records(deleted).values():
         future.result(30)
-    with pytest.raises(TransactionInDoubtError, match=r"is unknown: the coordinator no longer knows it .* is gone"):
+    with pytest.raises(
+        TransactionInDoubtError, match=r"is unknown: the coordinator no longer knows it .* is unavailable"
+    ):
         sink.driver().run_batch(tasks=2)

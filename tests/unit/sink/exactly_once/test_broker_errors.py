@@ -38,7 +38,7 @@ class Broker:
     def __init__(self) -> None:
         self.versions = {ApiKey.LIST_TRANSACTIONS: 0}
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, seconds: float | None = None) -> Any:
         return request
 
 

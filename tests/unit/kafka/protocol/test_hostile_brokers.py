@@ -1,29 +1,22 @@
-"""Brokers and schema registries that hang or send oversized or malformed responses: an error within the timeout."""
+"""Brokers that hang or send oversized or malformed responses: an error within the timeout."""
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler
-from typing import Any
 
 import pytest
 
-from kafka_sql.errors import BrokerError, BrokerUnreachableError, SchemaRegistryError
-from kafka_sql.formats.confluent import client
-from kafka_sql.formats.confluent.client import SchemaRegistry
-from kafka_sql.formats.confluent.options import RegistrySettings
+from kafka_sql.errors import BrokerError, BrokerUnreachableError
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.librdkafka import producer_clients
 from kafka_sql.kafka.protocol.codec import MalformedResponse, Reader, uvarint
 from kafka_sql.kafka.protocol.connection import Connection
 from kafka_sql.kafka.protocol.sasl import sasl_exchange
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
-from tests.http_server import serve
 
 Serve = Callable[[socket.socket, threading.Event], None]
 
@@ -163,103 +156,3 @@ def test_scram_with_hostile_iteration_counts(first: str, expected: str) -> None:
     nonce = next(exchange).decode().partition("r=")[2]
     with pytest.raises(BrokerError, match=expected):
         exchange.send(first.replace("{nonce}", nonce).encode())
-
-
-# the schema registry
-
-
-@contextmanager
-def registry(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[SchemaRegistry]:
-    """Run a registry that responds with ``answer``."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            with suppress(OSError):
-                answer(self)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with serve(Handler) as address:
-        yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
-
-
-def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        data = json.dumps(content).encode()
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data)
-
-    return answer
-
-
-def test_hanging_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
-    monkeypatch.setattr(client, "_TIMEOUT", 0.1)
-    with server(silent) as (host, port), pytest.raises(SchemaRegistryError) as caught:
-        SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (f"http://{host}:{port}",))).schema_by_id(5)
-    assert "did not respond within 0.2 s to a request for schema id 5: " in str(caught.value)
-    assert f"http://{host}:{port}: timed out. Check that it is running, and the option 'url'." in str(caught.value)
-
-
-def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        while True:  # until the client disconnects
-            handler.wfile.write(b" ")
-            handler.wfile.flush()
-            time.sleep(0.02)
-
-    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
-    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
-        peer.schema_by_id(5)
-
-
-def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
-    with (
-        registry(document("x" * 20_000)) as peer,
-        pytest.raises(SchemaRegistryError, match="larger than 10,000 bytes"),
-    ):
-        peer.schema_by_id(5)
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ([], "not a JSON object"),
-        (None, "not a JSON object"),
-        ({}, "'schema' is missing or malformed"),
-        ({"schema": 5}, "'schema' is missing or malformed"),
-        ({"schema": "x", "references": 5}, "'references' is missing or malformed"),
-        ({"schema": "x", "references": [5]}, "'name' is missing or malformed"),
-        (
-            {"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]},
-            "'version' is missing or malformed",
-        ),
-    ],
-)
-def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
-    with registry(document(content)) as peer, pytest.raises(SchemaRegistryError, match=expected):
-        peer.schema_by_id(5)
-
-
-def test_schemas_that_reference_each_other() -> None:
-    names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
-    with registry(document(names)) as peer:
-        assert peer.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
-
-
-def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_MAX_REFERENCES", 20)
-    asked = iter(range(1000))
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        reference = {"name": f"n{next(asked)}", "subject": "s", "version": 1}
-        document({"schema": "x", "references": [reference]})(handler)
-
-    with registry(answer) as peer, pytest.raises(SchemaRegistryError, match="refers to more than 20 others"):
-        peer.schema_by_id(5)

@@ -1,0 +1,122 @@
+"""Schema registries that hang or send oversized or malformed responses: an error within the timeout."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import SchemaRegistryError
+from kafka_sql.formats.confluent import client
+from kafka_sql.formats.confluent.client import SchemaRegistry
+from kafka_sql.formats.confluent.options import RegistrySettings
+from tests.http_server import serve
+
+
+@contextmanager
+def registry(respond: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[SchemaRegistry]:
+    """Run a registry that responds with ``respond``."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with suppress(OSError):
+                respond(self)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with serve(Handler) as address:
+        yield SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (address,)))
+
+
+def document(content: Any) -> Callable[[BaseHTTPRequestHandler], None]:
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        data = json.dumps(content).encode()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return respond
+
+
+def test_registry_that_never_responds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
+    monkeypatch.setattr(client, "_TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:  # connections are queued, and never accepted
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        silent = SchemaRegistry(RegistrySettings("avro-confluent", "AVRO", (url,)))
+        with pytest.raises(SchemaRegistryError) as caught:
+            silent.schema_by_id(5)
+    assert "did not respond within 0.2 s to a request for schema id 5: " in str(caught.value)
+    assert f"{url}: timed out. Check that it is running, and the option 'url'." in str(caught.value)
+
+
+def test_registry_with_an_endless_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:  # until the client disconnects
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.02)
+
+    monkeypatch.setattr(client, "RETRY_TIMEOUT", 0.2)
+    with registry(respond) as registry_client, pytest.raises(SchemaRegistryError, match="the response is incomplete"):
+        registry_client.schema_by_id(5)
+
+
+def test_registry_with_an_oversized_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MAX_RESPONSE_SIZE", 10_000)
+    with (
+        registry(document("x" * 20_000)) as registry_client,
+        pytest.raises(SchemaRegistryError, match="larger than 10,000 bytes"),
+    ):
+        registry_client.schema_by_id(5)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([], "not a JSON object"),
+        (None, "not a JSON object"),
+        ({}, "'schema' is missing or malformed"),
+        ({"schema": 5}, "'schema' is missing or malformed"),
+        ({"schema": "x", "references": 5}, "'references' is missing or malformed"),
+        ({"schema": "x", "references": [5]}, "'name' is missing or malformed"),
+        (
+            {"schema": "x", "references": [{"name": "a", "subject": "b", "version": "../.."}]},
+            "'version' is missing or malformed",
+        ),
+    ],
+)
+def test_registry_with_a_malformed_response(content: Any, expected: str) -> None:
+    with registry(document(content)) as registry_client, pytest.raises(SchemaRegistryError, match=expected):
+        registry_client.schema_by_id(5)
+
+
+def test_schemas_that_reference_each_other() -> None:
+    names = {"schema": '"long"', "references": [{"name": n, "subject": n, "version": 1} for n in ("a", "b")]}
+    with registry(document(names)) as registry_client:
+        assert registry_client.schema_by_id(5).references == (("b", '"long"'), ("a", '"long"'))
+
+
+def test_schema_with_endless_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MAX_REFERENCES", 20)
+    numbers = iter(range(1000))
+
+    def respond(handler: BaseHTTPRequestHandler) -> None:
+        reference = {"name": f"n{next(numbers)}", "subject": "s", "version": 1}
+        document({"schema": "x", "references": [reference]})(handler)
+
+    with (
+        registry(respond) as registry_client,
+        pytest.raises(SchemaRegistryError, match="refers to more than 20 others"),
+    ):
+        registry_client.schema_by_id(5)
