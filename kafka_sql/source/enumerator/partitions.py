@@ -83,7 +83,3 @@ class Discovery:
         if self._partitions is None or (self._interval > 0 and now >= self._next):
             self._partitions, self._next = list_partitions(self._definition, cluster), now + self._interval
         return self._partitions
-
-    def invalidate(self) -> None:
-        """Discover again on the next call, because the partitions have changed."""
-        self._partitions = None

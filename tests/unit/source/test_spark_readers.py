@@ -1,0 +1,111 @@
+"""Test the readers that Spark calls, with logs in memory instead of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark import cloudpickle
+
+from kafka_sql.kafka.records import Records
+from kafka_sql.kafka.types import Split
+from kafka_sql.source.reader import split_reader
+from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
+from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
+
+SCHEMA = pa.schema([("v", pa.binary())])
+A, B = ("t", 0), ("t", 1)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    fake = FakeCluster({A: Log(0, 4), B: Log(0, 2)})
+    use_cluster(monkeypatch, fake)
+    return fake
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mapping[str, str], Split]]:
+    """The client configuration and the split of each read, whose records are the offsets."""
+    made: list[tuple[Mapping[str, str], Split]] = []
+
+    def read_records(config: Mapping[str, str], split: Split, *_: object) -> Iterator[Records]:
+        made.append((config, split))
+        offsets = np.arange(split.start, split.stop)
+        yield Records(pa.array([b"%d" % o for o in offsets], pa.binary()), offsets)
+
+    monkeypatch.setattr(split_reader, "read_records", read_records)
+    return made
+
+
+def values(batches: Iterator[pa.RecordBatch]) -> list[bytes]:
+    return [value for batch in batches for value in batch["v"].to_pylist()]
+
+
+def test_a_batch_reads_each_partition_in_a_task(cluster: FakeCluster, requests: list[Any]) -> None:
+    reader = BatchReader(define(properties_group_id="g"), SCHEMA)
+    tasks = reader.partitions()
+    assert [values(reader.read(task)) for task in tasks] == [[b"0", b"1", b"2", b"3"], [b"0", b"1"]]
+    assert {config["client.id"] for config, _ in requests} == {"g-0"}  # outside of a task
+
+
+def test_parallelism_cuts_partitions(cluster: FakeCluster, requests: list[Any]) -> None:
+    reader = BatchReader(define(scan_parallelism="3"), SCHEMA)
+    assert [values(reader.read(task)) for task in reader.partitions()] == [[b"0", b"1"], [b"2", b"3"], [b"0", b"1"]]
+
+
+def test_a_split_is_read_with_the_tables_configuration_unless_the_task_has_its_own(requests: list[Any]) -> None:
+    table = define()
+    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1)))
+    list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "own"}))
+    assert [config for config, _ in requests] == [table.client, {"client.id": "own"}]
+
+
+def test_spark_reads_nothing_if_there_are_no_splits(requests: list[Any]) -> None:
+    assert list(BatchReader(define(), SCHEMA).read(None)) == []  # type: ignore[arg-type]
+    assert requests == []
+
+
+def test_a_stream_in_micro_batches(cluster: FakeCluster, requests: list[Any]) -> None:
+    reader = StreamReader(define(properties_group_id="g"), SCHEMA)
+    start = reader.initialOffset()
+    assert start == {"version": 2, "offsets": {}, "starts": {"t": {"0": 0, "1": 0}}}
+    end = reader.latestOffset(start, reader.getDefaultReadLimit()) if _has_limits() else reader.latestOffset()
+    assert end["offsets"] == {"t": {"0": 4, "1": 2}}
+    in_task = cloudpickle.loads(cloudpickle.dumps(reader))
+    assert [values(in_task.read(task)) for task in reader.partitions(start, end)] == [
+        [b"0", b"1", b"2", b"3"],
+        [b"0", b"1"],
+    ]
+    reader.commit(end)
+    reader.stop()
+    assert cluster.commits == [("g", {A: 4, B: 2})]
+    report = reader.reportLatestOffset()
+    assert report is not None
+    assert report["offsets"] == {"t": {"0": 4, "1": 2}}
+    if _has_limits():
+        assert reader.latestOffset(end, reader.getDefaultReadLimit()) is end
+
+
+def test_available_now_ends_where_the_topic_ended_at_its_start(cluster: FakeCluster) -> None:
+    if not _has_limits():
+        pytest.skip("PySpark 4.2 or later")
+    reader = StreamReader(define(), SCHEMA)
+    reader.prepareForTriggerAvailableNow()
+    cluster.logs[A].end = 9
+    end = reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
+    assert end["offsets"] == {"t": {"0": 4, "1": 2}}
+
+
+def test_a_task_has_its_splits() -> None:
+    task = TaskPartition((Split("t", 0, 0, 1),))
+    assert task.splits == (Split("t", 0, 0, 1),)
+
+
+def _has_limits() -> bool:
+    from kafka_sql.source.stream.read_limits import AVAILABLE
+
+    return AVAILABLE
