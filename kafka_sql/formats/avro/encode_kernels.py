@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numba import types
 
-from kafka_sql.formats.columnar.array_inputs import DATA, INPUT_CELLS, OFFSET, VALUES, is_valid
+from kafka_sql.formats.columnar.array_kernels import DATA, INPUT_CELLS, OFFSET, VALUES, is_valid
 from kafka_sql.formats.columnar.buffer_kernels import load_int64, store_int64
 from kafka_sql.runtime.numba_support import compiled, copy, helper, inline_helper, load, store
 

@@ -15,7 +15,7 @@ from kafka_sql.formats.avro import encode_kernels as k
 from kafka_sql.formats.avro.options import LEGACY_TIMESTAMPS
 from kafka_sql.formats.avro.schema import AvroType, parse_schema
 from kafka_sql.formats.avro.schema_from_table import derive_schema
-from kafka_sql.formats.columnar.array_inputs import data_size, input_table
+from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.options import Options
 
 _FROM_MICROS: Final = {"millis": -1000, "micros": 1, "nanos": 1000}  # factors; a divisor is negative

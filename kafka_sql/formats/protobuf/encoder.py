@@ -11,7 +11,7 @@ import pyarrow.types as pt
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from kafka_sql.errors import EncodeError, SchemaError
-from kafka_sql.formats.columnar.array_inputs import data_size, input_table
+from kafka_sql.formats.columnar.array_kernels import data_size, input_table
 from kafka_sql.formats.protobuf import encode_kernels as k
 from kafka_sql.formats.protobuf.decode_plan import is_required
 from kafka_sql.formats.protobuf.descriptors import load_message

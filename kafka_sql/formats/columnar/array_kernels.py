@@ -1,4 +1,4 @@
-"""Arrow arrays as encode loops read them: by the addresses of their buffers."""
+"""Describe Arrow arrays to encode loops by the addresses of their buffers, and read them there."""
 
 from __future__ import annotations
 
