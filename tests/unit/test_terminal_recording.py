@@ -35,7 +35,7 @@ def test_the_recording_of_the_demo_is_complete() -> None:
     header, *events = map(json.loads, (ROOT / "docs/demo.cast").read_text(encoding="utf-8").splitlines())
     assert header["version"] == 2
     output = "".join(text for _, _, text in events)
-    assert "All figures are what the input implies" in output
+    assert "All results are as expected" in output
     assert "CREATE TABLE orders" in output
     assert str(ROOT) not in output
     assert "WARN" not in output
