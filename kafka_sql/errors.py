@@ -90,9 +90,13 @@ class KafkaSqlError(Exception):
         """Return an error of this class that has a message and no facts, as one that arrived as text."""
         return cls(message)
 
+    def with_message(self: E, message: str) -> E:
+        """Return a copy with another message and the same attributes."""
+        return _restore(type(self), (message,), self.__dict__)
+
     def with_prefix(self: E, prefix: str) -> E:
-        """Return a copy with ``prefix`` before the message; its attributes stay."""
-        return _restore(type(self), (prefix + self.message,), self.__dict__)
+        """Return a copy with ``prefix`` before the message and the same attributes."""
+        return self.with_message(prefix + self.message)
 
 
 def _restore(cls: type[E], args: tuple[object, ...], attributes: dict[str, object]) -> E:

@@ -21,7 +21,7 @@ from kafka_sql.errors import CatalogFolderError
 TableName = tuple[str, str]  # database, table, in lower case; the database of a temporary table is empty
 
 _LOG = logging.getLogger("kafka_sql.catalog")
-_ENDING = ".sql"
+_SUFFIX = ".sql"
 _LOCK = ".lock"
 _CLOCK_TICK_NS = 50_000_000  # two changes within one tick of the file system's clock have the same time
 
@@ -44,17 +44,17 @@ class FileCatalogStore:
         self._is_unreadable = False
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._check()
+            self._check_permissions()
         except (OSError, ValueError) as e:  # a NUL in its name
-            why = e.strerror if isinstance(e, OSError) else str(e)
+            reason = e.strerror if isinstance(e, OSError) else str(e)
             raise CatalogFolderError(
-                f"Catalog folder {str(self.path)!r} cannot be used: {why}.", folder=str(self.path)
+                f"Catalog folder {str(self.path)!r} cannot be used: {reason}.", folder=str(self.path)
             ) from e
 
     def has_changed(self) -> bool:
         """Return whether a file may have changed since ``read``. A folder that cannot be read counts as unchanged."""
         try:
-            stamps = self._stamps()
+            stamps = self._file_stamps()
         except OSError as e:
             if not self._is_unreadable:
                 _LOG.warning(
@@ -72,15 +72,15 @@ class FileCatalogStore:
             CatalogFolderError: the folder cannot be read, or other users can write to it now.
         """
         try:
-            self._check()
-            stamps = self._stamps()
+            self._check_permissions()
+            stamps = self._file_stamps()
         except OSError as e:
             raise CatalogFolderError(
                 f"Catalog folder '{self.path}' cannot be read: {e.strerror}.", folder=str(self.path)
             ) from e
         statements = {}
-        for file in sorted(self.path.glob("[!.]*.*" + _ENDING)):
-            database, table = file.name.removesuffix(_ENDING).split(".", 1)
+        for file in sorted(self.path.glob("[!.]*.*" + _SUFFIX)):
+            database, table = file.name.removesuffix(_SUFFIX).split(".", 1)
             try:
                 statements[unquote(database).lower(), unquote(table).lower()] = _read_statement(file)
             except FileNotFoundError:  # dropped by another session meanwhile
@@ -112,13 +112,13 @@ class FileCatalogStore:
             file.write(statement)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, self._file(name))
-        self._sync()
+        os.replace(temporary, self._path_of_table(name))
+        self._sync_folder()
 
     def remove(self, name: TableName) -> None:
         """Remove a table's statement; the caller holds the lock."""
-        self._file(name).unlink(missing_ok=True)
-        self._sync()
+        self._path_of_table(name).unlink(missing_ok=True)
+        self._sync_folder()
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -139,7 +139,7 @@ class FileCatalogStore:
                 leftover.unlink()
             yield
 
-    def _check(self) -> None:
+    def _check_permissions(self) -> None:
         if _is_writable_by_others(self.path.stat()):
             raise CatalogFolderError(
                 f"Catalog folder '{self.path}' is writable by other users, who could redirect your tables to their "
@@ -147,20 +147,20 @@ class FileCatalogStore:
                 folder=str(self.path),
             )
 
-    def _file(self, name: TableName) -> Path:
-        return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _ENDING)
+    def _path_of_table(self, name: TableName) -> Path:
+        return self.path / (".".join(quote(part, safe=" ").replace(".", "%2E") for part in name) + _SUFFIX)
 
-    def _stamps(self) -> tuple[tuple[str, int, int], ...]:
+    def _file_stamps(self) -> tuple[tuple[str, int, int], ...]:
         """Return names, times and sizes of the files: a write in place does not change the folder's time."""
         stamps = []
         with os.scandir(self.path) as files:
             for file in files:
-                if file.name.endswith(_ENDING):
+                if file.name.endswith(_SUFFIX):
                     with contextlib.suppress(FileNotFoundError):  # dropped meanwhile
                         stamps.append((file.name, file.stat().st_mtime_ns, file.stat().st_size))
         return tuple(sorted(stamps))
 
-    def _sync(self) -> None:
+    def _sync_folder(self) -> None:
         folder = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(folder)  # makes the rename durable

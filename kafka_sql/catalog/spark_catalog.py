@@ -153,7 +153,7 @@ class SparkCatalog:
         Raises:
             TableExistsError: another object has the name.
         """
-        shown = ".".join(filter(None, name))
+        full_name = ".".join(filter(None, name))
         objects = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}
         source_name = name[1] + VIEW_SOURCE_SUFFIX
         existing, source = objects.get(name[1]), objects.get(source_name)
@@ -162,16 +162,16 @@ class SparkCatalog:
         owner = source.owner if source is not None else existing.owner if existing is not None else None
         if existing is None or owner is None:
             raise TableExistsError(
-                f"'{shown}' already exists as a table or view of Spark. DROP it first, or choose another name.",
-                table=shown,
+                f"'{full_name}' already exists as a table or view of Spark. DROP it first, or choose another name.",
+                table=full_name,
             ) from cause
         # a source that this application reserved was created a moment ago, for this very view
         is_stale = source is not None and self._permanent.is_reserved((name[0], source_name))
         if owner == self.application_id() and not is_stale:
             raise TableExistsError(
-                f"Table '{shown}' already exists: another client of this Spark server created it. Choose another name "
-                "or another database.",
-                table=shown,
+                f"Table '{full_name}' already exists: another client of this Spark server created it. Choose another "
+                "name or another database.",
+                table=full_name,
             ) from cause
         self.spark_sql(f"DROP {'VIEW' if existing.is_view else 'TABLE'} {quoted_name(name)}")
 
@@ -252,8 +252,8 @@ def run_outside_pipeline(spark: SparkSession, function: Callable[_P, _R]) -> Cal
     if spark_context(spark) is not None:  # classic: no server, no tag
         return function
 
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def run_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(function, *args, **kwargs).result()
 
-    return called
+    return run_in_thread

@@ -26,7 +26,7 @@ class WarmupSource(KafkaTable):
     @classmethod
     def name(cls) -> str:
         """Return the format's name."""
-        return "kafka_sql_nothing"
+        return "kafka_sql_warmup"
 
     def schema(self) -> StructType:
         """Return a schema without columns."""
@@ -50,7 +50,7 @@ def start_planners(spark: SparkSession) -> None:
     context = spark_context(spark)
     if context is not None and context.applicationId not in _warmed_applications:
         _warmed_applications.add(context.applicationId)
-        Thread(target=_plan_once, args=(spark,), name="kafka_sql-warm", daemon=True).start()
+        Thread(target=_plan_once, args=(spark,), name="kafka_sql-warmup", daemon=True).start()
 
 
 def _plan_once(spark: SparkSession) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 # spark-submit's options that apply to a shell, as of Spark 4
-_SUBMIT = (
+_SUBMIT_OPTIONS = (
     "--master",
     "--name",
     "--packages",
@@ -78,7 +78,7 @@ def parse(argv: Sequence[str]) -> Arguments:
     Raises:
         SystemExit: after --help and --version (code 0), or with a message for invalid arguments (code 2).
     """
-    parser = _parser()
+    parser = _create_parser()
     arguments = Arguments()
     parser.parse_args(argv, namespace=arguments)
     if arguments.remote is not None and arguments.submit:
@@ -87,7 +87,7 @@ def parse(argv: Sequence[str]) -> Arguments:
     return arguments
 
 
-def _parser() -> argparse.ArgumentParser:
+def _create_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         "kafka-sql",
         description="Spark SQL with Flink's Kafka tables. Without -e and -f: a shell, or the statements on stdin.",
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-h", "-H", "--help", action="help", help="print this help and exit")
     add("--version", action=_Version, nargs=0, help="print the versions and exit")
     submit = parser.add_argument_group("options of spark-submit, passed on (see spark-submit --help)")
-    for option in _SUBMIT:
+    for option in _SUBMIT_OPTIONS:
         submit.add_argument(option, dest="submit", action=_Submit, metavar="VALUE")
     return parser
 

@@ -21,8 +21,8 @@ def run(argv: Sequence[str]) -> int:
     if {"-h", "-H", "--help"} & set(argv):
         print(_HELP, end="")
         return 0
-    count = next((i for i, word in enumerate(argv) if word.startswith("-")), len(argv))
-    arguments = parse(argv[count:])
+    table_count = next((i for i, word in enumerate(argv) if word.startswith("-")), len(argv))
+    arguments = parse(argv[table_count:])
 
     from kafka_sql.cli import script
     from kafka_sql.cli.runner import Runner
@@ -37,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         runner = Runner(spark, Screen(silent=True), arguments.verbose)
         script.run_sources(runner, [*(("file", path) for path in arguments.init), *arguments.sources])
-        for finding in iter_findings(spark, *argv[:count]):
+        for finding in iter_findings(spark, *argv[:table_count]):
             screen.rows([str(finding)])
             failed = failed or finding.ok is False
     except script.Failed as e:

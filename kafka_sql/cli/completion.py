@@ -32,7 +32,7 @@ class SqlCompleter(Completer):
         self._tables: list[str] | None = None
         self._columns: dict[str, list[str]] = {}
         # in the background, so that the first Tab does not wait for it
-        InheritableThread(target=self._load, session=spark, daemon=True).start()
+        InheritableThread(target=self._load_functions, session=spark, daemon=True).start()
 
     def invalidate(self) -> None:
         """Forget tables and columns: a statement may have changed them."""
@@ -44,28 +44,28 @@ class SqlCompleter(Completer):
         before = before[split(before)[1] :]
         context = option_context(before)
         if context is not None and (context.typed is not None or _is_option_next(context, before)):
-            return _options(context)
-        return self._names(before, document.text)
+            return _complete_options(context)
+        return self._complete_names(before, document.text)
 
-    def _names(self, before: str, text: str) -> Iterator[Completion]:
+    def _complete_names(self, before: str, text: str) -> Iterator[Completion]:
         match = _WORD.search(before)
         typed = match[0] if match else ""
         *_, last = ["", *(x.upper for x in lexer.tokenize_spark(before[: len(before) - len(typed)]))]
         tables = self.tables()
         if "." in typed:
             table, _, column = typed.rpartition(".")
-            yield from _matching(column, self.columns(table.strip("`")), "column")
+            yield from _complete_matching(column, self.columns(table.strip("`")), "column")
             return
-        yield from _matching(typed, tables, "table")
+        yield from _complete_matching(typed, tables, "table")
         if last in _TABLE_FOLLOWS:
             return
         named = {x.name for x in lexer.tokenize_spark(text)}
         for table in tables:
             if table in named:
-                yield from _matching(typed, self.columns(table), f"column of {table}")
+                yield from _complete_matching(typed, self.columns(table), f"column of {table}")
         if typed:
-            yield from _matching(typed, sorted(KEYWORDS), "")
-            yield from _matching(typed, self._functions, "function")
+            yield from _complete_matching(typed, sorted(KEYWORDS), "")
+            yield from _complete_matching(typed, self._functions, "function")
 
     def tables(self) -> list[str]:
         """Return the tables of the current database."""
@@ -85,7 +85,7 @@ class SqlCompleter(Completer):
                 self._columns[table] = []
         return self._columns[table]
 
-    def _load(self) -> None:
+    def _load_functions(self) -> None:
         try:
             names = [row[0] for row in self._spark.sql("SHOW FUNCTIONS").collect()]
         except (PySparkException, Py4JError, OSError):  # the shell ended meanwhile
@@ -98,7 +98,7 @@ def _is_option_next(context: OptionContext, before: str) -> bool:
     return not context.is_setting and before[-1:] in "(,= \n"
 
 
-def _options(context: OptionContext) -> Iterator[Completion]:
+def _complete_options(context: OptionContext) -> Iterator[Completion]:
     typed = context.typed or ""
     for text, description in suggestions(context):
         if text.lower().startswith(typed.lower()):
@@ -106,7 +106,7 @@ def _options(context: OptionContext) -> Iterator[Completion]:
             yield Completion(opening + text + closing, -len(typed), display=text, display_meta=description)
 
 
-def _matching(typed: str, names: Iterable[str], description: str) -> Iterator[Completion]:
+def _complete_matching(typed: str, names: Iterable[str], description: str) -> Iterator[Completion]:
     for name in names:
         if name.lower().startswith(typed.lower().strip("`")):
             keyword = description == "" and typed[:1].islower()

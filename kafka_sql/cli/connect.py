@@ -47,13 +47,13 @@ def lines(frame: DataFrame) -> Iterator[Lines]:
     types = [field.dataType for field in frame.schema]
     named = frame.toDF(*(str(i) for i in range(len(types))))
     rows = named.select(
-        *(_formatted(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
+        *(_format_column(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
     ).toLocalIterator()
     while chunk := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _CHUNK)]:
         yield chunk
 
 
-def _formatted(column: Column, type: DataType) -> Column:
+def _format_column(column: Column, type: DataType) -> Column:
     if isinstance(type, (StructType, ArrayType, MapType, VariantType)):
         return F.to_json(column, {"ignoreNullFields": "false"})
     return column.cast("string")
@@ -74,9 +74,8 @@ def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:
     printed = 0
     ended = False
     while not ended:
-        ended = bool(
-            query.awaitTermination(cast(Any, _POLL_SECONDS))
-        )  # before reading, so that the last rows are printed
+        # check this before reading, so that the last rows are printed
+        ended = bool(query.awaitTermination(cast(Any, _POLL_SECONDS)))
         for chunk in lines(spark.table(query.name).offset(printed)):
             emit(chunk)
             printed += len(chunk)

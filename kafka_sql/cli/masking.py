@@ -17,7 +17,7 @@ _OPTION = re.compile(
     re.DOTALL,
 )
 # SET of an unquoted key: the value is the rest of the statement
-_SET = re.compile(
+_SET_STATEMENT = re.compile(
     rf"(?P<head>\bSET\s+(?P<key>[\w.-]+){GAP_PATTERN}={GAP_PATTERN})(?P<value>[^;\s'\"][^;\r\n]*)",
     re.IGNORECASE,
 )
@@ -25,7 +25,7 @@ _SET = re.compile(
 
 def mask_secrets(sql: str) -> str:
     """Return the text with ``******`` for the values of secret options."""
-    for pattern in (_OPTION, _SET):
+    for pattern in (_OPTION, _SET_STATEMENT):
         parts, position, copied = [], 0, 0
         while (match := pattern.search(sql, position)) is not None:
             position = match.end("key")  # the apparent value may be the next key

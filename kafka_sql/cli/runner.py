@@ -42,12 +42,12 @@ class Runner:
         A streaming SELECT prints until it ends or is stopped; stopping it is not an error.
 
         Raises:
-            Stopped: the user stopped the statement.
+            Interrupted: the user stopped the statement.
             Exception: the statement's error.
         """
         if self._verbose:
             self.screen.rows([mask_secrets(statement)])
-        running = _Running(self, statement)
+        running = _RunningStatement(self, statement)
         started = time.monotonic()
 
         def tick() -> None:
@@ -63,10 +63,10 @@ class Runner:
         finally:
             self.screen.clear()
         fetched = f", Fetched {running.rows} row(s)" if running.rows else ""
-        self.screen.info(f"Time taken: {(running.ready or time.monotonic()) - started:.3f} seconds{fetched}")
+        self.screen.info(f"Time taken: {(running.first_rows_at or time.monotonic()) - started:.3f} seconds{fetched}")
 
 
-class _Running:
+class _RunningStatement:
     """A running statement: ``work`` runs in one thread, ``cancel`` in another."""
 
     def __init__(self, runner: Runner, statement: str) -> None:
@@ -74,7 +74,7 @@ class _Running:
         self.statement = statement
         self.tag = f"kafka-sql-{next(_NUMBERS)}"
         self.query: StreamingQuery | None = None
-        self.ready: float | None = None  # when the first rows arrived
+        self.first_rows_at: float | None = None  # monotonic time
         self.rows = 0
         self.printing = False
         self._stop = threading.Event()
@@ -84,13 +84,13 @@ class _Running:
         text = substitute(self.spark, self.statement)
         result = self.spark.sql(text)
         if result.isStreaming:
-            self._header(result)
+            self._print_header(result)
             self.query = self.engine.stream(result, self._print)
             if self._stop.is_set():
                 self.query.stop()
             self.engine.finish(self.query, self._print)
         elif result.columns:
-            self._print_all(result, self.engine.lines(_listing(result, text)))
+            self._print_all(result, self.engine.lines(_select_table_names(result, text)))
 
     def cancel(self) -> None:
         self._stop.set()
@@ -101,14 +101,14 @@ class _Running:
 
     def _print_all(self, result: DataFrame, chunks: Iterator[Lines]) -> None:
         first = next(chunks, [])
-        self.ready = time.monotonic()
-        self._header(result)
+        self.first_rows_at = time.monotonic()
+        self._print_header(result)
         for chunk in itertools.chain([first], chunks):
             if self._stop.is_set():
                 return
             self._print(chunk)
 
-    def _header(self, result: DataFrame) -> None:
+    def _print_header(self, result: DataFrame) -> None:
         if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADERS):
             self.screen.rows(["\t".join(result.columns)])
 
@@ -118,6 +118,6 @@ class _Running:
         self.rows += len(lines)
 
 
-def _listing(result: DataFrame, statement: str) -> DataFrame:
-    """Keep only the names of SHOW TABLES, as spark-sql does."""
+def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
+    """Return only the names for SHOW TABLES, as spark-sql does, and other results unchanged."""
     return result.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else result

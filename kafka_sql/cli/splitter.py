@@ -28,8 +28,8 @@ def split(text: str) -> tuple[list[SplitStatement], int]:
     not count. Statements that consist of comments only are omitted.
     """
     complete, start = [], 0
-    while (end := _end(text, start)) is not None:
-        complete += _statement(text, start, end)
+    while (end := _find_end(text, start)) is not None:
+        complete += _make_statement(text, start, end)
         start = end + 1
     return complete, start
 
@@ -38,32 +38,31 @@ def statements(text: str) -> Iterator[SplitStatement]:
     """Yield all statements of ``text``; the last one needs no semicolon. An unclosed comment is a statement, too."""
     complete, rest = split(text)
     yield from complete
-    yield from _statement(text, rest, len(text))
+    yield from _make_statement(text, rest, len(text))
 
 
-def _statement(text: str, start: int, end: int) -> list[SplitStatement]:
-    first = next(
-        lexer.tokenize_spark(text[start:end]), None
-    )  # omit leading comments: they would shift the lines in error messages
+def _make_statement(text: str, start: int, end: int) -> list[SplitStatement]:
+    first = next(lexer.tokenize_spark(text[start:end]), None)
     if first is not None:
+        # omit leading comments: they would shift the lines in error messages
         return [SplitStatement(text[start + first.start : end].rstrip(), start + first.start)]
     body = text[start:end].strip()
-    return [SplitStatement(body, text.index(body, start))] if _in_comment(body) else []
+    return [SplitStatement(body, text.index(body, start))] if _ends_in_comment(body) else []
 
 
-def _in_comment(body: str) -> bool:
+def _ends_in_comment(body: str) -> bool:
     """Return whether a bracketed comment is open at the end, which would hide a word after it."""
     return next(lexer.tokenize_spark(f"{body}\nx"), None) is None
 
 
-def _end(text: str, start: int) -> int | None:
+def _find_end(text: str, start: int) -> int | None:
     """Return the position of the semicolon that ends the statement at ``start``; None if it has no semicolon."""
     # Spark's strings have backslash escapes, Flink's do not: 'C:\' is a complete string only in Flink. So try Flink's
     # rules first, if the statement may be Flink's.
-    end = _semicolon(lexer.tokenize_flink(text, start)) if _may_be_flink(text, start) else None
+    end = _find_semicolon(lexer.tokenize_flink(text, start)) if _may_be_flink(text, start) else None
     if end is not None and _is_flink(st.classify(text[start:end])):
         return end
-    return _semicolon(lexer.tokenize_spark(text, start))
+    return _find_semicolon(lexer.tokenize_spark(text, start))
 
 
 def _may_be_flink(text: str, start: int) -> bool:
@@ -75,7 +74,7 @@ def _is_flink(statement: st.Statement | None) -> bool:
     return statement is not None and not isinstance(statement, st.Insert)
 
 
-def _semicolon(tokens: Iterator[Token]) -> int | None:
+def _find_semicolon(tokens: Iterator[Token]) -> int | None:
     """Return the position of the first semicolon outside blocks.
 
     CASE counts only inside blocks, where both its expression and its statement end with END. Outside blocks, END closes

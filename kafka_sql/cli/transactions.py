@@ -16,10 +16,10 @@ COMMAND = "transactions"
 
 def run(argv: Sequence[str]) -> int:
     """Run the command and return its exit code."""
-    arguments = _parser().parse_args(argv)
+    arguments = _create_parser().parse_args(argv)
     try:
-        properties = _properties(arguments)
-        for line in _lines(arguments, properties):
+        properties = _client_properties(arguments)
+        for line in _execute(arguments, properties):
             print(line)
     except (KafkaSqlError, OSError) as e:
         print(e, file=sys.stderr)
@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _create_parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     add = shared.add_argument
     add("--bootstrap-server", required=True, metavar="HOST:PORT", help="bootstrap brokers")
@@ -56,19 +56,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _properties(arguments: argparse.Namespace) -> dict[str, str]:
+def _client_properties(arguments: argparse.Namespace) -> dict[str, str]:
     properties: dict[str, str] = {}
     if arguments.command_config is not None:
         properties.update(javaproperties.loads(Path(arguments.command_config).read_text(encoding="utf-8")))
     for pair in arguments.property:
         key, equals, value = pair.partition("=")
         if not key or not equals:
-            _parser().error("--property expects KEY=VALUE")
+            _create_parser().error("--property expects KEY=VALUE")
         properties[key.strip()] = value
     return {**properties, "bootstrap.servers": arguments.bootstrap_server}
 
 
-def _lines(arguments: argparse.Namespace, properties: dict[str, str]) -> list[str]:
+def _execute(arguments: argparse.Namespace, properties: dict[str, str]) -> list[str]:
     from kafka_sql.sink.exactly_once.admin import abort_transactions, commit_transactions, list_transactions
 
     prefix = arguments.prefix

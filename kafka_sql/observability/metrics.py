@@ -115,10 +115,8 @@ class JobMetrics:
         self.records_per_second = float(progress.get("processedRowsPerSecond") or 0.0)
         without_row = sum(s.records_without_row for s in self.sources)
         if without_row and progress["batchId"] != self._last_counted_batch:  # idle queries report it repeatedly
-            self.records_without_row, self._last_counted_batch = (
-                self.records_without_row + without_row,
-                progress["batchId"],
-            )
+            self.records_without_row += without_row
+            self._last_counted_batch = progress["batchId"]
         if rows or self.last_read is None:
             self.last_read = end
         if bytes_in is not None:

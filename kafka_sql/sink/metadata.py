@@ -63,8 +63,8 @@ def written_metadata(definition: Definition, schema: pa.Schema) -> dict[str, Met
         source, target = schema.field(column.name).type, keys[key].type
         convert = write_cast(source, target, column.declared)
         if convert is None:
-            shown = keys[key].flink_type.removesuffix(" NOT NULL")
-            raise invalid_type_error(definition.name, column.name, key, column.declared, shown, is_read=False)
+            expected_type = keys[key].flink_type.removesuffix(" NOT NULL")
+            raise invalid_type_error(definition.name, column.name, key, column.declared, expected_type, is_read=False)
         columns[key] = MetadataColumn(column.name, key, convert, needs_time_zone(source, target))
     if "headers" in columns and "header-list" in columns:
         raise SchemaError(

@@ -18,7 +18,7 @@ from kafka_sql.runtime.time_zone import session_time_zone
 from kafka_sql.sink.metadata import cast_column, check_row_topics, to_epoch_millis, written_metadata
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
 from kafka_sql.sink.producer_choice import AnyProducer, table_producer
-from kafka_sql.sink.upsert import encode_with_tombstones, reduced
+from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
 from kafka_sql.sink.write_stats import WriteStats
 from kafka_sql.table.changelog import ROW_KIND, is_retraction
 
@@ -38,7 +38,7 @@ def write_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Wri
 def write_with_producer(producer: AnyProducer, definition: Definition, batches: Iterator[pa.RecordBatch]) -> WriteStats:
     """Write batches with an open producer, which may be inside a transaction. See ``write_rows``."""
     rows: RowWriter | None = None
-    for batch in reduced(definition, batches):
+    for batch in reduce_to_last_rows(definition, batches):
         rows = rows or RowWriter(definition, batch.schema)
         rows.write(batch, producer)
     producer.flush()
@@ -121,7 +121,7 @@ class RowWriter:
             key = definition.key
             keys = self._key.encode(key.select(batch)) if self._key is not None and key is not None else None
         except EncodeError as e:
-            raise EncodeError(f"Table '{definition.name}': {e.args[0]}") from e
+            raise e.with_prefix(f"Table '{definition.name}': ") from e
         return keys, values
 
     def _metadata_column(self, batch: pa.RecordBatch, key: str) -> pa.Array | None:

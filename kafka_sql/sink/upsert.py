@@ -27,7 +27,7 @@ def encode_with_tombstones(encoder: Encoder, rows: pa.RecordBatch, deleted: npt.
     return values.take(pa.array(indices, mask=deleted))
 
 
-def reduced(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def reduce_to_last_rows(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield a batch per flush, with the last row of each key since the previous flush ('sink.buffer-flush.*').
 
     The rows of a flush keep their order. The interval is only checked when rows arrive. The end of the task flushes
@@ -39,15 +39,15 @@ def reduced(definition: Definition, batches: Iterator[pa.RecordBatch]) -> Iterat
         yield from batches
         return
     buffer: pa.RecordBatch | None = None
-    flushed = time.monotonic()
+    last_flush = time.monotonic()
     for batch in batches:
         for start in range(0, batch.num_rows, limit):
             rows = batch.slice(start, limit)
             rows = rows if buffer is None else pa.concat_batches([buffer, rows])
             buffer = _last_row_per_key(definition.key.columns, rows)
-            if buffer.num_rows >= limit or time.monotonic() - flushed >= interval / 1000:
+            if buffer.num_rows >= limit or time.monotonic() - last_flush >= interval / 1000:
                 yield buffer
-                buffer, flushed = None, time.monotonic()
+                buffer, last_flush = None, time.monotonic()
     if buffer is not None:
         yield buffer
 

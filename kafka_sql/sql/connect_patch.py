@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from kafka_sql.runtime.spark_context import spark_context
 
 _ACCUMULATORS = "__python_accumulator__"
-_COMMAND = "execute_command_as_iterator"
+_EXECUTE_COMMAND = "execute_command_as_iterator"
 _MARK = "_kafka_sql"
 
 
@@ -24,17 +24,17 @@ def ignore_accumulators(spark: SparkSession) -> None:
     if spark_context(spark) is not None:  # classic
         return
     client_class = type(getattr(spark, "client", None))
-    original = getattr(client_class, _COMMAND, None)
+    original = getattr(client_class, _EXECUTE_COMMAND, None)
     if original is None or hasattr(original, _MARK):
         return
 
     @functools.wraps(original)
-    def command(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def execute_command(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         events: Iterator[Any] = original(_Client(self), *args, **kwargs)
         return events
 
-    setattr(command, _MARK, True)
-    setattr(client_class, _COMMAND, command)
+    setattr(execute_command, _MARK, True)
+    setattr(client_class, _EXECUTE_COMMAND, execute_command)
 
 
 class _Client:

@@ -51,12 +51,12 @@ def _source_declaration(tables: Tables, name: tuple[str, ...]) -> Declaration:
     entry = resolve_table(tables, name)
     if entry is not None:
         return to_declaration(entry.table)
-    shown = ".".join(name)
+    full_name = ".".join(name)
     try:
         schema = tables.spark_sql(f"SELECT * FROM {qualified_name(strip_catalog(name))} LIMIT 0").schema
     except AnalysisException as e:
-        raise TableNotFoundError(f"Source table '{shown}' of the LIKE clause not found.", table=shown) from e
-    return Declaration(name, columns=columns_from_schema(schema, f"Table '{shown}'"))
+        raise TableNotFoundError(f"Source table '{full_name}' of the LIKE clause not found.", table=full_name) from e
+    return Declaration(name, columns=columns_from_schema(schema, f"Table '{full_name}'"))
 
 
 def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, run: RunSql) -> DataFrame:

@@ -64,9 +64,8 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, run: RunSql) -> Dat
             return empty_dataframe(spark)
         case st.AlterTable(name, is_flink_syntax=True) if resolve_table(tables, name) is None:
             raise _table_not_found(name)
-        case st.AlterTable(name, True, rest) if (
-            resolve_table(tables, name) is None
-        ):  # Spark does not support IF EXISTS here
+        case st.AlterTable(name, True, rest) if resolve_table(tables, name) is None:
+            # without IF EXISTS, which Spark does not support here
             return run(f"ALTER TABLE {qualified_name(name)}{text[rest:]}")
         case st.Insert(name) if resolve_table(tables, name) is None:
             return run(rewrite_spark_insert(spark, tables, statement, text))
@@ -104,8 +103,8 @@ def _drop(spark: SparkSession, tables: Tables, statement: st.DropTable, text: st
         return run(text)
     if statement.if_exists:  # Spark has no DROP TEMPORARY TABLE
         return empty_dataframe(spark)
-    shown = ".".join(statement.name)
-    raise TableNotFoundError(f"Temporary table '{shown}' not found in this session.", table=shown)
+    full_name = ".".join(statement.name)
+    raise TableNotFoundError(f"Temporary table '{full_name}' not found in this session.", table=full_name)
 
 
 def _check_create_view(tables: Tables, statement: st.CreateView, text: str) -> str:
@@ -130,11 +129,11 @@ def _drop_tables_in(tables: Tables, database: tuple[str, ...]) -> None:
 
 
 def _table_not_found(name: tuple[str, ...]) -> TableNotFoundError:
-    shown = ".".join(name)
+    full_name = ".".join(name)
     return TableNotFoundError(
-        f"ALTER TABLE {shown}: Kafka table '{shown}' not found. SHOW TABLES lists all tables. Other tables "
+        f"ALTER TABLE {full_name}: Kafka table '{full_name}' not found. SHOW TABLES lists all tables. Other tables "
         "need Spark's syntax, such as SET TBLPROPERTIES (...).",
-        table=shown,
+        table=full_name,
     )
 
 

@@ -41,17 +41,17 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
         case st.Insert(name):
             entry = resolve_table(tables, name)
             if entry is None:
-                changed = rewrite_spark_insert(spark, tables, inner, text)
-                return _explain_in_spark(mode, changed, run) if changed != text else None
-            ready = prepare(spark, tables, entry, inner, run)
-            if ready.stream is None:
-                return _explain_in_spark(mode, ready.batch, run)
+                rewritten = rewrite_spark_insert(spark, tables, inner, text)
+                return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
+            prepared = prepare(spark, tables, entry, inner, run)
+            if prepared.stream is None:
+                return _explain_in_spark(mode, prepared.batch, run)
             query = rewrite_query(tables, inner.body, settings.is_streaming(spark)).text
             return f"== Sink ==\nINSERT INTO {entry.definition.name}\n\n{_explain_in_spark(mode, query, run)}"
         case st.CreateTable(None):
-            selected = parse_statement(text, parse_declaration).query
-            if selected:
-                return _plan(spark, tables, mode, selected, run) or _explain_in_spark(mode, selected, run)
+            query_text = parse_statement(text, parse_declaration).query
+            if query_text:
+                return _plan(spark, tables, mode, query_text, run) or _explain_in_spark(mode, query_text, run)
             raise StatementError("EXPLAIN supports only a query, an INSERT, a CREATE TABLE ... AS or a STATEMENT SET.")
         case None if tables and st.is_query(text):
             streaming = settings.is_streaming(spark)
@@ -59,8 +59,8 @@ def _plan(spark: SparkSession, tables: Tables, mode: str, text: str, run: RunSql
                 return _explain_in_spark(mode, rewrite_query(tables, text, streaming).text, run)
             return None
         case None if tables and may_use_tables(text) and not settings.is_streaming(spark):
-            changed = spark_ddl.rewrite_ctas(tables, text)
-            return _explain_in_spark(mode, changed, run) if changed != text else None
+            rewritten = spark_ddl.rewrite_ctas(tables, text)
+            return _explain_in_spark(mode, rewritten, run) if rewritten != text else None
         case None:
             return None
         case st.AlterTable(name) | st.UnsupportedStatement(_, name) | st.DropTable(name) if (

@@ -19,7 +19,7 @@ from kafka_sql.sql.rewrite.query import stream_query
 _MARK = "_kafka_sql"
 
 
-def patch_read_stream(spark: SparkSession, tables_of: Callable[[SparkSession], Tables | None]) -> None:
+def patch_read_stream(spark: SparkSession, find_tables: Callable[[SparkSession], Tables | None]) -> None:
     """Patch ``table()`` of the session's DataStreamReader class, once. Sessions that are not enabled are not affected.
 
     Only the options of the table's declaration apply; those of the reader, ``readStream.option(k, v)``, have no effect.
@@ -31,7 +31,7 @@ def patch_read_stream(spark: SparkSession, tables_of: Callable[[SparkSession], T
 
     @functools.wraps(original)
     def table(self: Any, tableName: str) -> DataFrame:
-        tables = tables_of(self._client if hasattr(self, "_client") else self._spark)
+        tables = find_tables(self._client if hasattr(self, "_client") else self._spark)
         if tables is None:
             return original(self, tableName)
         tables.refresh()

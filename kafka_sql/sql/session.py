@@ -25,7 +25,7 @@ from kafka_sql.sql.read_stream import patch_read_stream
 from kafka_sql.sql.spark_errors import unwrap_errors
 
 CATALOG_CONF = "spark.kafka_sql.catalog"
-SPARK_SQL = "_kafka_sql_plain"  # attribute of a patched sql(): Spark's own function
+SPARK_SQL = "_kafka_sql_spark_sql"  # attribute of a patched sql(): Spark's own function
 _ATTRIBUTE = "_kafka_sql_tables"
 
 

@@ -22,7 +22,9 @@ _DESCRIBE_COLUMNS = ("name", "type", "null", "key", "extras", "watermark", "comm
 def describe(spark: SparkSession, entry: CatalogTable) -> DataFrame:
     """Return one row per column, as Flink does: name, type, null, key, extras, watermark, comment."""
     return dataframe(
-        spark, {name: pa.bool_() if name == "null" else pa.string() for name in _DESCRIBE_COLUMNS}, _rows(spark, entry)
+        spark,
+        {name: pa.bool_() if name == "null" else pa.string() for name in _DESCRIBE_COLUMNS},
+        _describe_rows(spark, entry),
     )
 
 
@@ -35,16 +37,16 @@ def show_columns(spark: SparkSession, entry: CatalogTable, statement: ShowColumn
     return columns.where(~matches if statement.negated else matches)
 
 
-def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
+def _describe_rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
     table = entry.table
     watermark = table.watermark
     return [
         (
             column.name,
-            _type(spark, entry, column),
+            _column_type(spark, entry, column),
             column.nullable,
             f"PRI({', '.join(table.primary_key)})" if column.name in table.primary_key else None,
-            _extras(column),
+            _column_extras(column),
             watermark.declared if watermark and watermark.column == column.name else None,
             column.comment,
         )
@@ -52,14 +54,14 @@ def _rows(spark: SparkSession, entry: CatalogTable) -> list[tuple[Any, ...]]:
     ]
 
 
-def _type(spark: SparkSession, entry: CatalogTable, column: Column) -> str:
+def _column_type(spark: SparkSession, entry: CatalogTable, column: Column) -> str:
     """Return the type as declared; for a computed column, Spark's type of the expression."""
     if column.expression is None:
         return column.declared
     return spark.table(qualified_name(entry.table.name)).schema[column.name].dataType.simpleString().upper()
 
 
-def _extras(column: Column) -> str | None:
+def _column_extras(column: Column) -> str | None:
     if column.expression is not None:
         return f"AS {column.declared}"
     if column.metadata is None:

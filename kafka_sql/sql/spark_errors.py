@@ -14,15 +14,15 @@ from kafka_sql import errors
 from kafka_sql.errors import KafkaSqlError
 from kafka_sql.options.secrets import secrets_pattern
 
-_MISSING = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
+_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(kafka_sql|pyarrow|numpy|numba|confluent_kafka)\b")
 _SECRET = re.compile(secrets_pattern())
 _MASK = "******"
-_MIN_SECRET = 4  # characters; shorter secrets would match anywhere in a message
+_MIN_SECRET_LENGTH = 4  # characters; shorter secrets would match anywhere in a message
 _WRAPPED_ERROR = re.compile(r"^kafka_sql\.errors\.(\w+): \[\w+\] (.*)$", re.MULTILINE)
 # An error of this package in the text of a Spark exception, between Spark's message and two stack traces.
 _CONDITION_AND_MESSAGE = re.compile(r"kafka_sql\.errors\.\w+: (\[[A-Z_]+\] .*)")
-_CALL = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
-_TRACE = re.compile(
+_PY4J_PREFIX = re.compile(r"^An error occurred while calling \S+\n: [\w.$]+: ")
+_STACK_TRACE = re.compile(
     r"^(?:\s*at [\w$.]+\(|Driver stacktrace:|JVM stacktrace:|Caused by: |=== Streaming Query ===)", re.MULTILINE
 )
 _PYTHON_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:\s+.*\n)+(?P<last>\S.*)")
@@ -48,7 +48,7 @@ def unwrap_errors() -> Iterator[None]:
         text = shown.strip().removeprefix(f"[{condition}]").lstrip()  # the constructor adds the condition again
         raise ParseException(message=text, errorClass=condition or None) from None
     except PySparkException as e:
-        missing = _MISSING.search(str(e))
+        missing = _MISSING_MODULE.search(str(e))
         if missing:
             raise errors.WorkerPythonError(
                 f"The Python of Spark's workers has no module '{missing[1]}'. Set PYSPARK_PYTHON to one that has "
@@ -68,7 +68,7 @@ def mask_secrets(message: str) -> str:
     values = [m[0].partition("=")[2].strip().strip("'\"") for m in _SECRET.finditer(message)]
     message = _SECRET.sub(lambda m: f"{m[0].partition('=')[0]}= {_MASK}", message)
     for value in sorted(values, key=len, reverse=True):
-        if len(value) >= _MIN_SECRET:
+        if len(value) >= _MIN_SECRET_LENGTH:
             message = message.replace(value, _MASK)
     return message
 
@@ -86,11 +86,11 @@ def error_message(error: BaseException) -> str:
     if wrapped:
         return str(wrapped[-1])
     if isinstance(error, Py4JJavaError):  # a Java exception that PySpark does not convert
-        text = _CALL.sub("", text)
+        text = _PY4J_PREFIX.sub("", text)
     elif not isinstance(error, PySparkException):
         return f"{type(error).__name__}: {text}" if not isinstance(error, OSError) else text
     python = _PYTHON_TRACEBACK.findall(text)
     if python:
         text = text[: _PYTHON_TRACEBACK.search(text).start()].rstrip() + "\n" + python[-1]  # type: ignore[union-attr]
-    trace = _TRACE.search(text)
+    trace = _STACK_TRACE.search(text)
     return (text[: trace.start()] if trace else text).strip()

@@ -92,7 +92,7 @@ def _create(cluster: Cluster, topic: str, settings: TopicSettings, table: str, d
     except AuthorizationError:
         raise
     except BrokerError as e:
-        raise type(e)(f"{where}: {e.args[0]}") from e
+        raise e.with_prefix(f"{where}: ") from e
 
 
 _OPTIONS: Final = {

@@ -77,7 +77,7 @@ class ConnectionPool:
             try:
                 self._open[address] = Connection(address, settings)
             except BrokerError as e:
-                raise type(e)(mask_secrets(str(e.args[0]), self._config, settings)) from None
+                raise e.with_message(mask_secrets(e.message, self._config, settings)) from None
         return self._open[address]
 
     def topic_metadata(self, topic: str, seconds: float | None = None) -> metadata.TopicMetadata:

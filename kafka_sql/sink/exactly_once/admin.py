@@ -14,7 +14,7 @@ from kafka_sql.kafka.decision_log import read_decisions
 from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.kafka.protocol.transactions import TransactionDescription
-from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, lingering
+from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, find_lingering
 from kafka_sql.sink.exactly_once.errors import statement_lost
 from kafka_sql.sink.exactly_once.ownership import next_claim
 from kafka_sql.sink.exactly_once.records import Claim, Decision, Writer, parse_decisions
@@ -55,8 +55,8 @@ def list_transactions(properties: Mapping[str, str], prefix: str) -> list[OpenTr
     config = to_librdkafka(properties)
     with closing(TransactionAdmin(config)) as transactions:
         decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
-        described = transactions.describe(list(lingering(transactions, prefix)))
-    return [_open_transaction(key, d, key in decided) for key, d in sorted(described.items()) if d is not None]
+        described = transactions.describe(list(find_lingering(transactions, prefix)))
+    return [_describe_open(key, d, key in decided) for key, d in sorted(described.items()) if d is not None]
 
 
 def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missing: bool = False) -> list[str]:
@@ -76,11 +76,11 @@ def commit_transactions(properties: Mapping[str, str], prefix: str, accept_missi
     config = to_librdkafka(properties)
     with closing(TransactionAdmin(config)) as transactions:
         decisions = _decisions_under(config, prefix)
-        open_ = lingering(transactions, prefix)
+        open_ = find_lingering(transactions, prefix)
         still_open = [d for decision in decisions for d in decision.transactions if d.id in open_]
         committed, _ = commit_all(transactions, still_open)
         if accept_missing:
-            _take_over(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encode())
+            _claim_prefix(config, transactions, prefix, lambda decision: replace(decision, accepted=True).encode())
             return [d.id for d in committed]
         for statement in [d for d in decisions if d.query is None]:
             _, lost = commit_all(transactions, statement.transactions)
@@ -105,24 +105,24 @@ def abort_transactions(properties: Mapping[str, str], prefix: str, rewrite: bool
     """
     config = to_librdkafka(properties)
     with closing(TransactionAdmin(config)) as transactions:
-        if not rewrite and not lingering(transactions, prefix):
+        if not rewrite and not find_lingering(transactions, prefix):
             return []
-        superseded = _take_over(
+        superseded = _claim_prefix(
             config, transactions, prefix, (lambda _: None) if rewrite else Decision.encode
         ).superseded
         decided = {d.id for decision in _decisions_under(config, prefix) for d in decision.transactions}
-        open_ = lingering(transactions, prefix)
+        open_ = find_lingering(transactions, prefix)
         return abort_all(transactions, [t for t, run in open_.items() if run in superseded and t not in decided])
 
 
-def _take_over(
+def _claim_prefix(
     config: Mapping[str, str], transactions: TransactionAdmin, prefix: str, change: Callable[[Decision], bytes | None]
 ) -> Claim:
     """Claim the prefix, which fences its current writer, and change the earlier decisions."""
     with closing(DecisionLogWriter(config, driver_id(prefix))) as log:
         log.fence_older_writers()
         records = read_decisions(config)
-        active_runs = set(lingering(transactions, prefix).values())
+        active_runs = set(find_lingering(transactions, prefix).values())
         claim = next_claim(records, Writer(_ADMIN_WRITER, prefix, "", run_id(uuid.uuid4().hex), None), active_runs)
         log.write(
             {claim.key: claim.encode(), **{d.key: change(d) for d in parse_decisions(records) if d.prefix == prefix}}
@@ -134,7 +134,7 @@ def _decisions_under(config: Mapping[str, str], prefix: str) -> list[Decision]:
     return [d for d in parse_decisions(read_decisions(config)) if d.prefix == prefix]
 
 
-def _open_transaction(key: str, description: TransactionDescription, decided: bool) -> OpenTransaction:
+def _describe_open(key: str, description: TransactionDescription, decided: bool) -> OpenTransaction:
     topics = tuple(sorted({topic for topic, _ in description.partitions}))
     started = datetime.fromtimestamp(description.start_time_ms / 1000, timezone.utc)
     return OpenTransaction(key, decided, topics, started, started + timedelta(milliseconds=description.timeout_ms))

@@ -13,7 +13,7 @@ from kafka_sql.kafka.decision_log import read_decisions
 from kafka_sql.kafka.decision_log_writer import LogWriterFenced
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.kafka.protocol.transactions import ONGOING, TransactionDescription
-from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, lingering
+from kafka_sql.sink.exactly_once.end_transactions import abort_all, commit_all, find_lingering
 from kafka_sql.sink.exactly_once.errors import (
     batch_written_twice,
     decided_lost,
@@ -183,7 +183,7 @@ class Committer:
         decided = {d.id: d for decision in self._owner.decisions for d in decision.transactions}
         runs = self._owner.superseded_runs | {self.writer.run}
         for prefix in self._owner.prefixes:
-            ids = [t for t, run in lingering(client, prefix).items() if run in runs and t not in keep]
+            ids = [t for t, run in find_lingering(client, prefix).items() if run in runs and t not in keep]
             open_ = client.describe(ids)
             still_open = [decided[t] for t in ids if t in decided and _is_same_transaction(decided[t], open_[t])]
             if still_open:
@@ -195,7 +195,7 @@ class Committer:
 
     def _active_runs(self) -> set[str]:
         """Return the runs that have open transactions under the prefix."""
-        return set(lingering(self._cleanup_transactions, self.writer.prefix).values())
+        return set(find_lingering(self._cleanup_transactions, self.writer.prefix).values())
 
     def _check_prepared(self, batch: int | None, todo: Sequence[PreparedTransaction]) -> tuple[DecidedTransaction, ...]:
         """Check that all prepared transactions are still open, and return what to write to the decision log."""

@@ -21,7 +21,7 @@ _ENDED: Final = FENCED | {
 }
 
 
-def lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
+def find_lingering(transactions: TransactionAdmin, prefix: str) -> dict[str, str]:
     """Return the tasks' open transactions under a prefix: transactional id -> run.
 
     Raises:

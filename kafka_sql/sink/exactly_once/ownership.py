@@ -43,7 +43,7 @@ class PrefixOwner:
         """Write decisions to the log, replacing earlier ones with the same key, and delete others.
 
         Raises:
-            Fenced: a newer writer has fenced this one.
+            LogWriterFenced: a newer writer has fenced this one.
         """
         deleted = {d.key for d in without} - {d.key for d in new}
         self.log.write({**dict.fromkeys(deleted), **{d.key: d.encode() for d in new}})
@@ -65,7 +65,7 @@ def claim_prefix(
 
     Raises:
         WriterFencedError: a newer run has claimed the prefix, or has committed a later batch.
-        Fenced: a newer writer fenced this one meanwhile.
+        LogWriterFenced: a newer writer fenced this one meanwhile.
         BrokerError: the brokers do not respond, or reject a request.
     """
     records = read_committed_decisions(config)

@@ -34,8 +34,8 @@ class PreparedTransaction(WriterCommitMessage):
         run: id of the query's or statement's run: 16 hexadecimal digits.
         query: id of the streaming query; None for a statement.
         batch: id of the micro-batch; None for a statement.
-        figures: what the client says of the writing.
-        hint: what the driver need not ask for.
+        stats: statistics of the write.
+        hint: the coordinator and first record, so that the driver need not ask the brokers for them.
     """
 
     partition: int

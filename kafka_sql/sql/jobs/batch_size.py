@@ -13,8 +13,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
-_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+_MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit; only then it does not sum
 _MAX_ROWS: Final = 8192  # more rows are not faster, and need more memory if records are large
 _ATTRIBUTE: Final = "_kafka_sql_batch_size"
@@ -29,30 +29,29 @@ def limit_batches_by_rows(spark: SparkSession) -> Iterator[None]:
     """
     with _LOCK:
         running: list[dict[str, str | None]] = spark.__dict__.setdefault(_ATTRIBUTE, [])
-        running.append(
-            _set(spark) if not running else running[-1]
-        )  # the first block's settings, which the last block restores
+        # the settings before the first block, which the last block restores
+        running.append(_set_limits(spark) if not running else running[-1])
     try:
         yield
     finally:
         with _LOCK:
             before = running.pop()
             if not running:
-                _restore(spark, before)
+                _restore_limits(spark, before)
 
 
-def _set(spark: SparkSession) -> dict[str, str | None]:
+def _set_limits(spark: SparkSession) -> dict[str, str | None]:
     """Set the limits and return the previous ones; None for a limit that was not set."""
-    if spark.conf.get(_BYTES, None) is not None:
+    if spark.conf.get(_MAX_BYTES_CONF, None) is not None:
         return {}
-    rows = spark.conf.get(_ROWS, None)
-    spark.conf.set(_BYTES, str(_UNBOUNDED))
+    rows = spark.conf.get(_MAX_ROWS_CONF, None)
+    spark.conf.set(_MAX_BYTES_CONF, str(_UNBOUNDED))
     if rows is None or not 0 < int(rows) <= _MAX_ROWS:  # Spark treats 0 and less as no limit
-        spark.conf.set(_ROWS, str(_MAX_ROWS))
-    return {_BYTES: None, _ROWS: rows}
+        spark.conf.set(_MAX_ROWS_CONF, str(_MAX_ROWS))
+    return {_MAX_BYTES_CONF: None, _MAX_ROWS_CONF: rows}
 
 
-def _restore(spark: SparkSession, before: dict[str, str | None]) -> None:
+def _restore_limits(spark: SparkSession, before: dict[str, str | None]) -> None:
     for key, value in before.items():
         if value is None:
             spark.conf.unset(key)

@@ -28,10 +28,10 @@ from kafka_sql.options import connector as opt
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.source.stream.stream_offset import from_json
 
-_ATTRIBUTE: Final = "_kafka_sql_ends"
+_ATTRIBUTE: Final = "_kafka_sql_end_listener"
 _POLL_SECONDS: Final = 1  # between two checks of a query's progress
-_ANALYZED: Final = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n== ", re.DOTALL)
-_STREAM: Final = re.compile(r"StreamingRelation\S* ([^,\s]+)")
+_ANALYZED_PLAN: Final = re.compile(r"== Analyzed Logical Plan ==\n(.*?)\n== ", re.DOTALL)
+_STREAM_PROVIDER: Final = re.compile(r"StreamingRelation\S* ([^,\s]+)")
 
 
 def are_all_bounded(tables: Sequence[CatalogTable], explain: Callable[[], str]) -> bool:
@@ -43,8 +43,8 @@ def are_all_bounded(tables: Sequence[CatalogTable], explain: Callable[[], str]) 
     """
     if not tables or any(t.definition.options[opt.BOUNDED_MODE] == opt.UNBOUNDED for t in tables):
         return False
-    plan = _ANALYZED.search(explain())
-    return plan is not None and {*_STREAM.findall(plan[1])} <= {t.provider for t in tables}
+    plan = _ANALYZED_PLAN.search(explain())
+    return plan is not None and {*_STREAM_PROVIDER.findall(plan[1])} <= {t.provider for t in tables}
 
 
 def stop_at_end(query: StreamingQuery) -> None:
@@ -52,7 +52,7 @@ def stop_at_end(query: StreamingQuery) -> None:
 
     (If they exist, use Trigger.AvailableNow instead.)
     """
-    threading.Thread(target=_watch, args=(query,), name=f"end of {query.name}", daemon=True).start()
+    threading.Thread(target=_stop_at_end, args=(query,), name=f"end of {query.name}", daemon=True).start()
 
 
 def stop_queries_at_end(spark: SparkSession) -> None:
@@ -98,7 +98,7 @@ class _EndListener(StreamingQueryListener):
             threading.Thread(target=_stop, args=(query,), name=f"end of {query.name}", daemon=True).start()
 
 
-def _watch(query: StreamingQuery) -> None:
+def _stop_at_end(query: StreamingQuery) -> None:
     with contextlib.suppress(StreamingQueryException):  # query.exception() has the failure
         while not query.awaitTermination(_POLL_SECONDS):
             if _is_at_end(query.lastProgress):

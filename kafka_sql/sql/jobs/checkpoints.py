@@ -12,15 +12,15 @@ from kafka_sql.errors import StatementError
 from kafka_sql.runtime.spark_context import spark_context
 from kafka_sql.sql.recognize import lexer
 
-_FILE = ".kafka_sql-query"  # in the checkpoint; Spark ignores it
+_OWNER_FILE = ".kafka_sql-query"  # in the checkpoint; Spark ignores it
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_NOT_IN_A_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)
-_LOCAL = re.compile(r"file:(?://)?(/(?!/).*)")  # Hadoop does not decode a path: %20 and # are part of it
+_INVALID_IN_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|(?<!.)\.+", re.DOTALL)
+_LOCAL_URI = re.compile(r"file:(?://)?(/(?!/).*)")  # Hadoop does not decode a path: %20 and # are part of it
 
 
 def folder_name(table: str) -> str:
     """Return a table's name as one path component; the name of a temporary table may contain any character."""
-    return _NOT_IN_A_NAME.sub(lambda match: "".join(f"%{ord(c):02X}" for c in match[0]), table)
+    return _INVALID_IN_NAME.sub(lambda match: "".join(f"%{ord(c):02X}" for c in match[0]), table)
 
 
 def query_digest(text: str) -> str:
@@ -41,7 +41,7 @@ def check_owner(folder: Path, sink: str, name: str, text: str) -> None:
     Raises:
         StatementError: the checkpoint belongs to another query.
     """
-    owner, offsets = folder / _FILE, folder / "offsets"
+    owner, offsets = folder / _OWNER_FILE, folder / "offsets"
     if not (owner.is_file() and offsets.is_dir() and any(offsets.iterdir())):
         return
     if owner.read_text() != query_digest(text):
@@ -56,7 +56,7 @@ def check_owner(folder: Path, sink: str, name: str, text: str) -> None:
 def record_owner(folder: Path, text: str) -> None:
     """Record the query that a checkpoint belongs to."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _FILE).write_text(query_digest(text))
+    (folder / _OWNER_FILE).write_text(query_digest(text))
 
 
 def local_folder(spark: SparkSession, location: str) -> Path | None:
@@ -67,5 +67,5 @@ def local_folder(spark: SparkSession, location: str) -> Path | None:
     if not _SCHEME.match(location):
         location = context._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///").rstrip("/") + location
         # a relative path does not match below: only Hadoop knows its working directory
-    local = _LOCAL.fullmatch(location)
+    local = _LOCAL_URI.fullmatch(location)
     return Path(local[1]) if local else None

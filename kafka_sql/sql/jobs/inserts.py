@@ -34,7 +34,7 @@ from kafka_sql.sql.rewrite.hints import check_insert_hint, parse_hint
 from kafka_sql.sql.rewrite.query import QueryRewrite, may_use_tables, rewrite_query
 from kafka_sql.table.declaration import Column
 
-_TIMES = (DateType, TimestampType, TimestampNTZType)
+_DATETIME_TYPES = (DateType, TimestampType, TimestampNTZType)
 
 RunSql = Callable[[str], DataFrame]  # Spark's own sql(), with the caller's parameters
 
@@ -68,11 +68,13 @@ def insert(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: 
         UnsupportedSqlError: the statement has OVERWRITE or PARTITION.
         StatementError: the columns do not match.
     """
-    ready = prepare(spark, tables, entry, statement, run)
-    if ready.stream is not None:
-        return streaming.insert_streaming(spark, ready.entry, ready.stream, ready.text, bounded=ready.bounded)
+    prepared = prepare(spark, tables, entry, statement, run)
+    if prepared.stream is not None:
+        return streaming.insert_streaming(
+            spark, prepared.entry, prepared.stream, prepared.text, bounded=prepared.bounded
+        )
     with limit_batches_by_rows(spark):
-        return run(ready.batch)
+        return run(prepared.batch)
 
 
 def prepare(spark: SparkSession, tables: Tables, entry: CatalogTable, statement: Insert, run: RunSql) -> PreparedInsert:
@@ -187,7 +189,7 @@ def project_to_table(entry: CatalogTable, query: DataFrame, statement: Insert) -
     Raises:
         StatementError: the number of columns differs from the table or the column list, or a type cannot be assigned.
     """
-    named = _by_name(entry, query) if statement.by_name else _by_position(entry, query, statement)
+    named = _rename_by_name(entry, query) if statement.by_name else _rename_by_position(entry, query, statement)
     _check_types(entry, named)
     return named.select(
         *(
@@ -210,7 +212,7 @@ def _check_types(entry: CatalogTable, named: DataFrame) -> None:
             )
 
 
-def _by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
+def _rename_by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
     writable = {c.name.lower(): c.name for c in entry.table.persisted_columns}
     unknown = [c for c in query.columns if c.lower() not in writable]
     if unknown:
@@ -221,7 +223,7 @@ def _by_name(entry: CatalogTable, query: DataFrame) -> DataFrame:
     return query.toDF(*(writable[c.lower()] for c in query.columns))
 
 
-def _by_position(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
+def _rename_by_position(entry: CatalogTable, query: DataFrame, statement: Insert) -> DataFrame:
     columns = target_columns(entry, statement)
     if len(columns) != len(query.columns):
         raise StatementError(
@@ -246,4 +248,4 @@ def can_assign(source: DataType, target: DataType) -> bool:
     if isinstance(target, StringType):
         return isinstance(source, AtomicType)
     numbers = isinstance(source, NumericType) and isinstance(target, NumericType)
-    return numbers or (isinstance(source, _TIMES) and isinstance(target, _TIMES))
+    return numbers or (isinstance(source, _DATETIME_TYPES) and isinstance(target, _DATETIME_TYPES))

@@ -109,10 +109,10 @@ _COLUMNS: Final = {
 
 def show_jobs(spark: SparkSession) -> DataFrame:
     """Return Flink's columns for all jobs, the source metrics of running ones and the error of failed ones."""
-    return dataframe(spark, _COLUMNS, [_row(job) for job in session_jobs(spark)])
+    return dataframe(spark, _COLUMNS, [_job_row(job) for job in session_jobs(spark)])
 
 
-def _row(job: Job) -> tuple[Any, ...]:
+def _job_row(job: Job) -> tuple[Any, ...]:
     started = datetime.fromtimestamp(job.started, timezone.utc)
     reports = job.query.recentProgress if job.query.isActive else []
     if not reports:

@@ -36,10 +36,10 @@ def execute(spark: SparkSession, tables: Tables, statement: StatementSet, run: R
         )
     if not statement.inserts:
         raise StatementError("NO statements in statement set: put INSERT statements between BEGIN and END.")
-    ready = [_prepare(spark, tables, n, text, run) for n, text in enumerate(statement.inserts, 1)]
+    inserts = [_prepare(spark, tables, n, text, run) for n, text in enumerate(statement.inserts, 1)]
     jobs: list[Job] = []
     try:
-        for prepared, name in zip(ready, _job_names(spark, ready), strict=True):
+        for prepared, name in zip(inserts, _job_names(spark, inserts), strict=True):
             if prepared.stream is None:
                 with limit_batches_by_rows(spark):
                     run(prepared.batch)
@@ -77,11 +77,11 @@ def _prepare(spark: SparkSession, tables: Tables, number: int, text: str, run: R
     return prepare(spark, tables, entry, insert, run)
 
 
-def _job_names(spark: SparkSession, ready: list[PreparedInsert]) -> list[str]:
+def _job_names(spark: SparkSession, inserts: list[PreparedInsert]) -> list[str]:
     """Return a job name for each INSERT: pipeline and sink, with a number if the set writes a sink more than once."""
     pipeline = settings.read(spark, settings.PIPELINE_NAME)
     names: list[str] = []
-    for prepared in ready:
+    for prepared in inserts:
         sink = checkpoints.folder_name(prepared.entry.definition.name)
         base = f"{pipeline}/{sink}" if pipeline else f"insert-into_{sink}"
         earlier = sum(name == base or name.startswith(f"{base}-") for name in names)

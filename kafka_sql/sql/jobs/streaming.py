@@ -25,7 +25,7 @@ from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
 from kafka_sql.sql.jobs.bounded import stop_at_end
 from kafka_sql.sql.jobs.job_registry import Job, register_job, session_jobs
 
-_UNSUPPORTED_IN_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+_UNSUPPORTED_OUTPUT_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 
 
 def insert_streaming(
@@ -145,7 +145,7 @@ def start_query(writer: DataStreamWriter, entry: CatalogTable) -> StreamingQuery
     try:
         return writer.format(entry.provider).outputMode("append").start()
     except AnalysisException as e:
-        if not entry.definition.is_upsert or e.getCondition() != _UNSUPPORTED_IN_MODE:
+        if not entry.definition.is_upsert or e.getCondition() != _UNSUPPORTED_OUTPUT_MODE:
             raise
     provider = entry.provider
 

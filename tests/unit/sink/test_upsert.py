@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError
-from kafka_sql.sink.upsert import encode_with_tombstones, reduced
+from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
 from kafka_sql.table.changelog import is_retraction
 from kafka_sql.table.declaration import Column, Table
 
@@ -44,20 +44,23 @@ def pairs(flushes: list[pa.RecordBatch]) -> list[list[tuple[str, int]]]:
 
 def test_batches_are_unchanged_without_the_option() -> None:
     batches = [batch([("a", 1), ("a", 2)]), batch([("a", 3)])]
-    assert list(reduced(table(), iter(batches))) == batches
+    assert list(reduce_to_last_rows(table(), iter(batches))) == batches
 
 
 def test_only_the_last_row_of_each_key_is_kept() -> None:
     rows = [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]
     definition = table(**{"max-rows": "100", "interval": "1 h"})
-    flushes = list(reduced(definition, iter([batch(rows[:2]), batch(rows[2:])])))
+    flushes = list(reduce_to_last_rows(definition, iter([batch(rows[:2]), batch(rows[2:])])))
     assert pairs(flushes) == [[("a", 3), ("c", 4), ("b", 5)]]
 
 
 def test_flush_at_max_rows() -> None:
     definition = table(**{"max-rows": "2", "interval": "1 h"})
     rows = [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("a", 5), ("c", 6)]
-    assert pairs(list(reduced(definition, iter([batch(rows)])))) == [[("a", 3), ("b", 4)], [("a", 5), ("c", 6)]]
+    assert pairs(list(reduce_to_last_rows(definition, iter([batch(rows)])))) == [
+        [("a", 3), ("b", 4)],
+        [("a", 5), ("c", 6)],
+    ]
 
 
 def test_flush_after_the_interval() -> None:
@@ -68,7 +71,7 @@ def test_flush_after_the_interval() -> None:
             time.sleep(0.005)
             yield batch([("a", value)])
 
-    assert pairs(list(reduced(definition, slow_batches()))) == [[("a", 0)], [("a", 1)], [("a", 2)]]
+    assert pairs(list(reduce_to_last_rows(definition, slow_batches()))) == [[("a", 0)], [("a", 1)], [("a", 2)]]
 
 
 @given(
@@ -78,7 +81,11 @@ def test_flush_after_the_interval() -> None:
 def test_last_rows_and_the_order_per_key_are_preserved(batches: list[list[tuple[str, int]]], limit: int) -> None:
     numbered = [[(k, n * 1000 + i) for i, (k, _) in enumerate(rows)] for n, rows in enumerate(batches)]
     flushes = pairs(
-        list(reduced(table(**{"max-rows": str(limit), "interval": "1 h"}), (batch(rows) for rows in numbered)))
+        list(
+            reduce_to_last_rows(
+                table(**{"max-rows": str(limit), "interval": "1 h"}), (batch(rows) for rows in numbered)
+            )
+        )
     )
     assert dict(chain.from_iterable(flushes)) == dict(chain.from_iterable(numbered))
     for flush in flushes:
