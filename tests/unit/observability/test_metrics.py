@@ -87,6 +87,11 @@ def test_offsets_without_a_row() -> None:
     assert job_metrics([first]).records_without_row == 0
 
 
+def test_a_progress_without_row_counts() -> None:
+    source = {k: v for k, v in BATCH["sources"][0].items() if k != "numInputRows"}
+    assert source_metrics({"sources": [source]})[0].records_without_row == 600
+
+
 def test_a_batch_and_an_idle_query() -> None:
     job = job_metrics([BATCH])
     assert (job.name, job.num_records_in, job.records_per_second) == ("copy", 600, 300.0)

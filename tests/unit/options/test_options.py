@@ -225,3 +225,31 @@ def test_sizes(text: str, bytes: int) -> None:
 def test_invalid_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="expected a size"):
         parse_memory_size(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "largest"),
+    [
+        ("scan.parallelism", (1 << 31) - 1),
+        ("sink.parallelism", (1 << 31) - 1),
+        ("scan.batch.max-rows", (1 << 31) - 1),
+        ("scan.max-offsets-per-trigger", (1 << 63) - 1),
+        ("scan.min-offsets-per-trigger", (1 << 63) - 1),
+    ],
+)
+def test_integers_are_limited_as_in_java(key: str, largest: int) -> None:
+    (option,) = (o for o in opt.KAFKA_OPTIONS if o.key == key)
+    assert define_table(**{key: str(largest)}).options[option] == largest
+    assert define_table(**{key: " +1 "}).options[option] == 1
+    for invalid in (str(largest + 1), "0", "-1", "1.5", "x", ""):
+        message = validation_error(InvalidOptionError, **{key: invalid})
+        assert f"Invalid value '{invalid}' for option '{key}': expected an integer of at least 1" in message
+
+
+def test_the_longest_duration_and_the_largest_size_fit_javas_long() -> None:
+    assert parse_duration(f"{(1 << 63) - 1}") == (1 << 63) - 1
+    assert parse_memory_size(f"{(1 << 23) - 1} tb") == ((1 << 23) - 1) << 40
+    with pytest.raises(ValueError, match="expected a duration"):
+        parse_duration(f"{1 << 63}")
+    with pytest.raises(ValueError, match="expected a size"):
+        parse_memory_size(f"{1 << 23} tb")

@@ -99,6 +99,9 @@ def test_errors_do_not_quote_files(tmp_path: Path) -> None:
 def test_secrets_are_masked() -> None:
     values, resolved = {"p": "${env:P}", "q": "plain"}, {"p": SECRET, "q": "plain"}
     assert mask_secrets(f"no {SECRET} plain", values, resolved) == "no ${env:P} plain"
+    written = {"sasl.password": "longer than the shortest", "ssl.key.password": "abc", "client.id": "longer than that"}
+    message = "longer than the shortest, abc, longer than that"
+    assert mask_secrets(message, written, written) == "******, abc, longer than that"
 
 
 def define_table(**options: str) -> Definition:

@@ -1,0 +1,170 @@
+"""Test the checks of a table's brokers, with a cluster in memory."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.checks import clock, table
+from kafka_sql.checks.finding import Finding, run_check
+from kafka_sql.checks.table import check_table
+from kafka_sql.errors import BrokerError
+from kafka_sql.kafka.admin.descriptions import TopicState
+from tests.unit.source.fake_cluster import FakeCluster, Log, define
+
+SCHEMA = pa.schema([("v", pa.binary())])
+NOW = 1_800_000_000
+HEALTHY = TopicState(2, 3, (), (), frozenset({"READ", "WRITE"}))
+
+
+class Cluster(FakeCluster):
+    """A cluster whose brokers also describe topics, groups and transactions.
+
+    Attributes:
+        state: of every topic.
+        group_operations: what the user may do with every group; None if the brokers do not report it.
+        writable_ids: the transactional ids that the user may write as.
+    """
+
+    state = HEALTHY
+    group_operations: frozenset[str] | None = frozenset({"READ"})
+    writable_ids: tuple[str, ...] = ("shop-t-check", "shop-driver-check")
+    timeout = 900_000.0
+
+
+@pytest.fixture
+def brokers() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    fake = Cluster({("t", 0): Log(0, 2, timestamps={1: (NOW - 30) * 1000}), ("t", 1): Log()})
+
+    class Transactions:
+        def __init__(self, config: object) -> None:
+            pass
+
+        def can_write(self, transactional_id: str) -> bool:
+            return transactional_id in fake.writable_ids
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(table, "Cluster", lambda config: fake)
+    monkeypatch.setattr(table, "describe_topics", lambda admin, topics: dict.fromkeys(topics, fake.state))
+    monkeypatch.setattr(table, "allowed_group_operations", lambda admin, group: fake.group_operations)
+    monkeypatch.setattr(table, "TransactionAdmin", Transactions)
+    monkeypatch.setattr(table, "transaction_timeout", lambda definition: fake.timeout)
+    monkeypatch.setattr(clock.time, "time", lambda: NOW)
+    return fake
+
+
+def findings(brokers: str, **options: str) -> dict[str, tuple[bool | None, str]]:
+    found = list(check_table(define(properties_bootstrap_servers=brokers, **options), SCHEMA))
+    return {finding.subject: (finding.ok, finding.message) for finding in found}
+
+
+def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
+    assert findings(brokers, properties_group_id="g") == {
+        "settings": (True, "secret references can be resolved, and key and trust stores can be read"),
+        f"reachable {brokers}": (True, "connected"),
+        "authentication": (True, "the brokers responded (PLAINTEXT)"),
+        "topic 't'": (True, "2 partitions, replication factor 3"),
+        "read 't'": (True, "allowed"),
+        "write 't'": (True, "allowed"),
+        "group": (True, "allowed to commit and read offsets"),
+        "clock": (True, "the newest record is 30 s old"),
+    }
+
+
+def test_exactly_once_needs_transactional_ids(cluster: Cluster, brokers: str) -> None:
+    exactly_once = {"sink_delivery__guarantee": "exactly-once", "sink_transactional__id__prefix": "shop"}
+    found = findings(brokers, **exactly_once)
+    assert found["transactional id of tasks"] == (True, "allowed to write as 'shop-t-check'")
+    assert found["transactional id of the driver"] == (True, "allowed to write as 'shop-driver-check'")
+    assert found["exactly-once"] == (True, "the brokers keep a transaction open for 900 s")
+    cluster.writable_ids = ("shop-t-check",)
+    found = findings(brokers, **exactly_once)
+    assert found["transactional id of tasks"][0] is True
+    assert found["transactional id of the driver"][0] is False
+    assert "not allowed to write as 'shop-driver-check'. Grant WRITE" in found["transactional id of the driver"][1]
+
+
+def test_missing_permissions(cluster: Cluster, brokers: str) -> None:
+    cluster.state = replace(HEALTHY, allowed_operations=frozenset({"WRITE"}))
+    cluster.group_operations = frozenset({"DESCRIBE"})
+    found = findings(brokers, properties_group_id="g")
+    assert [found[subject][0] for subject in ("read 't'", "write 't'", "group")] == [False, True, False]
+    assert "not allowed. Grant READ on the topic." in found["read 't'"][1]
+    assert "not allowed to use group 'g' ('properties.group.id'). Grant READ on it." in found["group"][1]
+
+
+def test_brokers_that_do_not_report_permissions(cluster: Cluster, brokers: str) -> None:
+    cluster.state, cluster.group_operations = replace(HEALTHY, allowed_operations=None), None
+    found = findings(brokers, properties_group_id="g")
+    assert found["read 't'"] == (True, "the brokers do not report allowed operations")
+    assert found["group"][0] is True
+
+
+def test_partitions_in_trouble(cluster: Cluster, brokers: str) -> None:
+    cluster.state = replace(HEALTHY, under_replicated=(0, 1))
+    assert findings(brokers)["topic 't'"] == (True, "2 partitions, replication factor 3; under-replicated: 0, 1")
+    cluster.state = replace(HEALTHY, leaderless=(1,))
+    ok, message = findings(brokers)["topic 't'"]
+    assert ok is False
+    assert "partitions without a leader: 1. Check the brokers." in message
+
+
+def test_a_clock_that_is_behind_the_newest_record(cluster: Cluster, brokers: str) -> None:
+    log = cluster.logs["t", 0]
+    log.timestamps = {1: (NOW + 60) * 1000}
+    assert findings(brokers)["clock"] == (True, "the newest record is 0 s old")
+    log.timestamps = {1: (NOW + 61) * 1000}
+    ok, message = findings(brokers)["clock"]
+    assert ok is False
+    assert "the newest record is 61 s ahead of this machine's clock" in message
+    log.timestamps = {}
+    assert findings(brokers)["clock"] == (None, "no record with a timestamp")
+
+
+def test_a_pattern_without_topics(cluster: Cluster, brokers: str) -> None:
+    found = findings(brokers, topic="", topic__pattern="none.*")
+    assert found["topic"] == (None, "no topic exists yet")
+    assert "read 't'" not in found
+
+
+def test_the_first_failure_ends_the_checks_that_depend_on_it(
+    cluster: Cluster, brokers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable() -> Any:
+        raise BrokerError("wrong password")
+
+    assert list(findings("127.0.0.1:1")) == ["settings", "reachable 127.0.0.1:1"]
+    assert (
+        "Check 'properties.bootstrap.servers' and the network." in findings("127.0.0.1:1")["reachable 127.0.0.1:1"][1]
+    )
+    assert findings(f"127.0.0.1:1, PLAINTEXT://{brokers}")["authentication"][0] is True  # one broker is enough
+    monkeypatch.setattr(cluster, "topics", unavailable)
+    found = findings(brokers)
+    assert list(found) == ["settings", f"reachable {brokers}", "authentication"]
+    assert found["authentication"][0] is False
+    unresolvable = findings(brokers, properties_ssl_key_password="${env:NOT_SET_ANYWHERE}")
+    assert list(unresolvable) == ["settings"]
+    assert unresolvable["settings"][0] is False
+
+
+def test_a_finding_as_a_line() -> None:
+    assert str(Finding("t", "clock", True, "fine")) == "ok      t  clock: fine"
+    assert str(Finding("t", "clock", None, "unknown")) == "-       t  clock: unknown"
+
+    def fail() -> str:
+        raise BrokerError("late")
+
+    assert str(run_check("t", "clock", fail)).startswith("FAILED  t  clock: ")

@@ -1,0 +1,149 @@
+"""Test what the listener makes of Spark's events, with the query that Spark reports and without it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.observability import listener
+from kafka_sql.observability.listener import Observer, query_bytes_in
+from kafka_sql.sink.batch_reports import Report
+from kafka_sql.sink.write_stats import WriteStats
+from kafka_sql.source.reader.bad_record_counters import BadRecordCounts
+from tests.unit.observability.test_metrics import BATCH, IDLE
+
+ID = BATCH["id"]
+
+
+class Metric:
+    """A metric of a leaf of a query's plan."""
+
+    def __init__(self, value: int | None) -> None:
+        self._value = value
+
+    def isDefined(self) -> bool:
+        return self._value is not None
+
+    def get(self) -> Metric:
+        return self
+
+    def value(self) -> int:
+        assert self._value is not None
+        return self._value
+
+
+def query_with_plan(batch: int, *sizes: int | None) -> Any:
+    """Return a query whose last batch received these sizes; None for a leaf that is not a Python reader."""
+    leaves = iter([SimpleNamespace(metrics=lambda s=s: {"pythonDataReceived": Metric(s)}) for s in sizes])
+    remaining = list(leaves)
+    iterator = SimpleNamespace(hasNext=lambda: bool(remaining), next=lambda: remaining.pop(0))
+    execution = SimpleNamespace(
+        currentBatchId=lambda: batch,
+        executedPlan=lambda: SimpleNamespace(collectLeaves=lambda: SimpleNamespace(iterator=lambda: iterator)),
+    )
+    handle = SimpleNamespace(streamingQuery=lambda: SimpleNamespace(lastExecution=lambda: execution))
+    return SimpleNamespace(_jsq=handle, id=ID, lastProgress=None)
+
+
+class Streams:
+    """The queries of a session.
+
+    Attributes:
+        query: the only one; None if Spark no longer has it.
+        reports: what its sink reported.
+    """
+
+    def __init__(self) -> None:
+        self.query: Any = None
+        self.reports: dict[str, Report] = {}
+
+    def get(self, query: str) -> Any:
+        assert query == ID
+        return self.query
+
+
+@pytest.fixture
+def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
+    streams = Streams()
+    monkeypatch.setattr(listener, "last_report", streams.reports.get)
+    monkeypatch.setattr(listener, "remove_report", lambda query: streams.reports.pop(query, None))
+    monkeypatch.setattr(listener.bad_record_counters, "reset_counts", lambda spark, query: None)
+    monkeypatch.setattr(listener.bad_record_counters, "bad_record_counts", lambda spark, query: BadRecordCounts(2, 1))
+    return streams
+
+
+def started(name: str | None = "copy") -> Any:
+    return SimpleNamespace(id=ID, name=name)
+
+
+def progressed(progress: dict[str, Any]) -> Any:
+    return SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress)))
+
+
+def observer(streams: Streams) -> Observer:
+    return Observer(SimpleNamespace(streams=streams))  # type: ignore[arg-type]
+
+
+def test_a_query_is_observed_from_its_start_to_its_end(streams: Streams) -> None:
+    observed = observer(streams)
+    observed.onQueryStarted(started())
+    assert observed.jobs()[ID].name == "copy"
+    observed.onQueryProgress(progressed(BATCH))
+    job = observed.jobs()[ID]
+    assert (job.num_records_in, job.bad_records, job.num_bytes_in) == (600, BadRecordCounts(2, 1), None)
+    assert (job.sink, job.num_records_out) == (None, 0)
+    observed.onQueryTerminated(started())
+    assert observed.jobs() == {}
+
+
+def test_what_a_sink_reports_is_added(streams: Streams) -> None:
+    observed = observer(streams)
+    streams.reports[ID] = Report(7, "default.out", WriteStats(rows=5, bytes=50), 2)
+    observed.onQueryProgress(progressed(BATCH))
+    job = observed.jobs()[ID]
+    assert (job.sink, job.num_records_out, job.num_bytes_out, job.transactions) == ("default.out", 5, 50, 2)
+    observed.onQueryStarted(started())  # a restarted query does not show the report of its previous run
+    observed.onQueryProgress(progressed(BATCH))
+    assert observed.jobs()[ID].sink is None
+
+
+def test_bytes_of_the_batch_are_read_from_the_query(streams: Streams) -> None:
+    observed = observer(streams)
+    streams.query = query_with_plan(BATCH["batchId"], 1000, None, 200)
+    observed.onQueryProgress(progressed(BATCH))
+    assert observed.jobs()[ID].num_bytes_in == 1200
+
+
+def test_bytes_of_another_batch_are_unknown() -> None:
+    assert query_bytes_in(query_with_plan(8, 1000), 7) is None
+    assert query_bytes_in(query_with_plan(7), 7) == 0
+    assert query_bytes_in(SimpleNamespace(), 7) is None  # type: ignore[arg-type]  # a Connect client
+    without_plan = SimpleNamespace(
+        _jsq=SimpleNamespace(streamingQuery=lambda: SimpleNamespace(lastExecution=lambda: None))
+    )
+    assert query_bytes_in(without_plan, 7) is None  # type: ignore[arg-type]
+
+
+def test_an_idle_query_reports_its_commits(streams: Streams) -> None:
+    observed = observer(streams)
+    observed.onQueryStarted(started())
+    observed.onQueryIdle(started())  # Spark no longer has the query
+    streams.query = query_with_plan(7)
+    observed.onQueryIdle(started())  # before the first batch
+    assert observed.jobs()[ID].sources == []
+    streams.query.lastProgress = SimpleNamespace(numInputRows=0, json=json.dumps(IDLE))
+    observed.onQueryIdle(started())
+    (source,) = observed.jobs()[ID].sources
+    assert source.commits_succeeded == 3
+
+
+def test_an_idle_query_does_not_count_its_last_batch_again(streams: Streams) -> None:
+    observed = observer(streams)
+    observed.onQueryProgress(progressed(BATCH))
+    streams.query = query_with_plan(7)
+    streams.query.lastProgress = SimpleNamespace(numInputRows=600, json=json.dumps(BATCH))
+    observed.onQueryIdle(started())
+    assert observed.jobs()[ID].num_records_in == 600
