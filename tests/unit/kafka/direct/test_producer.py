@@ -1,0 +1,286 @@
+"""The direct producer and a simulated broker: batches, errors that are retried or raised, and lost responses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_sql.errors import (
+    AuthorizationError,
+    BrokerError,
+    BrokerUnreachableError,
+    DeliveryError,
+    RecordTooLargeError,
+    TopicNotFoundError,
+)
+from kafka_sql.kafka.direct import sender
+from kafka_sql.kafka.direct.batch import Batch
+from kafka_sql.kafka.direct.producer import DirectProducer
+from kafka_sql.kafka.direct.producer_state import open_producer_state
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol.codec import ApiKey
+from tests.unit.kafka.direct.simulated_broker import LOST, SILENT, SimulatedBroker, simulated_broker
+
+
+@pytest.fixture
+def broker() -> Iterator[SimulatedBroker]:
+    with simulated_broker(t=1, three=3) as running:
+        yield running
+
+
+@contextmanager
+def open_producer(broker: SimulatedBroker, topic: str = "t", **properties: str) -> Iterator[DirectProducer]:
+    with ExitStack() as stack:
+        yield DirectProducer(open_producer_state(broker.config(**properties), stack), topic, "orders")
+
+
+def binary(*values: bytes | None) -> pa.BinaryArray:
+    return pa.array(values, pa.binary())
+
+
+def numbers(start: int, stop: int) -> list[bytes | None]:
+    return [b"%06d" % i for i in range(start, stop)]
+
+
+def test_rows_are_written_in_order(broker: SimulatedBroker) -> None:
+    with open_producer(broker) as producer:
+        producer.produce(binary(b"a", None, b""), binary(None, b"key", b""))
+        producer.produce(binary(b"b"))
+        assert ApiKey.PRODUCE not in broker.requests  # until the batch is full
+        producer.flush()
+        assert broker.values("t") == [b"a", None, b"", b"b"]
+        assert (producer.sent, producer.sent_bytes, producer.errors) == (4, 5, 0)
+        assert producer._state.is_reusable()
+        assert broker.requests.count(ApiKey.PRODUCE) == 1
+
+
+def test_flush_without_rows_sends_nothing(broker: SimulatedBroker) -> None:
+    with open_producer(broker) as producer:
+        producer.flush()
+    assert ApiKey.PRODUCE not in broker.requests
+
+
+def test_send_time_is_that_of_the_last_flush_in_milliseconds(broker: SimulatedBroker) -> None:
+    with open_producer(broker) as producer:
+        producer.produce(binary(b"a"))
+        began = time.monotonic()
+        producer.flush()
+        assert 0 < producer.send_time <= (time.monotonic() - began) * 1000
+
+
+def test_full_batches_are_sent_before_the_flush(broker: SimulatedBroker) -> None:
+    with open_producer(broker, batch_size="2000") as producer:
+        producer.produce(binary(*numbers(0, 1_000)))
+        producer.produce(binary(*numbers(1_000, 3_000)))
+        assert len(broker.logs["t", 0]) > 10
+        assert not producer._state.is_reusable()
+        producer.flush()
+        assert producer._state.is_reusable()
+    assert broker.values("t") == numbers(0, 3_000)
+    assert max(map(len, broker.logs["t", 0])) <= 2_000
+
+
+def test_rows_without_a_partition_avoid_partitions_without_a_leader(broker: SimulatedBroker) -> None:
+    broker.leaderless |= {("three", 0), ("three", 2)}
+    with open_producer(broker, "three", batch_size="1000") as producer:
+        producer.produce(binary(*numbers(0, 1_000)))
+        producer.flush()
+        assert producer.errors == 0
+    assert broker.values("three", 1) == numbers(0, 1_000)
+
+
+def test_each_full_batch_without_keys_goes_to_the_next_partition(broker: SimulatedBroker) -> None:
+    with open_producer(broker, "three", batch_size="1000") as producer:
+        producer.produce(binary(*numbers(0, 1_000)))
+        producer.flush()
+    sizes = [len(broker.logs["three", partition]) for partition in range(3)]
+    assert max(sizes) - min(sizes) <= 1
+    assert min(sizes) > 1
+
+
+def test_given_partitions(broker: SimulatedBroker) -> None:
+    with open_producer(broker, "three") as producer:
+        producer.produce(binary(b"a", b"b", b"c"), partitions=np.array([2, 0, 2], np.int64))
+        for partition in (-2, 3):
+            with pytest.raises(DeliveryError, match=r"Table 'orders': topic 'three', row 4 of the task: .*partitioner"):
+                producer.produce(binary(b"x", b"y"), partitions=np.array([1, partition], np.int32))
+        producer.flush()
+    assert [broker.values("three", i) for i in range(3)] == [[b"b"], [], [b"a", b"c"]]
+
+
+def test_record_that_is_too_large_for_the_client(broker: SimulatedBroker) -> None:
+    with open_producer(broker, max_request_size="5000") as producer:
+        producer.produce(binary(b"a" * 5_000))
+        with pytest.raises(RecordTooLargeError, match="row 2 of the task"):
+            producer.produce(binary(b"b", b"c" * 5_001))
+        producer.flush()
+    assert broker.values("t")[0] == b"a" * 5_000
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.CORRUPT_MESSAGE, LOST]
+)
+@pytest.mark.parametrize("position", [0, 1, 3])
+def test_batches_are_sent_again(broker: SimulatedBroker, error: int, position: int) -> None:
+    """Whether the first batch, one in flight or the last one fails: each record is written once and in order."""
+    broker.errors[ApiKey.PRODUCE] = [*[ErrorCode.NONE] * position, error]
+    with open_producer(broker, batch_size="2000") as producer:
+        producer.produce(binary(*numbers(0, 700)))
+        producer.flush()
+        assert producer.errors >= 1
+        assert producer._state.is_reusable()
+        producer.produce(binary(*numbers(700, 800)))
+        producer.flush()
+    assert broker.values("t") == numbers(0, 800)
+
+
+def test_second_batch_of_a_partition_waits_for_the_first_one(broker: SimulatedBroker) -> None:
+    """A leader that does not know the producer accepts any sequence number, so it would accept the second batch."""
+    broker.errors[ApiKey.PRODUCE] = [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    with open_producer(broker, batch_size="300") as producer:
+        producer.produce(binary(*numbers(0, 100)))
+        producer.flush()
+    assert broker.values("t") == numbers(0, 100)
+
+
+def test_leader_that_knows_only_the_last_batch(broker: SimulatedBroker) -> None:
+    """For an older batch it returns OUT_OF_ORDER_SEQUENCE_NUMBER; then a later batch shows that it was written."""
+    with open_producer(broker, batch_size="2000") as producer:
+        producer.produce(binary(*numbers(0, 100)))
+        producer.flush()
+        # the first batch is written and its response lost; then two batches are pending
+        broker.errors[ApiKey.PRODUCE] = [LOST, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+        producer.produce(binary(*numbers(100, 400)))
+        producer.flush()
+        assert producer._state.is_reusable()
+    assert broker.values("t") == numbers(0, 400)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "message"),
+    [
+        (ErrorCode.MESSAGE_TOO_LARGE, RecordTooLargeError, r"Table 'orders': t\[0\]: .*so far: 2\. .*do not count"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationError, r"Table 'orders': t\[0\]: .* WRITE on the topic"),
+        (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, DeliveryError, r"Table 'orders': t\[0\]: .*OUT_OF_ORDER"),
+    ],
+)
+def test_rejected_batches(broker: SimulatedBroker, code: int, error: type[BrokerError], message: str) -> None:
+    broker.errors[ApiKey.PRODUCE] = [code]
+    with open_producer(broker) as producer:
+        producer.produce(binary(b"a", b"b"))
+        with pytest.raises(error, match=message):
+            producer.flush()
+        assert not producer._state.is_reusable()
+    assert broker.requests.count(ApiKey.PRODUCE) == 1
+
+
+def test_batches_expire_after_the_delivery_timeout(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.PRODUCE] = [ErrorCode.NOT_ENOUGH_REPLICAS] * 1_000
+    with open_producer(broker, delivery_timeout_ms="300", linger_ms="0") as producer:
+        producer.produce(binary(b"a", b"b"))
+        began = time.monotonic()
+        with pytest.raises(DeliveryError, match=r"topic 't': .*[Tt]imed out.*so far: 2\. .*NOT_ENOUGH_REPLICAS\)\."):
+            producer.flush()
+        assert 0.3 <= time.monotonic() - began < 3
+
+
+def test_silent_broker_is_dropped_before_the_records_expire(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.PRODUCE] = [SILENT]
+    with open_producer(broker, delivery_timeout_ms="1500", linger_ms="0", request_timeout_ms="300") as producer:
+        producer.produce(binary(b"a"))
+        producer.flush()
+        assert producer.errors == 1
+    assert broker.values("t") == [b"a"]
+
+
+def test_metadata_is_requested_again_until_the_topic_has_partitions(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.METADATA] = [ErrorCode.LEADER_NOT_AVAILABLE, LOST]
+    with open_producer(broker) as producer:
+        assert (producer.errors, producer.partition_count("t")) == (2, 1)
+
+
+def test_missing_topic(broker: SimulatedBroker) -> None:
+    began = time.monotonic()
+    with (
+        pytest.raises(TopicNotFoundError, match=r"Table 'orders': topic 'absent': .*'sink.topic.create' = 'true'"),
+        open_producer(broker, "absent", socket_connection_setup_timeout_ms="1000"),
+    ):
+        pass
+    assert 1 <= time.monotonic() - began < 5
+
+
+def test_topic_that_the_user_may_not_see(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.METADATA] = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    with pytest.raises(AuthorizationError, match="Table 'orders': topic 't'"), open_producer(broker):
+        pass
+
+
+def test_first_record_of_the_hint(broker: SimulatedBroker) -> None:
+    for expected in (0, 2):
+        with open_producer(broker) as producer:
+            producer.produce(binary(b"a", b"b"))
+            assert producer.hint.first_record is None
+            producer.flush()
+            assert producer.hint.first_record == ("t", 0, expected)
+            producer.produce(binary())
+            producer.flush()
+            assert producer.hint == (None, ("t", 0, expected))
+
+
+def test_first_record_is_unknown_if_its_response_was_lost(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.PRODUCE] = [LOST]
+    with open_producer(broker) as producer:
+        producer.produce(binary(b"a"))
+        producer.flush()
+        producer.produce(binary(b"b"))
+        producer.flush()
+        assert producer.hint.first_record is None
+
+
+def test_producer_id_is_requested_again(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, LOST]
+    with open_producer(broker) as producer:
+        assert producer._state.producer_id_and_epoch() == (102, 3, None)
+    assert broker.requests.count(ApiKey.INIT_PRODUCER_ID) == 3
+
+
+def test_rejected_producer(broker: SimulatedBroker) -> None:
+    broker.errors[ApiKey.INIT_PRODUCER_ID] = [ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
+    with (
+        pytest.raises(AuthorizationError, match=r"assigned no producer id: .* IDEMPOTENT_WRITE"),
+        open_producer(broker),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("latest", [None, 6])
+def test_brokers_that_are_too_old(broker: SimulatedBroker, latest: int | None) -> None:
+    del broker.versions[ApiKey.PRODUCE]
+    if latest is not None:
+        broker.versions[ApiKey.PRODUCE] = latest
+    with pytest.raises(BrokerError, match=r"older than Apache Kafka 2\.1"), open_producer(broker):
+        pass
+
+
+def test_unreachable_broker() -> None:
+    with simulated_broker() as stopped:
+        config = stopped.config(default_api_timeout_ms="200")
+    with ExitStack() as stack, pytest.raises(BrokerUnreachableError, match=r"did not answer within 0\.2 s: "):
+        open_producer_state({**config, "bootstrap.servers": "127.0.0.1:1"}, stack)
+
+
+def test_requests_have_one_batch_per_partition_and_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "_MAX_REQUEST", 100)
+
+    def batch(partition: int, size: int) -> Batch:
+        return Batch(partition, b"h" * 10, memoryview(bytes(size - 10)), 1, 0.0)
+
+    batches = [batch(0, 40), batch(1, 60), batch(2, 10), batch(2, 10), batch(3, 500), batch(4, 10)]
+    groups = [[(b.partition, b.size) for b in group] for group in sender._requests(batches)]
+    assert groups == [[(0, 40), (1, 60)], [(2, 10)], [(2, 10)], [(3, 500)], [(4, 10)]]
+    assert list(sender._requests([])) == []
