@@ -205,7 +205,7 @@ def _rejection(key: str, code: int, message: str) -> Exception:
             option=f"properties.{key}",
         )
     # librdkafka's message contains the value, which may be a secret: only the allowed range is shown
-    allowed_range = f": {message.split(' allowed ')[-1]}" if " allowed " in message else ""
+    allowed_range = f": {message.split(' allowed ')[-1].strip()}" if " allowed " in message else ""
     return InvalidOptionError(
         f"Invalid value for option 'properties.{key}'{allowed_range}.", option=f"properties.{key}"
     )

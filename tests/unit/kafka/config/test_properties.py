@@ -261,7 +261,7 @@ def test_unknown_property_suggests_the_nearest() -> None:
 def test_out_of_range_error_shows_the_range_and_not_the_value() -> None:
     with pytest.raises(InvalidOptionError, match=r"'properties.socket.timeout.ms': range 10..300000") as caught:
         to_librdkafka({**SERVERS, "socket.timeout.ms": "7"})
-    assert "7" not in str(caught.value).removesuffix("range 10..300000.")
+    assert str(caught.value).endswith("Invalid value for option 'properties.socket.timeout.ms': range 10..300000.")
 
 
 def test_api_timeout_is_kept_and_checked() -> None:
