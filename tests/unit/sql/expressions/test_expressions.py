@@ -4,6 +4,8 @@ import pytest
 
 from kafka_sql.errors import KafkaSqlError, SchemaError, SqlSyntaxError, UnsupportedSqlError
 from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.expressions.binding import bind
+from kafka_sql.sql.expressions.typed import UntranslatableError
 
 COLUMNS = """i INT, b BIGINT, n SMALLINT, d DECIMAL(10, 2), big DECIMAL(38, 10), f FLOAT, x DOUBLE, s STRING,
   v VARCHAR(5), o BOOLEAN, day DATE, ts TIMESTAMP(3), ts6 TIMESTAMP(6), tl TIMESTAMP_LTZ(3), tm TIME(3), y BYTES,
@@ -87,6 +89,10 @@ def translate(expression: str) -> str | None:
         ("CAST(ts AS TIMESTAMP_LTZ)", "CAST(`ts` AS TIMESTAMP)"),
         ("day", "`day`"),
         ("i / 2", "CAST((`i` div 2) AS INT)"),
+        ("GREATEST(i, 2)", "if(`i` IS NULL, NULL, greatest(`i`, 2))"),
+        ("LEAST(i, 2, b)", "if(`i` IS NULL OR `b` IS NULL, NULL, least(CAST(`i` AS BIGINT), 2L, `b`))"),
+        ("GREATEST(1, 2)", "greatest(1, 2)"),
+        ("GREATEST(s)", "`s`"),
         ("i % 2", "CAST((`i` % 2) AS INT)"),
         ("MOD(i, 2)", "CAST((`i` % 2) AS INT)"),
         ("arr[1]", "get(`arr`, 0)"),
@@ -229,3 +235,13 @@ def test_invalid_expressions(flink: str, error: type[KafkaSqlError], message: st
     with pytest.raises(error) as e:
         translate(flink)
     assert message in str(e.value)
+
+
+def test_the_size_of_an_expression_is_limited() -> None:
+    def bound(length: int) -> str:
+        return bind("f(`i`)", lambda x: x + "x" * length)
+
+    longest = 200_000 - len(bound(0))
+    assert len(bound(longest)) == 200_000
+    with pytest.raises(UntranslatableError, match="nested too deeply; split it into several computed columns"):
+        bound(longest + 1)

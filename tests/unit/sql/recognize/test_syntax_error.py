@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.errors import KafkaSqlError, SqlSyntaxError
 from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.recognize.syntax_error import unclosed_quote_error
 
 SECRET = "hunter2"
 
@@ -152,3 +153,9 @@ def test_a_long_line_is_cut_around_the_error() -> None:
 def test_double_quoted_values_after_a_misspelled_with_are_masked() -> None:
     e = parse_error('CREATE TABLE t (id INT) WHIT ("a.password" = "hunter2")')
     assert e.marked.splitlines()[0].partition("| ")[2] == 'CREATE TABLE t (id INT) WHIT ("a.password" = ******'
+
+
+def test_a_literal_at_the_start_of_the_statement_is_masked_if_a_quote_is_missing() -> None:
+    error = unclosed_quote_error(f"'{SECRET}", 0)
+    assert SECRET not in str(error)
+    assert error.marked == "    1 | ******\n      | ^^^^^^"

@@ -1,0 +1,151 @@
+"""Test how an INSERT's columns are assigned, distributed and read to their end, without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from kafka_sql.definition import validate_table
+from kafka_sql.errors import StatementError
+from kafka_sql.options import connector as opt
+from kafka_sql.sql.jobs.bounded import are_all_bounded, is_end_reached
+from kafka_sql.sql.jobs.inserts import can_assign, target_columns
+from kafka_sql.sql.jobs.sink_parallelism import repartition, repartition_query
+from kafka_sql.sql.recognize.classify import Insert, classify
+from kafka_sql.table.declaration import Column, Table
+
+INT, LONG, STRING, DATE, TIME = IntegerType(), LongType(), StringType(), DateType(), TimestampType()
+ROW = StructType().add("a", INT)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (INT, INT, True),
+        (INT, LONG, True),
+        (LONG, INT, True),
+        (NullType(), ROW, True),
+        (INT, STRING, True),
+        (ROW, STRING, False),
+        (STRING, INT, False),
+        (BooleanType(), INT, False),
+        (INT, DATE, False),
+        (DATE, INT, False),
+        (DATE, TIME, True),
+        (ArrayType(INT), ArrayType(LONG), True),
+        (ArrayType(STRING), ArrayType(INT), False),
+        (ArrayType(INT), INT, False),
+        (MapType(STRING, INT), MapType(STRING, LONG), True),
+        (MapType(STRING, STRING), MapType(STRING, INT), False),
+        (MapType(STRING, INT), MapType(INT, INT), False),
+        (ROW, StructType().add("b", LONG), True),
+        (ROW, StructType().add("a", INT).add("b", INT), False),
+        (ROW, StructType().add("a", DATE), False),
+    ],
+    ids=lambda value: value.simpleString() if isinstance(value, DataType) else None,
+)
+def test_assignable_types(source: DataType, target: DataType, expected: bool) -> None:
+    assert can_assign(source, target) is expected
+
+
+def entry(**options: str) -> Any:
+    columns = (
+        Column("id", "BIGINT", "BIGINT"),
+        Column("Name", "STRING", "STRING"),
+        Column("p", "INT", "INT", metadata="partition", virtual=True),
+        Column("twice", None, "id * 2", expression="id * 2"),
+    )
+    given = {
+        "connector": "kafka",
+        "topic": "t",
+        "properties.bootstrap.servers": "h:1",
+        "value.format": "json",
+        "key.format": "json",
+        "key.fields": "id",
+        **options,
+    }
+    table = Table(("db", "t"), columns, given)
+    return SimpleNamespace(definition=validate_table(table), table=table, provider="kafka.t")
+
+
+def insert(text: str) -> Insert:
+    statement = classify(text)
+    assert isinstance(statement, Insert)
+    return statement
+
+
+def test_target_columns_are_those_that_can_be_written() -> None:
+    assert [c.name for c in target_columns(entry(), insert("INSERT INTO t SELECT 1, 2"))] == ["id", "Name"]
+    assert [c.name for c in target_columns(entry(), insert("INSERT INTO t (NAME, id) SELECT 1, 2"))] == ["Name", "id"]
+    for name in ("p", "twice", "other"):
+        with pytest.raises(StatementError, match=rf"Table 'db.t' has no writable column '{name}'. .*: id, Name \("):
+            target_columns(entry(), insert(f"INSERT INTO t ({name}) SELECT 1"))
+
+
+def test_rows_are_distributed_by_the_written_columns_of_the_key() -> None:
+    parallel = entry(**{"sink.parallelism": "3"})
+    assert repartition_query(entry(), "SELECT 1", ["id"]) == "SELECT 1"
+    assert repartition_query(parallel, "SELECT 1, 2", ["Name", "id"]) == (
+        "SELECT /*+ REPARTITION(3, `id`) */ * FROM (\nSELECT 1, 2\n) AS query (`Name`, `id`)"
+    )
+    assert repartition_query(parallel, "SELECT 1", ["Name"]) == (
+        "SELECT /*+ REPARTITION(3) */ * FROM (\nSELECT 1\n) AS query (`Name`)"
+    )
+    assert repartition_query(parallel, "SELECT 1 AS id", None) == (
+        "SELECT /*+ REPARTITION(3, `id`) */ * FROM (\nSELECT 1 AS id\n)"
+    )
+
+
+def test_streams_are_distributed_in_the_same_way() -> None:
+    rows: Any = SimpleNamespace(columns=["id", "Name"], repartition=lambda *arguments: arguments)
+    assert repartition(entry(), rows) is rows
+    assert repartition(entry(**{"sink.parallelism": "3"}), rows) == (3, "`id`")
+
+
+def bounded_table(mode: str) -> Any:
+    return SimpleNamespace(provider=f"kafka.{mode}", definition=SimpleNamespace(options={opt.BOUNDED_MODE: mode}))
+
+
+def test_a_query_ends_if_all_its_streams_are_bounded() -> None:
+    bounded, unbounded = bounded_table(opt.LATEST), bounded_table(opt.UNBOUNDED)
+    plan = "== Analyzed Logical Plan ==\na: int\nStreamingRelation {}\n== Optimized Logical Plan ==\n"
+    assert are_all_bounded([bounded], lambda: plan.format("kafka.latest-offset, [a]"))
+    assert not are_all_bounded([bounded], lambda: plan.format("rate, [a]"))
+    assert not are_all_bounded([bounded], lambda: "no plan")
+    assert not are_all_bounded([bounded, unbounded], lambda: plan.format("kafka.latest-offset, [a]"))
+    assert not are_all_bounded([], lambda: plan.format("none, [a]"))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "stops", "expected"),
+    [
+        ({"0": 5, "1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 6, "1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 5, "1": 6}, {"0": 5, "1": 7}, False),
+        ({"1": 7}, {"0": 5, "1": 7}, True),
+        ({"0": 5}, {}, False),
+    ],
+)
+def test_the_end_of_a_bounded_table(offsets: dict[str, int], stops: dict[str, int], expected: bool) -> None:
+    end = {"version": 2, "offsets": {"t": offsets}, **({"stops": {"t": stops}} if stops else {})}
+    assert is_end_reached(end) is expected
+
+
+def test_ends_of_other_sources_are_not_the_end() -> None:
+    assert not is_end_reached("17")
+    assert not is_end_reached(None)

@@ -1,0 +1,78 @@
+"""Test Flink's session options, and the limits of the batches that Spark passes to Python."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from kafka_sql.errors import InvalidOptionError
+from kafka_sql.sql.jobs import settings
+from kafka_sql.sql.jobs.batch_size import limit_batches_by_rows
+from tests.unit.sql.jobs.fake_session import Session
+
+BYTES, ROWS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def session(**given: str) -> Any:
+    return Session(**given)
+
+
+def test_the_runtime_mode_is_batch_unless_it_is_set() -> None:
+    spark = session()
+    assert not settings.is_streaming(spark)
+    settings.write(spark, "execution.runtime-mode", "STREAMING")
+    assert settings.is_streaming(spark)
+    assert settings.read(spark, settings.CHECKPOINT_DIR) is None
+
+
+def test_invalid_values_are_rejected_and_not_stored() -> None:
+    spark = session()
+    with pytest.raises(InvalidOptionError, match=r"'execution.runtime-mode'.*Did you mean 'streaming'"):
+        settings.write(spark, "execution.runtime-mode", "streamin")
+    with pytest.raises(InvalidOptionError, match=r"'metrics.reporter.prom.port'.* an integer of at least 0"):
+        settings.write(spark, "metrics.reporter.prom.port", "-1")
+    assert spark.conf.settings == {}
+    settings.write(spark, "metrics.reporter.prom.port", "0")
+    assert settings.read(spark, settings.METRICS_PORT) == 0
+
+
+def test_options_of_flink_without_effect_are_stored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "kafka_sql")
+    spark = session()
+    settings.write(spark, "pipeline.nam", "x")
+    settings.write(spark, "spark.sql.shuffle.partitions", "2")
+    assert [r.getMessage() for r in caplog.records] == [
+        "SET 'pipeline.nam' has no effect here. Did you mean 'pipeline.name'?"
+    ]
+    assert spark.conf.settings == {"pipeline.nam": "x", "spark.sql.shuffle.partitions": "2"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "limited"), [(None, "8192"), ("10000", "8192"), ("8192", "8192"), ("100", "100"), ("0", "8192")]
+)
+def test_batches_are_limited_by_rows_and_the_settings_are_restored(rows: str | None, limited: str) -> None:
+    before = {} if rows is None else {ROWS: rows}
+    spark = session(**before)
+    with limit_batches_by_rows(spark), limit_batches_by_rows(spark):
+        assert spark.conf.settings == {BYTES: str(2**31 - 1), ROWS: limited}
+    assert spark.conf.settings == before
+
+
+def test_the_settings_are_restored_after_the_last_of_overlapping_inserts() -> None:
+    spark = session()
+    first, second = limit_batches_by_rows(spark), limit_batches_by_rows(spark)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert spark.conf.settings == {BYTES: str(2**31 - 1), ROWS: "8192"}
+    second.__exit__(None, None, None)
+    assert spark.conf.settings == {}
+
+
+def test_a_byte_limit_of_the_user_stays() -> None:
+    spark = session(**{BYTES: "1000"})
+    with limit_batches_by_rows(spark):
+        assert spark.conf.settings == {BYTES: "1000"}
+    assert spark.conf.settings == {BYTES: "1000"}
