@@ -205,7 +205,7 @@ FAILURES = {
     "wrong host name": Failure(
         lambda s, _: s.properties("ELSEWHERE"),
         AuthenticationError,
-        ("Hostname mismatch", "for broker.example", "'properties.ssl.endpoint.identification.algorithm' = ''"),
+        ("Hostname mismatch", "hosts broker.example", "'properties.ssl.endpoint.identification.algorithm' = ''"),
     ),
     "expired client": Failure(
         lambda s, _: _client_certificate(s, days=(-10, -3)),
