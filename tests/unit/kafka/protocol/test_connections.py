@@ -1,0 +1,174 @@
+"""Connections to brokers: addresses, reuse, retries, and the order of responses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from kafka_sql.errors import BrokerError, BrokerUnreachableError
+from kafka_sql.kafka.error_codes import ErrorCode
+from kafka_sql.kafka.protocol import codec
+from kafka_sql.kafka.protocol.codec import ApiKey, MalformedResponse, Reader
+from kafka_sql.kafka.protocol.connection_pool import ConnectionPool, _address, retry_until
+from kafka_sql.kafka.protocol.errors import RetriableError, check_complete, raise_for_code
+from kafka_sql.kafka.protocol.metadata import TopicMetadata, metadata, read_metadata
+from tests.unit.kafka.direct.simulated_broker import SimulatedBroker, simulated_broker
+
+
+@pytest.fixture
+def broker() -> Iterator[SimulatedBroker]:
+    with simulated_broker(a=1, b=3) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("server", "address"),
+    [
+        ("broker:9093", ("broker", 9093)),
+        (" broker:9093 ", ("broker", 9093)),
+        ("broker", ("broker", 9092)),
+        ("SASL_SSL://broker:9093", ("broker", 9093)),
+        ("ssl://broker", ("broker", 9092)),
+        ("[::1]:9093", ("::1", 9093)),
+        ("[::1]", ("::1", 9092)),
+    ],
+)
+def test_bootstrap_servers(server: str, address: tuple[str, int]) -> None:
+    assert _address(server) == address
+
+
+def test_any_connection_skips_unreachable_servers(broker: SimulatedBroker) -> None:
+    config = broker.config()
+    config["bootstrap.servers"] = f"127.0.0.1:1,{config['bootstrap.servers']}"
+    with closing(ConnectionPool(config)) as pool:
+        connection = pool.any_connection()
+        assert pool.any_connection() is connection
+        assert pool.connect_to(broker.address) is connection
+        pool.close()
+        assert pool.any_connection() is not connection
+
+
+@pytest.mark.parametrize(("servers", "message"), [("127.0.0.1:1", "refused"), ("${env:SERVERS}", "refused")])
+def test_no_server_is_reachable(
+    broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch, servers: str, message: str
+) -> None:
+    monkeypatch.setenv("SERVERS", "127.0.0.1:1")
+    with pytest.raises(OSError, match=message):
+        ConnectionPool({**broker.config(), "bootstrap.servers": servers}).any_connection()
+
+
+def test_changed_credentials(broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLIENT", "old")
+    with closing(ConnectionPool(broker.config(client_id="${env:CLIENT}"))) as pool:
+        assert not pool.credentials_changed()  # no open connection
+        pool.any_connection()
+        assert not pool.credentials_changed()
+        monkeypatch.setenv("CLIENT", "new")
+        assert pool.credentials_changed()
+        pool.close()
+        assert not pool.credentials_changed()
+        pool.any_connection()
+        assert not pool.credentials_changed()
+
+
+def test_metadata_of_topics_and_of_brokers_only(broker: SimulatedBroker) -> None:
+    broker.leaderless.add(("b", 1))
+    with closing(ConnectionPool(broker.config())) as pool:
+        cluster = read_metadata(pool.any_connection().ask(metadata(["a", "b"])))
+        assert cluster.brokers == [broker.address]
+        assert cluster.topic("a") == (ErrorCode.NONE, [broker.address])
+        assert cluster.topic("b").leaders == [broker.address, None, broker.address]
+        with pytest.raises(MalformedResponse, match="lacks topic 'c'"):
+            cluster.topic("c")
+        assert read_metadata(pool.any_connection().ask(metadata([]))) == ([broker.address], {})
+        assert pool.topic_metadata("b") == cluster.topic("b")
+        assert pool.topic_metadata("c").code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "code"),
+    [
+        (TopicMetadata(ErrorCode.NONE, [None]), 0, ErrorCode.LEADER_NOT_AVAILABLE),
+        (TopicMetadata(ErrorCode.NONE, [("b", 1)]), 1, ErrorCode.LEADER_NOT_AVAILABLE),
+        (TopicMetadata(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []), 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_partitions_without_a_leader(topic: TopicMetadata, partition: int, code: int) -> None:
+    assert topic.leader(partition) is None
+    with pytest.raises(RetriableError) as e:
+        topic.require_leader(partition)
+    assert e.value.code == code
+
+
+def test_metadata_that_leaves_out_a_partition() -> None:
+    partition = codec.pack("hiiii", 0, 1, 7, 0, 0)
+    topic = codec.pack("h", 0) + codec.string("t") + codec.pack("?i", False, 1) + partition
+    with pytest.raises(MalformedResponse, match="leaves out partitions of topic 't'"):
+        read_metadata(Reader(codec.pack("ii", 0, 0) + codec.string(None) + codec.pack("ii", 7, 1) + topic))
+
+
+def test_pipelined_requests(broker: SimulatedBroker) -> None:
+    with closing(ConnectionPool(broker.config())) as pool:
+        connection = pool.any_connection()
+        responses = connection.ask_all([metadata([name]) for name in ("a", "b", "c")])
+        counts = [len(read_metadata(r).topic(n).leaders) for r, n in zip(responses, "abc", strict=True)]
+        assert counts == [1, 3, 0]
+        first, second = metadata(["a"]), metadata(["b"])
+        numbers = connection.send(first), connection.send(second)
+        connection.receive(first, numbers[0])
+        with pytest.raises(MalformedResponse, match="out of order"):
+            connection.receive(second, numbers[1] + 1)
+
+
+def test_versions_are_those_of_the_broker(broker: SimulatedBroker) -> None:
+    broker.versions = {ApiKey.METADATA: 12}
+    with closing(ConnectionPool(broker.config())) as pool:
+        assert pool.any_connection().versions == {ApiKey.METADATA: 12}
+
+
+def failing(*errors: Exception) -> Callable[[], str]:
+    remaining = iter(errors)
+
+    def request() -> str:
+        error = next(remaining, None)
+        if error is not None:
+            raise error
+        return "done"
+
+    return request
+
+
+def test_requests_are_repeated_after_retriable_errors() -> None:
+    closed = []
+    errors = (OSError("reset"), RetriableError(ErrorCode.LEADER_NOT_AVAILABLE), EOFError())
+    assert retry_until(failing(*errors), lambda: closed.append(1), 30, "b") == "done"
+    assert len(closed) == 2  # a connection is not closed after an error code
+    with pytest.raises(BrokerError):
+        retry_until(failing(BrokerError("rejected")), lambda: None, 30, "b")
+
+
+def test_retries_back_off_until_the_timeout() -> None:
+    attempts, began = [], time.monotonic()
+
+    def request() -> None:
+        attempts.append(time.monotonic())
+        raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
+
+    with pytest.raises(
+        BrokerUnreachableError, match=r"'b:1' did not answer within 0\.3 s \('x'\): .*LEADER_NOT_AVAILABLE\)\."
+    ):
+        retry_until(request, lambda: None, 0.3, "'b:1'", " ('x')")
+    assert 0.3 <= time.monotonic() - began < 2
+    assert 4 <= len(attempts) <= 7  # after 0, 0.02, 0.06, 0.14 and 0.3 s on a fast machine
+
+
+def test_missing_items_and_error_codes() -> None:
+    check_complete({"a": 0, "b": 0}, ["a", "b"])
+    with pytest.raises(MalformedResponse, match="lacks 'b'"):
+        check_complete({"a": 0}, ["a", "b"])
+    assert raise_for_code("x", ErrorCode.NONE, 5) == 5
+    with pytest.raises(BrokerError, match=r"x: .*INVALID_TXN_STATE"):
+        raise_for_code("x", ErrorCode.INVALID_TXN_STATE, 5)
