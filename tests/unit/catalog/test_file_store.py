@@ -82,6 +82,66 @@ def test_an_invalid_path() -> None:
         FileCatalogStore("a\0b")
 
 
+def test_a_write_in_place_is_a_change(tmp_path: Path) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    store.write(("default", "t"), "CREATE TABLE t")
+    (file,) = (tmp_path / "tables").iterdir()
+    os.utime(file, ns=(0, 0))  # not just now: changes within one tick of the clock are indistinguishable
+    store.read()
+    assert not store.has_changed()
+    os.utime(file, ns=(1, 1))
+    assert store.has_changed()
+    store.read()
+    file.write_text("CREATE TABLE u")
+    assert store.has_changed()
+
+
+def test_changes_within_a_tick_of_the_clock_are_read_again(tmp_path: Path) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    store.write(("default", "t"), "CREATE TABLE t")
+    store.read()
+    assert store.has_changed()
+
+
+def test_an_unreadable_folder_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    (tmp_path / "tables").rmdir()
+    with caplog.at_level(logging.WARNING):
+        assert not store.has_changed()
+        assert not store.has_changed()
+    assert caplog.text.count("cannot be read: No such file or directory. Its tables stay unchanged.") == 1
+    with pytest.raises(CatalogFolderError, match="cannot be read: No such file"):
+        store.read()
+    (tmp_path / "tables").mkdir()
+    assert store.has_changed()
+    (tmp_path / "tables").rmdir()
+    store.has_changed()
+    assert caplog.text.count("cannot be read: No such file") == 2
+
+
+def test_a_writer_that_crashed_leaves_nothing(tmp_path: Path) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    before = os.umask(0)
+    try:
+        (tmp_path / "tables" / ".1.tmp").write_text("half a statement")
+        with store.lock():
+            (lock,) = (tmp_path / "tables").iterdir()
+            assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+    assert store.read() == {}
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    (tmp_path / "tables").rmdir()
+    with pytest.raises(CatalogFolderError, match="cannot be written"), store.lock():
+        pass
+    with pytest.raises(CatalogFolderError, match=r"table 'default\.t' cannot be written: No such file") as raised:
+        store.write(("default", "t"), "CREATE TABLE t")
+    assert (raised.value.folder, raised.value.table) == (str(tmp_path / "tables"), "default.t")
+
+
 SPECIAL = ("../../etc/x", "..", ".", "a/b", "a\\b", "a.b", "%2e%2e", "-rf", "~", "$(x)", "a\nb", "é😀", " ", "*", "a%b")
 
 

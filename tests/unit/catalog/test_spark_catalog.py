@@ -1,0 +1,176 @@
+"""Objects in Spark's catalog: how existing ones are found, and which are dropped, with a fake Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.spark_catalog import ExistingObject, SparkCatalog, find_existing
+from kafka_sql.errors import StatementError, TableExistsError
+
+
+def information(type_: str = "MANAGED", provider: str = "kafka.o", owner: str | None = "app-0", text: str = "") -> str:
+    """Return a listing of SHOW TABLE EXTENDED."""
+    properties = f"[kafka_sql.owner={owner}]" if owner is not None else "[]"
+    return (
+        f"Catalog: spark_catalog\nType: {type_}\nProvider: {provider}\nTable Properties: {properties}\n"
+        f"View Text: {text}\nComment: Provider: other"
+    )
+
+
+class Spark:
+    """Runs SHOW TABLE EXTENDED over its objects, and records other statements; the first CREATE may fail."""
+
+    def __init__(self, **objects: str) -> None:
+        self.objects = objects
+        self.statements: list[str] = []
+        self.exists = False
+        self._sc = object()
+        self.conf = SimpleNamespace(get=lambda *_: "app-1")
+        self.catalog = SimpleNamespace(currentCatalog=lambda: "spark_catalog", currentDatabase=lambda: "Shop")
+        self.dataSource = SimpleNamespace(register=lambda cls: self.statements.append(f"register {cls.name()}"))
+
+    def sql(self, statement: str) -> Any:
+        if statement.startswith("SHOW TABLE EXTENDED"):
+            self.listing = statement
+            rows = [
+                SimpleNamespace(tableName=name, information=text, isTemporary=name.startswith("temp"))
+                for name, text in self.objects.items()
+            ]
+            return SimpleNamespace(collect=lambda: rows)
+        self.statements.append(statement)
+        if statement.startswith("CREATE") and self.exists:
+            self.exists = False
+            raise AnalysisException(message="exists", errorClass="TABLE_OR_VIEW_ALREADY_EXISTS", messageParameters={})
+        return None
+
+    def catalog_of_session(self, tables: ApplicationTables | None = None) -> SparkCatalog:
+        spark: Any = self
+        return SparkCatalog(spark, self.sql, tables or ApplicationTables())
+
+
+def entry(name: str = "o", storage: str = "o", temporary: bool = False) -> Any:
+    database = "" if temporary else "default"
+    return SimpleNamespace(
+        name=(database, name),
+        storage_name=("default", storage),
+        sql_name=f"`spark_catalog`.`default`.`{storage}`",
+        provider=f"kafka.{storage}",
+        is_view=temporary or name != storage,
+        table=SimpleNamespace(temporary=temporary, columns=(), comment=None),
+        definition=SimpleNamespace(
+            table=SimpleNamespace(stored_columns=()), is_changelog=False, has_error_column=False
+        ),
+        data_source=type("Source", (), {"name": staticmethod(lambda: f"kafka.{storage}")}),
+    )
+
+
+def test_existing_objects() -> None:
+    spark = Spark(
+        O=information(),
+        o__kafka=information(owner=None),
+        files=information(provider="parquet"),
+        v=information("VIEW", "", None, "SELECT 1"),
+        temp=information(),
+    )
+    assert find_existing(spark.sql, ("shop", "o")) == {
+        "o": ExistingObject(False, "kafka.o", "app-0", ""),
+        "o__kafka": ExistingObject(False, "kafka.o", None, ""),
+        "files": ExistingObject(False, "parquet", None, ""),
+        "v": ExistingObject(True, "", None, "SELECT 1"),
+    }
+    assert spark.listing == "SHOW TABLE EXTENDED IN `spark_catalog`.`shop` LIKE 'o*'"
+
+
+def test_only_own_data_sources_are_dropped() -> None:
+    for text, is_dropped in (
+        (information(), True),
+        (information(owner=None), False),
+        (information(provider="kafka.other"), False),
+    ):
+        spark = Spark(o=text)
+        spark.catalog_of_session().remove(entry())
+        assert spark.statements == (["DROP TABLE IF EXISTS `spark_catalog`.`default`.`o`"] if is_dropped else [])
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_view_of_the_user_is_not_dropped(is_own: bool) -> None:
+    source = "`spark_catalog`.`default`.`o__kafka`" if is_own else "files"
+    spark = Spark(o=information("VIEW", "", None, f"SELECT * FROM {source}"))
+    spark.catalog_of_session().remove(entry(storage="o__kafka"))
+    assert spark.statements == (["DROP VIEW IF EXISTS `spark_catalog`.`default`.`o`"] if is_own else [])
+
+
+def test_the_temporary_view_of_a_table_is_dropped() -> None:
+    spark = Spark()
+    spark.catalog_of_session().remove(entry(storage="o__kafka_temporary", temporary=True))
+    assert spark.statements == ["DROP VIEW IF EXISTS `o`"]
+
+
+def test_dropping_a_source_releases_its_name() -> None:
+    tables = ApplicationTables()
+    catalog = Spark().catalog_of_session(tables)
+    catalog.create_source(entry())
+    assert tables.is_reserved(("default", "o"))
+    catalog.drop_source(entry())
+    assert not tables.is_reserved(("default", "o"))
+
+
+def test_a_table_of_an_ended_application_is_replaced() -> None:
+    spark = Spark(o=information(owner="app-0"))
+    spark.exists = True
+    spark.catalog_of_session().create_source(entry())
+    create, drop, again = spark.statements
+    assert create == again
+    assert drop == "DROP TABLE `spark_catalog`.`default`.`o`"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (information(owner=None), "'default.o' already exists as a table or view of Spark"),
+        (information(provider="parquet"), "'default.o' already exists as a table or view of Spark"),
+        (information(owner="app-1"), "another client of this Spark server created it"),
+    ],
+    ids=["no owner", "another provider", "this application"],
+)
+def test_other_objects_are_not_replaced(text: str, message: str) -> None:
+    spark = Spark(o=text)
+    spark.exists = True
+    with pytest.raises(TableExistsError, match=message) as raised:
+        spark.catalog_of_session().create_source(entry())
+    assert raised.value.table == "default.o"
+    assert len(spark.statements) == 1
+
+
+def test_a_failed_replacement_restores_the_old_table() -> None:
+    spark = Spark(o=information(owner=None))
+    catalog = spark.catalog_of_session()
+    old, new = entry(), entry()
+    catalog.register(old)
+    spark.exists = True
+    with pytest.raises(TableExistsError):
+        catalog.put(new, old)
+    creates = [s for s in spark.statements if s.startswith("CREATE")]
+    assert len(creates) == 2
+    assert spark.statements.count("register kafka.o") == 3  # old, new, old again
+
+
+def test_a_class_is_registered_once() -> None:
+    spark = Spark()
+    catalog, table = spark.catalog_of_session(), entry()
+    catalog.register(table)
+    catalog.register(table)
+    assert spark.statements == ["register kafka.o"]
+
+
+def test_current_database() -> None:
+    spark = Spark()
+    assert spark.catalog_of_session().current_database() == "shop"
+    spark.catalog.currentCatalog = lambda: "iceberg"
+    with pytest.raises(StatementError, match="the current catalog is 'iceberg'"):
+        spark.catalog_of_session().current_database()

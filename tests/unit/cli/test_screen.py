@@ -1,0 +1,54 @@
+"""Results on standard output; messages and the progress line on standard error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+
+from kafka_sql.cli.screen import Screen
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the captured standard error be a terminal of 11 columns."""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((11, 5)))
+
+
+def test_streams(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.rows(["a", "b"])
+    screen.rows([])
+    screen.info("i")
+    screen.error("e")
+    screen.status("not on a terminal")
+    screen.clear()
+    assert capsys.readouterr() == ("a\nb\n", "i\ne\n")
+
+
+def test_silent(capsys: pytest.CaptureFixture[str], terminal: None) -> None:
+    screen = Screen(silent=True)
+    screen.rows(["a"])
+    screen.info("i")
+    screen.error("e")
+    screen.status("s")
+    assert capsys.readouterr() == ("a\n", "e\n")
+
+
+def test_the_progress_line_is_erased_once(capsys: pytest.CaptureFixture[str], terminal: None) -> None:
+    screen = Screen()
+    screen.status("1234567890abc")
+    screen.rows(["a"])
+    screen.error("e")
+    screen.clear()
+    assert capsys.readouterr().err == "\r\x1b[K1234567890\r\x1b[Ke\n"
+
+
+def test_an_obsolete_progress_line_is_not_drawn(capsys: pytest.CaptureFixture[str], terminal: None) -> None:
+    screen = Screen()
+    screen.status("s", lambda: False)
+    screen.clear()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,93 @@
+"""Writing metadata columns: which keys are writable, and the checks of timestamps and topics."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
+from kafka_sql.sink.metadata import check_row_topics, to_epoch_millis, written_metadata
+from kafka_sql.table.declaration import Column, Table
+
+
+def table(*metadata: tuple[str, str], topic: str = "t", pattern: bool = False) -> Definition:
+    """Return a table with a column per pair of metadata key and type."""
+    columns = (Column("a", "INT", "INT"), *(Column(key, type_, type_, metadata=key) for key, type_ in metadata))
+    options = {
+        "connector": "kafka",
+        "topic-pattern" if pattern else "topic": topic,
+        "properties.bootstrap.servers": "h:1",
+        "format": "json",
+    }
+    return validate_table(Table(("orders",), columns, options))
+
+
+def schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema({"a": pa.int32(), **columns})
+
+
+def test_columns_that_the_query_does_not_write_are_omitted() -> None:
+    definition = table(("timestamp", "TIMESTAMP"))
+    assert written_metadata(definition, schema()) == {}
+    columns = written_metadata(definition, schema(timestamp=pa.timestamp("us", "UTC")))
+    assert [(key, column.name, column.key) for key, column in columns.items()] == [
+        ("timestamp", "timestamp", "timestamp")
+    ]
+
+
+def test_a_read_only_key_is_rejected() -> None:
+    definition = table(("offset", "BIGINT"))
+    with pytest.raises(SchemaError, match=r"Invalid metadata key 'offset' .* keys for writing: (?!.*topic)") as raised:
+        written_metadata(definition, schema(offset=pa.int64()))
+    assert (raised.value.column, raised.value.table) == ("offset", "orders")
+
+
+def test_the_topic_of_a_row_is_writable_only_with_several_topics() -> None:
+    with pytest.raises(SchemaError, match="Invalid metadata key 'topic'"):
+        written_metadata(table(("topic", "STRING")), schema(topic=pa.string()))
+    for definition in (
+        table(("topic", "STRING"), topic="t;u"),
+        table(("topic", "STRING"), topic="t.*", pattern=True),
+    ):
+        assert list(written_metadata(definition, schema(topic=pa.string()))) == ["topic"]
+
+
+def test_several_topics_require_the_topic_of_each_row() -> None:
+    definition = table(("topic", "STRING"), topic="t;u")
+    with pytest.raises(InvalidOptionError, match="has several topics"):
+        written_metadata(definition, schema())
+
+
+@pytest.mark.parametrize(("millis", "micros"), [([None], [None]), ([], []), ([1, 0, 7], [1000, None, 7999])])
+def test_epoch_millis(millis: list[int], micros: list[int | None]) -> None:
+    column = pa.array(micros, pa.timestamp("us", "UTC"))
+    expected = [0 if value is None else value for value in millis]
+    assert to_epoch_millis(column, "ts").tolist() == expected
+
+
+@pytest.mark.parametrize("micros", [999, 0, -1])
+def test_a_timestamp_that_kafka_does_not_support(micros: int) -> None:
+    column = pa.array([1_000_000, micros], pa.timestamp("us", "UTC"))
+    with pytest.raises(EncodeError, match=r"Column 'ts' .* before 1970-01-01 00:00:00\.001 UTC") as raised:
+        to_epoch_millis(column, "ts")
+    assert raised.value.field == "ts"
+
+
+def test_timestamps_of_other_units() -> None:
+    times = [datetime(2024, 1, 1, tzinfo=timezone.utc)]
+    assert to_epoch_millis(pa.array(times, pa.timestamp("ms", "UTC")), "ts").tolist() == [1_704_067_200_000]
+
+
+def test_topics_of_rows() -> None:
+    listed, pattern = table(topic="t;u"), table(topic="t[0-9]+", pattern=True)
+    assert check_row_topics(listed, pa.array(["t", "u", "t"])).to_pylist() == ["t", "u", "t"]
+    assert check_row_topics(pattern, pa.array(["t1", "t22"])).to_pylist() == ["t1", "t22"]
+    with pytest.raises(EncodeError, match=r"Expected topic to be in: \[t, u\] but was: v\."):
+        check_row_topics(listed, pa.array(["t", "v"]))
+    with pytest.raises(EncodeError, match=r"Expected topic to match: t\[0-9\]\+ but was: t1x\."):
+        check_row_topics(pattern, pa.array(["t1x"]))
+    with pytest.raises(EncodeError, match=r"but no topic is set\."):
+        check_row_topics(listed, pa.array(["t", None]))

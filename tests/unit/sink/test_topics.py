@@ -1,0 +1,69 @@
+"""Topics of a sink: the declared settings, and the checks before the first row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.definition import Definition, validate_table
+from kafka_sql.kafka.admin.topics import TopicSettings
+from kafka_sql.sink import topics as module
+from kafka_sql.sink.topics import ensure_topics_exist, topic_settings
+from kafka_sql.table.declaration import Column, Table
+
+
+def table(connector: str, **options: str) -> Definition:
+    shared = {"connector": connector, "topic": "t", "properties.bootstrap.servers": "h:1"}
+    formats = {"format": "json"} if connector == "kafka" else {"key.format": "json", "value.format": "json"}
+    keys = {f"sink.topic.{key.replace('_', '-')}": value for key, value in options.items()}
+    primary_key = () if connector == "kafka" else ("a",)
+    column = Column("a", "INT", "INT", nullable=connector == "kafka")
+    return validate_table(Table(("orders",), (column,), {**shared, **formats, **keys}, primary_key))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The requests to a fake cluster that has no topics."""
+    requests: list[Any] = []
+
+    @contextmanager
+    def cluster(_: object) -> Iterator[Any]:
+        yield SimpleNamespace(partitions=lambda topics: requests.append(("partitions", tuple(topics))))
+
+    def ensure(_: object, topics: Any, settings: TopicSettings, name: str, defaults: Any) -> list[str]:
+        requests.append(("ensure", tuple(topics), settings.partitions, name, dict(defaults)))
+        return list(topics)
+
+    monkeypatch.setattr(module, "cached_cluster", cluster)
+    monkeypatch.setattr(module, "ensure_topics", ensure)
+    monkeypatch.setattr(module, "_ensured", set())
+    return requests
+
+
+def test_topics_are_only_checked_by_default(calls: list[Any]) -> None:
+    ensure_topics_exist(table("kafka"))
+    assert calls == [("partitions", ("t",))]
+
+
+def test_missing_topics_are_created_once_per_process(calls: list[Any]) -> None:
+    definition = table("kafka", create="true", partitions="3")
+    ensure_topics_exist(definition)
+    ensure_topics_exist(definition)
+    check = ("partitions", ("t",))
+    assert calls == [("ensure", ("t",), 3, "orders", {}), check, check]
+
+
+def test_new_topics_of_upsert_tables_are_compacted(calls: list[Any]) -> None:
+    ensure_topics_exist(table("upsert-kafka", create="true"))
+    assert calls[0] == ("ensure", ("t",), None, "orders", {"cleanup.policy": "compact"})
+
+
+def test_declared_settings() -> None:
+    settings = topic_settings(
+        table("kafka", create="true", partitions="3", replication_factor="2", **{"config.retention.ms": "1000"})
+    )
+    assert settings == TopicSettings(3, 2, {"retention.ms": "1000"})
