@@ -200,7 +200,8 @@ class ProtobufReader:
         starts, ends, parts, size = starts.copy(), ends.copy(), [data], len(data)
         for n in not_canonical.tolist():
             try:
-                message = self._message.FromString(data[starts[n] : ends[n]].tobytes()).SerializePartialToString()
+                merged = self._message.FromString(data[starts[n] : ends[n]].tobytes())
+                message = merged.SerializePartialToString(deterministic=True)  # maps sorted by key in every process
             except MessageError:
                 message = b"\x08"  # truncated: the decode loop reports it
             starts[n], ends[n] = size, size + len(message)

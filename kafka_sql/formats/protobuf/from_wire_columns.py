@@ -122,4 +122,5 @@ def _to_json(array: pa.BinaryArray, mapping: FieldMapping) -> pa.StringArray:
 
 
 def _message_json(message: object) -> Any:
-    return json_format.MessageToJson(message, indent=None, ensure_ascii=False)
+    """Return a message's JSON, its keys sorted: the library's order differs between processes."""
+    return json_format.MessageToJson(message, indent=None, sort_keys=True, ensure_ascii=False)

@@ -188,6 +188,9 @@ def test_invalid_options() -> None:
     for key in ("field-delimiter", "quote-character", "array-element-delimiter", "escape-character"):
         with pytest.raises(InvalidOptionError, match=f"'csv.{key}': must be a string with single character"):
             options({key: "ab"})
+        with pytest.raises(InvalidOptionError, match="must be a string with single character"):
+            options({key: "😀"})  # two of Java's characters
+        assert options({key: "\uffff"}).is_set(next(option for option in CSV_OPTIONS if option.key == f"csv.{key}"))
     for text, character in (("\\t", "\t"), ("\\u0001", "\1"), ("\\\\", "\\"), ("\\7", "\a")):
         assert Options(CSV_OPTIONS, {"csv.field-delimiter": text})[CSV_OPTIONS[0]] == character
 

@@ -95,5 +95,14 @@ def test_custom_null_literals_and_delimiters() -> None:
     assert encode(columns, {"field-delimiter": "|", "disable-quote-character": "true"}) == [b"1|x|y", b"|"]
 
 
+@pytest.mark.parametrize("quote", ['"', "§"])
+def test_an_escape_character_is_doubled_unless_it_is_the_quote_character(quote: str) -> None:
+    columns: dict[str, Any] = {"a": pa.array([f"x{quote}\\y"])}
+    chosen = {"field-delimiter": "|", "quote-character": quote}
+    for escape, doubled in (({}, "\\"), ({"escape-character": "\\"}, "\\\\"), ({"escape-character": quote}, "\\")):
+        expected = f"{quote}x{quote}{quote}{doubled}y{quote}"
+        assert encode(columns, {**chosen, **escape}) == [expected.encode()]
+
+
 def test_no_columns_and_no_rows() -> None:
     assert encode({"a": pa.array([], pa.int32())}) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,22 @@ def test_malformed_messages() -> None:
     lenient = decode(PAIR, [good, None, b"\x72\x01\xff", good, b"\x00", good], options(ignore_parse_errors="true"))
     assert lenient.payload_indices.to_pylist() == [0, 3, 5]
     assert lenient.columns[1].to_pylist() == ["x"] * 3
+
+
+def test_maps_of_a_merged_message_are_sorted_by_key() -> None:
+    schema = pa.schema([("m", pa.map_(pa.string(), pa.int64())), ("line", pa.struct([("sku", pa.string())]))])
+    counts = {f"key {i:02}": i for i in range(20)}
+    entries = b"".join(ORDERS(m={key: counts[key]}).SerializeToString() for key in sorted(counts, reverse=True))
+    lines = [ORDERS(line=type(ORDERS().line)(**values)).SerializeToString() for values in ({"sku": "a"}, {"price": 2})]
+    assert rows(schema, [entries + b"".join(lines)]) == [{"m": list(counts.items()), "line": {"sku": "a"}}]
+
+
+def test_keys_of_a_struct_are_sorted() -> None:
+    document = {f"key {i:02}": {"y": [1.5], "x": None} for i in range(20)}
+    message = ORDERS()
+    message.doc.update(document)
+    (row,) = rows(pa.schema([("doc", pa.string())]), [message.SerializeToString()])
+    assert row["doc"] == json.dumps(document, sort_keys=True)
 
 
 def test_missing_required_field() -> None:
