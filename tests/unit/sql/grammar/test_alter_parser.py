@@ -1,0 +1,110 @@
+"""Test the grammar of ALTER TABLE."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.errors import KafkaSqlError, SqlSyntaxError, UnsupportedSqlError
+from kafka_sql.sql.declarations.create import parse_statement
+from kafka_sql.sql.grammar.declaration import (
+    AddOrModify,
+    Change,
+    ColumnPosition,
+    DropColumns,
+    DropKey,
+    DropWatermark,
+    RenameColumn,
+    RenameTable,
+    ResetOptions,
+    SetOptions,
+)
+from kafka_sql.sql.grammar.dialect import parse_alteration
+
+
+def change(text: str) -> Change:
+    return parse_statement(f"ALTER TABLE t {text}", parse_alteration).change
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RENAME TO d.u", RenameTable(("d", "u"))),
+        ("RENAME a TO `b c`", RenameColumn("a", "b c")),
+        ("SET ('a' = 'b', 'c' = 'it''s')", SetOptions((("a", "b"), ("c", "it's")))),
+        ("SET ()", SetOptions(())),
+        ("RESET ('a', 'b')", ResetOptions(("a", "b"))),
+        ("RESET ()", ResetOptions(())),
+        ("DROP a", DropColumns(("a",))),
+        ("DROP (a, `b c`)", DropColumns(("a", "b c"))),
+        ("DROP PRIMARY KEY", DropKey()),
+        ("DROP CONSTRAINT pk", DropKey("pk")),
+        ("DROP WATERMARK", DropWatermark()),
+        ("DROP `column`", DropColumns(("column",))),
+    ],
+)
+def test_changes(text: str, expected: Change) -> None:
+    assert change(text) == expected
+
+
+def test_the_name_and_if_exists() -> None:
+    alteration = parse_statement("ALTER TABLE IF EXISTS c.d.t DROP a", parse_alteration)
+    assert (alteration.name, alteration.if_exists) == (("c", "d", "t"), True)
+    assert parse_statement("ALTER TABLE t DROP a;", parse_alteration).if_exists is False
+
+
+def test_added_columns_have_positions() -> None:
+    added = change(
+        "ADD (a INT FIRST, b AS a + 1 AFTER a, c INT METADATA VIRTUAL COMMENT 'x', PRIMARY KEY (a) NOT ENFORCED)"
+    )
+    assert isinstance(added, AddOrModify)
+    assert not added.is_modify
+    assert [(column.name, position) for column, position in added.columns] == [
+        ("a", ColumnPosition()),
+        ("b", ColumnPosition("a")),
+        ("c", None),
+    ]
+    assert [key.columns for key in added.keys] == [("a",)]
+    assert added.columns[2][0].comment == "x"
+
+
+def test_modify_of_one_element() -> None:
+    modified = change("MODIFY WATERMARK FOR ts AS ts - INTERVAL '1' SECOND")
+    assert isinstance(modified, AddOrModify)
+    assert modified.is_modify
+    assert [watermark.text for watermark in modified.watermarks] == ["ts - INTERVAL '1' SECOND"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("CHANGE a", SqlSyntaxError, "expected ADD, MODIFY, DROP, RENAME, SET or RESET"),
+        ("RENAME a b", SqlSyntaxError, "expected TO and the new column name"),
+        ("RENAME a TO", SqlSyntaxError, "the new column name"),
+        ("RESET 'a'", SqlSyntaxError, "expected '(' after RESET"),
+        ("RESET ('a' 'b')", SqlSyntaxError, "expected ',' or ')' after the option key"),
+        ("ADD (a INT b INT)", SqlSyntaxError, "expected ',' or ')' in the list of ADD"),
+        ("ADD a INT AFTER", SqlSyntaxError, "a column name after AFTER"),
+        ("DROP (a b)", SqlSyntaxError, "expected ',' or ')' in the list of DROP"),
+        (
+            "DROP COLUMN a",
+            SqlSyntaxError,
+            "COLUMN is not allowed here: Flink's syntax is DROP name or DROP (n",
+        ),
+        ("DROP COLUMNS (a)", SqlSyntaxError, "COLUMNS is not allowed here"),
+        ("ADD COLUMNS (a INT)", SqlSyntaxError, "COLUMNS is not allowed here: Flink's syntax is ADD name"),
+        ("ADD PARTITION (a = 1)", UnsupportedSqlError, "ALTER TABLE ... ADD PARTITION is not supported"),
+        ("ADD DISTRIBUTION BY HASH (a)", UnsupportedSqlError, "ALTER TABLE ... ADD DISTRIBUTION is not supported"),
+        ("DROP IF EXISTS PARTITION (a = 1)", UnsupportedSqlError, "ALTER TABLE ... DROP PARTITION is not supported"),
+    ],
+)
+def test_statements_that_are_rejected(text: str, error: type[KafkaSqlError], message: str) -> None:
+    with pytest.raises(error) as e:
+        change(text)
+    assert message in str(e.value)
+
+
+def test_a_column_may_be_named_column_or_partition() -> None:
+    for name in ("columns", "partition"):
+        added = change(f"ADD {name} INT")
+        assert isinstance(added, AddOrModify)
+        assert added.columns[0][0].name == name
