@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import growth
 from benchmarks.cluster import Cluster
-from benchmarks.comparison import Result
+from benchmarks.comparison import Result, count_noun
 from benchmarks.floor import measure_floor
 from benchmarks.latency import measure_latency
 from benchmarks.orders import Topic, create_table, select_rows
@@ -82,7 +82,7 @@ def sizing(bench: Bench) -> Iterator[Result]:
             yield from measure_reads("sizes", f"{format}, {size}", topic, bench.all, bench.runs)
     for partitions in (1, 16):
         topic = bench.topic("json", int(1_000_000 * bench.scale), partitions)
-        yield from measure_reads("sizes", f"json, {partitions} partitions", topic, bench.all, bench.runs)
+        yield from measure_reads("sizes", f"json, {count_noun(partitions, 'partition')}", topic, bench.all, bench.runs)
 
 
 def sample(bench: Bench) -> Iterator[Result]:
@@ -92,7 +92,7 @@ def sample(bench: Bench) -> Iterator[Result]:
         yield from measure_reads("read", format, bench.topic(format, records), bench.all, bench.runs)
     template = Topic("", "json", records // 2, 4, bench.cluster.bootstrap, bench.cluster.registry)
     writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
-    yield from measure_writes("json, at least once", template, writers, bench.cluster, bench.runs, warm_ups=1)
+    yield from measure_writes("json, at-least-once", template, writers, bench.cluster, bench.runs, warm_ups=1)
 
 
 def one_core(bench: Bench) -> Iterator[Result]:
@@ -110,13 +110,13 @@ def writing(bench: Bench) -> Iterator[Result]:
     for format in ("json", "avro"):
         template = Topic("", format, int(2_000_000 * bench.scale), 4, bench.cluster.bootstrap, bench.cluster.registry)
         writers = [(process.name, process, AT_LEAST_ONCE) for process in bench.all]
-        yield from measure_writes(f"{format}, at least once", template, writers, bench.cluster, runs)
+        yield from measure_writes(f"{format}, at-least-once", template, writers, bench.cluster, runs)
         if format == "json":
             writers = [
                 (bench.kafka_sql.name, bench.kafka_sql, EXACTLY_ONCE),
                 (bench.flink.name, bench.flink, EXACTLY_ONCE),
             ]
-            yield from measure_writes(f"{format}, exactly once", template, writers, bench.cluster, runs)
+            yield from measure_writes(f"{format}, exactly-once", template, writers, bench.cluster, runs)
 
 
 def starting(bench: Bench) -> Iterator[Result]:
@@ -141,9 +141,11 @@ def without_spark(bench: Bench) -> Iterator[Result]:
 
 def profile(bench: Bench) -> Iterator[Result]:
     """Measure CPU time by process and step."""
-    many = int(1_000_000 * bench.scale)
+    records = int(1_000_000 * bench.scale)
     for format in ("raw", "json", "avro"):
-        yield from measure_stages(bench.topic(format, many), bench.topic(format, many, 1), bench.kafka_sql, bench.runs)
+        yield from measure_stages(
+            bench.topic(format, records), bench.topic(format, records, 1), bench.kafka_sql, bench.runs
+        )
 
 
 def growing(bench: Bench) -> Iterator[Result]:

@@ -43,6 +43,11 @@ class Result:
         return statistics.median(self.values)
 
 
+def count_noun(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 column" or "1,000 columns"."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def measure_alternately(
     group: str, comparison: str, peers: Mapping[str, Run], records: int, runs: int, warm_ups: int = 1
 ) -> Iterator[Result]:

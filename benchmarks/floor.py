@@ -17,7 +17,7 @@ from kafka_sql.kafka.librdkafka import fetch_kernels
 from kafka_sql.kafka.librdkafka.client import open_handle
 from kafka_sql.kafka.types import Split
 
-FLOOR = "librdkafka into nothing"
+FLOOR = "librdkafka, records discarded"
 _BATCH = 20_000
 
 

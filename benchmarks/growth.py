@@ -8,7 +8,7 @@ import httpx
 from confluent_kafka import Producer
 
 from benchmarks.cluster import Cluster
-from benchmarks.comparison import Result, Run, RunResult, measure_alternately
+from benchmarks.comparison import Result, Run, RunResult, count_noun, measure_alternately
 from benchmarks.orders import Topic, create_table, declare_statements
 from benchmarks.peer_process import PeerProcess
 from benchmarks.peers.launch import OURS
@@ -28,13 +28,13 @@ def measure_partitions(
             peers[process.name] = query_run(process, f"SELECT count(*) FROM {topic.name}")
         (ours,) = (s for s in processes if s.name == OURS)
         ours.request("sql", text=f"INSERT INTO {topic.name} VALUES (CAST('one' AS BINARY))")
-        yield from measure_alternately("growth", f"{count} partitions", peers, 0, runs)
+        yield from measure_alternately("growth", count_noun(count, "partition"), peers, 0, runs)
 
 
 def measure_columns(
     counts: Sequence[int], records: int, process: PeerProcess, cluster: Cluster, runs: int
 ) -> Iterator[Result]:
-    """Sum up all of many BIGINT columns of JSON records."""
+    """Sum each of many BIGINT columns of JSON records."""
     for count in counts:
         name = f"columns_{count}"
         cluster.create(name, 2)
@@ -47,7 +47,7 @@ def measure_columns(
         process.request("sql", text=f"INSERT INTO {name} SELECT {values} FROM range(0, {records}, 1, 2)")
         sums = ", ".join(f"sum({n})" for n in names)
         run = query_run(process, f"SELECT count(*), {sums} FROM {name}")
-        yield from measure_alternately("growth", f"{count} columns", {OURS: run}, records, runs)
+        yield from measure_alternately("growth", count_noun(count, "column"), {OURS: run}, records, runs)
 
 
 def measure_schemas(
@@ -66,7 +66,7 @@ def measure_schemas(
         topic = Topic(name, "avro-confluent", records, 2, cluster.bootstrap, cluster.registry)
         process.request("sql", text=create_table(name, topic).replace(f"({topic.columns})", "(c BIGINT)"))
         run = query_run(process, f"SELECT count(*), sum(c) FROM {name}")
-        yield from measure_alternately("growth", f"{count} schema ids", {OURS: run}, records, runs)
+        yield from measure_alternately("growth", count_noun(count, "schema id"), {OURS: run}, records, runs)
 
 
 def _register(registry: str, subject: str, count: int) -> list[int]:

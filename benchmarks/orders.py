@@ -19,7 +19,7 @@ FIELDS: Final = {
     "paid": "BOOLEAN",
     "ts": "BIGINT",
 }
-COLUMNS: Final = ", ".join(f"{name} {kind}" for name, kind in FIELDS.items())
+COLUMNS: Final = ", ".join(f"{name} {column_type}" for name, column_type in FIELDS.items())
 
 # expressions with the same syntax and results in Spark and Flink
 ROW: Final = (
@@ -142,7 +142,7 @@ def _parsed(topic: Topic) -> str:
 def avro_schema(topic: Topic) -> str:
     """Return the schema that this project derives from the columns, which are all nullable."""
     fields = ", ".join(
-        f'{{"name": "{name}", "type": ["null", "{_AVRO[kind]}"], "default": null}}'
-        for name, kind in topic.fields.items()
+        f'{{"name": "{name}", "type": ["null", "{_AVRO[column_type]}"], "default": null}}'
+        for name, column_type in topic.fields.items()
     )
     return f'{{"type": "record", "name": "record", "fields": [{fields}]}}'

@@ -7,11 +7,11 @@ from itertools import groupby
 from xml.sax.saxutils import escape
 
 from benchmarks.comparison import Result
-from benchmarks.peers.launch import OURS
+from benchmarks.peers.launch import FLINK, OURS, SPARK
 from benchmarks.report import ratio
 
 _LEFT, _BAR, _WIDTH, _MOST = 270, 18, 460, 5.0
-_COLORS = {"Spark's own": "#e25a1c", "Flink SQL": "#7b4397"}
+_COLORS = {SPARK: "#e25a1c", FLINK: "#7b4397"}
 _OTHER = "#4a6fa5"
 
 

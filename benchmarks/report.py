@@ -11,13 +11,11 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.comparison import Result
 from benchmarks.peers.launch import OURS
 from kafka_sql.embedded.jar_lockfile import VERSION
-
-_JSON_KEYS: Final = {"comparison": "contest"}  # field -> key in the stored JSON, if different
 
 
 def machine() -> dict[str, Any]:
@@ -30,7 +28,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "kafka": VERSION,
         "flink": "2.2.0, connector 5.0.0-2.2",
-        "spark's own source and sink": "spark-sql-kafka-0-10 4.2.0, kafka-clients 3.9.1",
+        "spark connector": "spark-sql-kafka-0-10 4.2.0, kafka-clients 3.9.1",
         **{name: version(name) for name in names},
     }
 
@@ -91,7 +89,7 @@ def save(result: Result, path: Path) -> list[Result]:
         results.append(result)
         groups = [*dict.fromkeys(r.group for r in results)]
         results.sort(key=lambda r: groups.index(r.group))
-    rows = [{_JSON_KEYS.get(k, k): v for k, v in asdict(r).items()} | {"median": r.median} for r in results]
+    rows = [asdict(r) | {"median": r.median} for r in results]
     path.write_text(json.dumps({"machine": machine(), "results": rows}, indent=1) + "\n")
     return results
 
@@ -99,6 +97,6 @@ def save(result: Result, path: Path) -> list[Result]:
 def load(path: Path) -> tuple[dict[str, Any], list[Result]]:
     """Return the machine of the last run, and all results in a file."""
     stored = json.loads(path.read_text())
-    fields = [(name, _JSON_KEYS.get(name, name)) for name in Result.__dataclass_fields__]
-    results = [Result(**{name: row[key] for name, key in fields if key in row}) for row in stored["results"]]
+    fields = Result.__dataclass_fields__
+    results = [Result(**{name: row[name] for name in fields if name in row}) for row in stored["results"]]
     return stored["machine"], results

@@ -63,8 +63,8 @@ def _steps(topic: Topic, runs: int) -> dict[str, list[float]]:
         payloads[:] = [batch.values for batch in read_records(config, split)]
 
     steps: dict[str, Callable[[], object]] = {
-        "librdkafka": lambda: read_and_discard(config, split),
-        "the reader": gather,
+        "fetch (librdkafka)": lambda: read_and_discard(config, split),
+        "fetch (direct client)": gather,
     }
     if topic.format != "raw":
         format = FORMATS[topic.format]

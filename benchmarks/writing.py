@@ -58,7 +58,7 @@ def _insert(
         if process.name == SPARK:
             value = _payload(topic)
             query = f"SELECT {value} AS value FROM ({select_rows(topic, numbers)})"
-            answer: RunResult = process.request("sink", text=query, bootstrap=topic.bootstrap, topic=topic.name)
+            response: RunResult = process.request("sink", text=query, bootstrap=topic.bootstrap, topic=topic.name)
         else:
             if process.name == FLINK:
                 process.request("sql", text="DROP TABLE IF EXISTS numbers")
@@ -67,10 +67,10 @@ def _insert(
             if EXACTLY_ONCE.items() <= options.items():
                 more["sink.transactional-id-prefix"] = f"benchmark-{topic.name}"
             process.request("sql", text=create_table(topic.name, topic, more))
-            answer = process.request("sql", text=f"INSERT INTO {topic.name} {select_rows(topic, numbers)}")
+            response = process.request("sql", text=f"INSERT INTO {topic.name} {select_rows(topic, numbers)}")
         content = _content(verifier, topic)
         cluster.delete(topic.name)
-        return {"seconds": answer["seconds"], "rows": content}
+        return {"seconds": response["seconds"], "rows": content}
 
     return run
 

@@ -17,7 +17,7 @@ from kafka_sql.embedded.java import find_java
 from kafka_sql.runtime.worker_main import installed_command
 
 OURS: Final = "kafka_sql"
-SPARK: Final = "Spark's own"
+SPARK: Final = "Spark's connector"
 FLINK: Final = "Flink SQL"
 
 _HERE: Final = Path(__file__).parent

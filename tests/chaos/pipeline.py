@@ -57,8 +57,8 @@ class QueryConfig:
         source, target: topics.
         prefix: 'sink.transactional-id-prefix'.
         folder: the checkpoint.
-        reading, writing: additional options of the two tables. If ``reading`` has 'topic' or 'topic-pattern',
-            ``source`` is not used.
+        source_options, sink_options: additional options of the two tables. If ``source_options`` has 'topic' or
+            'topic-pattern', ``source`` is not used.
         naming: 'sink.transaction-naming-strategy'.
         tasks: number of tasks per batch; random if None.
         name: the query id.
@@ -69,8 +69,8 @@ class QueryConfig:
     target: str
     prefix: str
     folder: Path
-    reading: Mapping[str, str] = field(default_factory=dict)
-    writing: Mapping[str, str] = field(default_factory=dict)
+    source_options: Mapping[str, str] = field(default_factory=dict)
+    sink_options: Mapping[str, str] = field(default_factory=dict)
     naming: str = "INCREMENTING"
     tasks: int | None = None
     name: str = "q"
@@ -82,14 +82,14 @@ class QueryConfig:
             "properties.bootstrap.servers": self.bootstrap,
             "scan.startup.mode": "earliest-offset",
             "scan.topic-partition-discovery.interval": "100 ms",
-            **self.reading,
+            **self.source_options,
         }
         if "format" not in options:
             options["format"] = "json"
         if "topic-pattern" not in options:
             options = {"topic": self.source, **options}
         columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
-        sink = simulated_query.sink_table(self.bootstrap, self.target, self.prefix, self.naming, **self.writing)
+        sink = simulated_query.sink_table(self.bootstrap, self.target, self.prefix, self.naming, **self.sink_options)
         return validate_table(Table(("source",), columns, options)), sink
 
     def pipeline(self, run: str) -> Pipeline:

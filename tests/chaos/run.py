@@ -27,7 +27,9 @@ from tests.kills import oracle
 
 PARTITIONS: Final = 3
 KEYS: Final = 12
-_LOOK: Final = 1.0  # seconds in which the concurrent reader would have seen new rows; the final reader sees all
+_OBSERVATION_TIME: Final = (
+    1.0  # seconds in which the concurrent reader would have seen new rows; the final reader sees all
+)
 # forked from a process that has imported everything and has no clients, so drivers start within milliseconds
 PROCESSES: Final = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.chaos.run"])
@@ -56,31 +58,30 @@ class PipelineRun:
         self,
         bootstrap: str,
         folder: Path,
-        through: str | None = None,
-        reading: Mapping[str, str] | None = None,
+        driver_bootstrap: str | None = None,
+        source_options: Mapping[str, str] | None = None,
         partitions: int = PARTITIONS,
-        largest: int = 1_000_000,
+        max_record_size: int = 1_000_000,
         **more: Any,
     ) -> None:
-        """
-        Create the topics and start the concurrent reader.
+        """Create the topics and start the concurrent reader.
 
         Args:
             bootstrap: bootstrap servers.
             folder: folder for its files.
-            through: bootstrap servers of the drivers, if they are different.
-            reading: additional options of the source.
+            driver_bootstrap: bootstrap servers of the drivers, if they are different.
+            source_options: additional options of the source.
             partitions: number of partitions of both topics.
-            largest: size of the largest record in bytes.
+            max_record_size: size of the largest record in bytes.
             more: other fields of ``QueryConfig``.
         """
         name = uuid.uuid4().hex[:8]
         folder = folder / name
         folder.mkdir(parents=True)
         source, target = f"{name}-source", f"{name}-target"
-        limits = {"scan.max-offsets-per-trigger": "2000", **(reading or {})}
+        limits = {"scan.max-offsets-per-trigger": "2000", **(source_options or {})}
         self.query = QueryConfig(
-            through or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more
+            driver_bootstrap or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more
         )
         self.bootstrap, self.sent, self.drivers = bootstrap, 0, 0
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -94,7 +95,7 @@ class PipelineRun:
                 "enable.idempotence": True,
                 "linger.ms": 5,
                 "delivery.timeout.ms": int(TIMEOUT * 1000),
-                "message.max.bytes": largest + 10_000,
+                "message.max.bytes": max_record_size + 10_000,
                 "queue.buffering.max.kbytes": 100_000,
                 "log_level": 0,
             }
@@ -189,9 +190,9 @@ class PipelineRun:
             return bool(self.watch.seen.value >= wanted)
 
         wait_until(poll, f"progress from {self.watch.seen.value} to {wanted} rows")
-        self._settled()
+        self._wait_for_batch_end()
 
-    def _settled(self) -> None:
+    def _wait_for_batch_end(self) -> None:
         """Wait until all planned batches are done."""
 
         def last(state: str) -> int:
@@ -220,7 +221,7 @@ class PipelineRun:
         error = self.wait_for_failure()
         missing = [part for part in expected if part not in error]
         assert not missing, f"{missing} not in: {error}"
-        time.sleep(_LOOK)
+        time.sleep(_OBSERVATION_TIME)
         assert self.watch.seen.value == before, "a driver that failed has written rows"
         assert self.open_transactions() == [], "a driver that failed has left open transactions"
 
@@ -293,10 +294,10 @@ def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[PipelineRun]:
 
 
 def read_concurrently(bootstrap: str, topic: str, partitions: int, pipe: Any, watch: SharedProgress) -> None:
-    """Main function of the concurrent reader."""
+    """Read committed records until the number of expected rows arrives in ``pipe``; then send the observed rows."""
     pipe.send(oracle.read_committed(bootstrap, topic, partitions, None, 60, pipe, watch))
 
 
 def read_all(bootstrap: str, topic: str, partitions: int, count: int, pipe: Any) -> None:
-    """Main function of the final reader."""
+    """Read committed records up to ``count`` rows, and send the observed rows."""
     pipe.send(oracle.read_committed(bootstrap, topic, partitions, count, 60, None))

@@ -1,1 +1,1 @@
-"""One file a scenario, numbered as in docs/reliability.md; ``scenario`` does it and says what readers saw."""
+"""One file per scenario, numbered as in docs/reliability.md. ``scenario`` runs it and returns the outcome."""

@@ -18,9 +18,8 @@ _TIMEOUT: Final = 400.0  # seconds
 # The watermark delay of two minutes is more than the skew between partitions, but less than two sends.
 _SENDS: Final = {"window": 2}
 _MIN_SENDS: Final = 5  # how often rows are sent to a query over all its drivers
-_SEND_AFTER: Final = (
-    10  # polls without progress, after which more rows are sent: windows are only written when later rows arrive
-)
+# polls without progress, after which more rows are sent: windows are only written when later rows arrive
+_SEND_AFTER: Final = 10
 
 
 def scenario(config: ScenarioConfig) -> Outcome:

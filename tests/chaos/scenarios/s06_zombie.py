@@ -1,4 +1,4 @@
-"""Stop a driver, start another one, and resume the first: it must find itself fenced and write nothing."""
+"""Stop a driver, start another one, and resume the first: it must detect that it is fenced, and write nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     """SIGSTOP at a crash point, start a second driver, SIGCONT."""
     rng = config.rng()
     limit = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 4))}
-    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder, reading=limit) as run:
+    with EmbeddedKafka() as kafka, running(kafka.bootstrap_servers, config.folder, source_options=limit) as run:
         for i in range(config.repeat):
             point = _POINTS[i % len(_POINTS)]
             run.send(config.rows_per_fault)

@@ -27,7 +27,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 run.kill()
             run.send(config.rows_per_fault)
             run.flush()
-            removed = remove(run, i % PARTITIONS, 1 + config.rows_per_fault // 10)
+            deleted = delete_unread_records(run, i % PARTITIONS, 1 + config.rows_per_fault // 10)
             location = f"{run.query.source}[{i % PARTITIONS}]@"
             if i % 2:
                 before = run.watch.seen.value
@@ -35,22 +35,22 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 error = run.wait_for_failure()
                 assert location in error, error
                 assert run.watch.seen.value == before, "a driver that failed has written rows"
-            run.assert_start_fails(location, f"{removed} offsets are lost")
-            lost += removed
-            run.start(reading={**run.query.reading, **tolerant})
+            run.assert_start_fails(location, f"{deleted} offsets are lost")
+            lost += deleted
+            run.start(source_options={**run.query.source_options, **tolerant})
             run.wait_until_caught_up(run.sent - lost)
             run.kill()
             run.start()  # with the default again
-            config.log(f"{i + 1} {removed} deleted")
+            config.log(f"{i + 1} {deleted} deleted")
         outcome = run.finish(config.repeat, run.sent - lost)
         outcome.notes.append(f"{lost} deleted, and reported")
         return outcome
 
 
-def remove(run: PipelineRun, partition: int, count: int) -> int:
+def delete_unread_records(run: PipelineRun, partition: int, count: int) -> int:
     """Delete unread records, as retention would. Return how many."""
     done = max((run.query.folder / "done").iterdir(), key=lambda path: int(path.name)).name
     offset = run.offsets(int(done))[partition] + count
-    position = TopicPartition(run.query.source, partition, offset)
-    run.admin.delete_records([position])[position].result(60)
+    end = TopicPartition(run.query.source, partition, offset)
+    run.admin.delete_records([end])[end].result(60)
     return count

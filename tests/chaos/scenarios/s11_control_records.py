@@ -21,7 +21,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     committed = {"properties.isolation.level": "read_committed"}
     rng = config.rng()
     with EmbeddedKafka(properties={"log.cleaner.backoff.ms": 200}) as kafka:
-        with running(kafka.bootstrap_servers, config.folder, reading=committed) as run:
+        with running(kafka.bootstrap_servers, config.folder, source_options=committed) as run:
             run.start()
             for i in range(config.repeat):
                 transaction(run, 100, commits=False)

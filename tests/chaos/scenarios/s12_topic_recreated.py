@@ -19,12 +19,12 @@ def scenario(config: ScenarioConfig) -> Outcome:
                 run.start()
                 run.send(config.rows_per_fault)
                 run.wait_until_caught_up()
-                delete(run)
+                delete_source(run)
                 if i % 3:
                     run.create_topic(run.query.source, PARTITIONS)
                     for partition in range(PARTITIONS):  # none of them may be copied
                         records = [b'{"a": -1, "k": -1}'] * (1 if i % 3 == 1 else config.rows_per_fault)
-                        Topics(run.bootstrap).put(run.query.source, *records, partition=partition)
+                        Topics(run.bootstrap).produce(run.query.source, *records, partition=partition)
                 error = run.wait_for_failure()
                 assert run.query.source in error, error
                 assert "does not exist" in error or "The topic was deleted or recreated" in error, error
@@ -37,7 +37,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
     return outcome
 
 
-def delete(run: PipelineRun) -> None:
+def delete_source(run: PipelineRun) -> None:
     """Delete the source, and wait until the brokers have applied it."""
     topic = run.query.source
     run.admin.delete_topics([topic])[topic].result(60)

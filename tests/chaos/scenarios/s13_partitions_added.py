@@ -12,9 +12,9 @@ from tests.chaos.clusters import wait_until
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import KEYS, PARTITIONS, PipelineRun, running
 
-_MORE = 12
-_WRITING = {"properties.metadata.max.age.ms": "500"}  # milliseconds until writers see new partitions
-_FEW = 50  # rows per attempt until the new partitions of the sink have some
+_FINAL_PARTITIONS = 12
+_SINK_OPTIONS = {"properties.metadata.max.age.ms": "500"}  # milliseconds until writers see new partitions
+_ROWS_PER_ATTEMPT = 50  # rows per attempt until the new partitions of the sink have some
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
@@ -22,44 +22,44 @@ def scenario(config: ScenarioConfig) -> Outcome:
     outcome, rng = Outcome(), config.rng()
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):
-            with running(kafka.bootstrap_servers, config.folder, writing=_WRITING) as run:
+            with running(kafka.bootstrap_servers, config.folder, sink_options=_SINK_OPTIONS) as run:
                 source = run.query.source
-                pattern = {"topic-pattern": re.escape(source) + ".*", **run.query.reading}
-                run.start(reading=pattern)
+                pattern = {"topic-pattern": re.escape(source) + ".*", **run.query.source_options}
+                run.start(source_options=pattern)
                 run.send(config.rows_per_fault // 4)
                 run.wait_until_caught_up()
                 run.send(config.rows_per_fault // 4)
-                run.add_partitions(source, _MORE)
-                _route(run, [(source, p) for p in range(PARTITIONS, _MORE)])
+                run.add_partitions(source, _FINAL_PARTITIONS)
+                _add_routes(run, [(source, p) for p in range(PARTITIONS, _FINAL_PARTITIONS)])
                 run.send(config.rows_per_fault // 4)
                 if rng.random() < 0.5:
                     run.kill()
-                    run.start(reading=pattern)
+                    run.start(source_options=pattern)
                 run.wait_until_caught_up()
                 run.create_topic(f"{source}-2", 2)
-                _route(run, [(f"{source}-2", p) for p in range(2)])
+                _add_routes(run, [(f"{source}-2", p) for p in range(2)])
                 run.send(config.rows_per_fault // 4)
                 run.wait_until_caught_up()
-                _widen_target(run)
+                _check_new_sink_partitions(run)
                 outcome += run.finish(1)
-                config.log(f"{i + 1} {PARTITIONS} to {_MORE} partitions, and another topic")
+                config.log(f"{i + 1} {PARTITIONS} to {_FINAL_PARTITIONS} partitions, and another topic")
     return outcome
 
 
-def _widen_target(run: PipelineRun) -> None:
+def _check_new_sink_partitions(run: PipelineRun) -> None:
     """Check that keys are written to new partitions of the sink without a restart."""
-    run.add_partitions(run.query.target, _MORE)
+    run.add_partitions(run.query.target, _FINAL_PARTITIONS)
     with contextlib.closing(Consumer({"bootstrap.servers": run.bootstrap, "group.id": "ends"})) as consumer:
 
         def written() -> bool:
-            run.send(_FEW)
+            run.send(_ROWS_PER_ATTEMPT)
             run.wait_until_caught_up()
-            partitions = [TopicPartition(run.query.target, p) for p in range(PARTITIONS, _MORE)]
+            partitions = [TopicPartition(run.query.target, p) for p in range(PARTITIONS, _FINAL_PARTITIONS)]
             return any(consumer.get_watermark_offsets(partition, 30)[1] for partition in partitions)
 
         wait_until(written, "rows in the sink's new partitions")
 
 
-def _route(run: PipelineRun, partitions: list[tuple[str, int]]) -> None:
+def _add_routes(run: PipelineRun, partitions: list[tuple[str, int]]) -> None:
     """Use new keys for new partitions, because a moved key has no order."""
     run.routes += [partitions[k % len(partitions)] for k in range(KEYS)]

@@ -20,8 +20,8 @@ _DOWN, _SLOW = 3.0, 2.0  # seconds
 def scenario(config: ScenarioConfig) -> Outcome:
     """Retriable failures are retried. Others stop the query, and a new driver continues after the repair."""
     with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry, run_registry_proxy(registry.url) as (url, gate):
-        reading = {"format": "avro-confluent", "avro-confluent.url": url}
-        with running(kafka.bootstrap_servers, config.folder, reading=reading) as run:
+        source_options = {"format": "avro-confluent", "avro-confluent.url": url}
+        with running(kafka.bootstrap_servers, config.folder, source_options=source_options) as run:
             for i in range(config.repeat):
                 schema = _schema(i)
                 number = register(registry, "numbers-value", schema)

@@ -12,45 +12,47 @@ from tests.integration.kafka import test_produce
 from tests.topics import Topics
 
 _LARGE = 10_000_000
-_BOUND = 600  # megabytes; the records of a batch are ten times as large
+_MAX_MEMORY = 600  # megabytes; the records of a batch are ten times as large
 _QUEUE = {"properties.queue.buffering.max.messages": "10"}
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Make one in a thousand records large. Then repeat it with a producer queue of ten rows."""
+    """Make one record in a thousand large. Then repeat it with a producer queue of ten rows."""
     settings = {"message.max.bytes": _LARGE + 100_000, "replica.fetch.max.bytes": _LARGE + 100_000}
     with EmbeddedKafka(properties=settings) as kafka:
-        direct = _copied(kafka.bootstrap_servers, config, (config.repeat + 1) // 2, {})
+        direct = _copy_rows(kafka.bootstrap_servers, config, (config.repeat + 1) // 2, {})
         queued = (
-            _copied(kafka.bootstrap_servers, config, config.repeat // 2, _QUEUE) if config.repeat > 1 else Outcome()
+            _copy_rows(kafka.bootstrap_servers, config, config.repeat // 2, _QUEUE) if config.repeat > 1 else Outcome()
         )
         test_produce.test_a_full_queue_waits_and_loses_nothing(Topics(kafka.bootstrap_servers))
     return direct + queued
 
 
-def _copied(bootstrap: str, config: ScenarioConfig, repeat: int, writing: dict[str, str]) -> Outcome:
+def _copy_rows(bootstrap: str, config: ScenarioConfig, repeat: int, sink_options: dict[str, str]) -> Outcome:
     """Copy rows with a driver whose sink has these options."""
-    reading = {
+    source_options = {
         "properties.queued.max.messages.kbytes": "16384",
         "properties.max.partition.fetch.bytes": "1048576",
         "scan.batch.max-bytes": "8 mb",
     }
-    with running(bootstrap, config.folder, reading=reading, writing=writing, largest=_LARGE) as run:
+    with running(
+        bootstrap, config.folder, source_options=source_options, sink_options=sink_options, max_record_size=_LARGE
+    ) as run:
         run.start()
         pad, small = b" " * (_LARGE - 100), run.encode
         run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
         for i in range(repeat):
             run.send(config.rows_per_fault)
             run.wait_until_caught_up()
-            config.log(f"{i + 1} at most {_peak(run)} MB")
-        peak = _peak(run)
-        assert peak < _BOUND, f"the driver took {peak} MB"
+            config.log(f"{i + 1} at most {_peak_memory(run)} MB")
+        peak = _peak_memory(run)
+        assert peak < _MAX_MEMORY, f"the driver took {peak} MB"
         outcome = run.finish(repeat)
     outcome.notes.append(f"at most {peak} MB")
     return outcome
 
 
-def _peak(run: PipelineRun) -> int:
+def _peak_memory(run: PipelineRun) -> int:
     """Return the peak memory of the driver in megabytes."""
     status = Path(f"/proc/{run.driver.pid}/status").read_text()
     match = re.search(r"VmHWM:\s+(\d+) kB", status)

@@ -33,9 +33,9 @@ def scenario(config: ScenarioConfig) -> Outcome:
         with running(
             secured.kafka.bootstrap_servers,
             config.folder,
-            through=secured.server("SASL"),
-            reading=credentials,
-            writing=credentials,
+            driver_bootstrap=secured.server("SASL"),
+            source_options=credentials,
+            sink_options=credentials,
         ) as run:
             acls = {
                 "source": (TOPIC, run.query.source, READ, "Grant the user"),

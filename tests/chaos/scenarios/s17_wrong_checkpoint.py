@@ -15,13 +15,12 @@ from tests.chaos.run import PipelineRun, running
 def scenario(config: ScenarioConfig) -> Outcome:
     """A new driver must reject each of them and write nothing. With the right checkpoint, it continues."""
     outcome = Outcome()
-    limit = {
-        "scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 8))
-    }  # so that an old copy is several batches old
+    # so that an old copy is several batches old
+    limit = {"scan.max-offsets-per-trigger": str(max(1, config.rows_per_fault // 8))}
     with EmbeddedKafka() as kafka:
         for i in range(config.repeat):
             name, (corrupt, expected) = list(CASES.items())[i % len(CASES)]
-            with running(kafka.bootstrap_servers, config.folder, reading=limit) as run:
+            with running(kafka.bootstrap_servers, config.folder, source_options=limit) as run:
                 folder, old, right = run.query.folder, config.folder / "old", config.folder / "right"
                 run.start()
                 run.send(config.rows_per_fault // 2)
