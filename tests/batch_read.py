@@ -29,16 +29,16 @@ RecordLocation = tuple[str, int, int]  # topic, partition, offset
 
 def define_table(topics: Topics, topic: str | None, **options: str) -> Definition:
     """Define a raw table that starts at the earliest offset. In option names, ``_`` is ``.`` and ``__`` is ``-``."""
-    given = {
+    table_options = {
         "connector": "kafka",
         "properties.bootstrap.servers": topics.bootstrap,
         "format": "raw",
         **({} if topic is None else {"topic": topic}),
         **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
     }
-    if "scan.startup.offsets-initializer" not in given:
-        given = {"scan.startup.mode": "earliest-offset", **given}
-    return validate_table(Table(("t",), (Column("v", "BINARY", "BYTES"),), given))
+    if "scan.startup.offsets-initializer" not in table_options:
+        table_options = {"scan.startup.mode": "earliest-offset", **table_options}
+    return validate_table(Table(("t",), (Column("v", "BINARY", "BYTES"),), table_options))
 
 
 def planned_ranges(definition: Definition) -> dict[str, tuple[int, int]]:
@@ -115,8 +115,8 @@ class Streaming:
         """Restart the stream, optionally with other table options."""
         table = self.definition.table
         changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
-        given = {key: value for key, value in {**table.options, **changed}.items() if value}
-        return Streaming(validate_table(replace(table, options=given)), self.checkpoint)
+        table_options = {key: value for key, value in {**table.options, **changed}.items() if value}
+        return Streaming(validate_table(replace(table, options=table_options)), self.checkpoint)
 
 
 def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[RecordLocation, bytes | None]]:

@@ -27,8 +27,8 @@ __all__ = [
 @contextmanager
 def registry_client(url: str) -> Iterator[SchemaRegistryClient]:
     """Return a client as a context manager."""
-    with SchemaRegistryClient({"url": url}) as found:
-        yield found
+    with SchemaRegistryClient({"url": url}) as client:
+        yield client
 
 
 def value_context(topic: str) -> SerializationContext:

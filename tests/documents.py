@@ -28,10 +28,10 @@ class Block:
     Attributes:
         page: path from the repository's root.
         line: of its first line in the page, from 1.
-        language: as the fence says it.
-        text: what it holds.
-        reason: why it is not run, or None.
-        first: statements to be run before it.
+        language: the language of the fence.
+        text: the content.
+        reason: why it is not run; None if it is.
+        first: statements to run before it.
     """
 
     page: str
@@ -46,12 +46,16 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """All pages, as paths."""
+    """Return the paths of all pages."""
     return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(page: Path, text: str | None = None) -> list[Block]:
-    """A page's blocks in order; of ``text`` where it was changed."""
+    """Return a page's blocks in order.
+
+    Args:
+        text: the content; None to read the page.
+    """
     text = page.read_text(encoding="utf-8") if text is None else text
     found = []
     for match in _BLOCK.finditer(text):
@@ -70,12 +74,12 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
     return found
 
 
-def topics_of(text: str) -> set[str]:
-    """The topics that a page's tables name."""
+def topic_names(text: str) -> set[str]:
+    """Return the topics of a page's tables."""
     return {name for _, value in _TOPIC.findall(text) for name in value.split(";")}
 
 
-def renamed(text: str, ending: str) -> str:
-    """A page whose topics have names that end like this."""
-    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){ending}'", text)
-    return _TOPIC.sub(lambda m: m[1] + ";".join(name + ending for name in m[2].split(";")), text)
+def rename_topics(text: str, suffix: str) -> str:
+    """Return a page with ``suffix`` added to the names of its topics."""
+    text = _PATTERN.sub(lambda m: f"'topic-pattern' = '(?:{m[1]}){suffix}'", text)
+    return _TOPIC.sub(lambda m: m[1] + ";".join(name + suffix for name in m[2].split(";")), text)

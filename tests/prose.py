@@ -40,13 +40,13 @@ _ALLOWED: Final = re.compile(r"stand(ing)?[- ]?(alone|by|in|ard)|stands? for|tel
 
 
 def tracked(paths: Iterable[str] = ()) -> list[str]:
-    """Text files of the repository that hold prose, relative to its root."""
+    """Return the text files of the repository that contain prose, relative to its root."""
     found = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [name for name in found.splitlines() if name.endswith(SUFFIXES) and name not in _THIS]
 
 
 def violations(name: str, text: str) -> Iterator[str]:
-    """Lines with a phrase to avoid, each as ``file:line: phrase: line``."""
+    """Yield the lines with a phrase to avoid, as ``file:line: phrase: line``."""
     for number, line in enumerate(text.splitlines(), 1):
         for found in _PHRASES.finditer(line):
             around = line[max(0, found.start() - 1) : found.end() + 8]

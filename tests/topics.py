@@ -81,7 +81,7 @@ class Topics:
         """Return a client's configuration for Java's properties, with ``_`` for the dots of their names."""
         return to_librdkafka({"bootstrap.servers": self.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
 
-    def put(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
+    def produce(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
         """Produce records and wait until they are acknowledged."""
         # one request at a time keeps the order when a new topic's first requests are retried; idempotence would need a
         # producer id for each of these short-lived producers
@@ -91,7 +91,7 @@ class Topics:
             producer.produce(topic, value, partition=partition, **more)
         assert producer.flush(30) == 0
 
-    def take(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
+    def consume(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:
         """Return all records of a topic, sorted by partition and offset; fail unless there are ``expected``.
 
         Waits for missing records: those of a transaction may become visible shortly after the commit's response.

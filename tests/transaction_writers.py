@@ -64,7 +64,7 @@ class WriterHarness:
 
     def numbers(self, expected: int) -> list[int]:
         """Return the numbers that a reader of committed records sees."""
-        records = self.topics.take(self.topic, expected, 3, **{"isolation.level": "read_committed"})
+        records = self.topics.consume(self.topic, expected, 3, **{"isolation.level": "read_committed"})
         return sorted(json.loads(m.value() or b"")["a"] for m in records)
 
     def open(self) -> list[str]:
@@ -102,10 +102,10 @@ def crash_after_decision(monkeypatch: pytest.MonkeyPatch, driver: SimulatedQuery
     crash_in_commit(monkeypatch, die, lambda: driver.run_batch(tasks=tasks))
 
 
-def crash_in_commit(monkeypatch: pytest.MonkeyPatch, how: Callable[..., Any], work: Callable[[], Any]) -> None:
+def crash_in_commit(monkeypatch: pytest.MonkeyPatch, commit_all: Callable[..., Any], work: Callable[[], Any]) -> None:
     """Run ``work`` with ``how`` in place of the commit of decided transactions, and expect a crash."""
     with monkeypatch.context() as patched:
-        patched.setattr(committer, "commit_all", how)
+        patched.setattr(committer, "commit_all", commit_all)
         with pytest.raises(DriverDied):
             work()
 

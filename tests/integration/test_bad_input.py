@@ -51,7 +51,7 @@ def test_topic_does_not_exist(sql: Any, topics: Topics) -> None:
 
 def test_a_value_of_the_wrong_type(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"a": 1}', b'{"a": "one"}', b'{"a": 3}')
+    topics.produce(topic, b'{"a": 1}', b'{"a": "one"}', b'{"a": 3}')
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
     with pytest.raises(Exception, match=rf"\[DECODE\] {topic}\[0\]@1, field 'a': .*one"):
         sql("SELECT * FROM t").collect()
@@ -62,7 +62,7 @@ def test_a_value_of_the_wrong_type(sql: Any, topics: Topics) -> None:
 
 def test_a_record_that_is_not_json(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"a": 1}', b"oops", b'{"a": 3}')
+    topics.produce(topic, b'{"a": 1}', b"oops", b'{"a": 3}')
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic)}")
     with pytest.raises(Exception, match=rf"\[DECODE\] {topic}\[0\]@1: .*oops"):
         sql("SELECT * FROM t").collect()
@@ -88,7 +88,7 @@ def test_record_too_large_for_the_broker(sql: Any, topics: Topics) -> None:
     sql(f"CREATE TABLE small (a STRING) {topics.with_options(topic)}")
     with pytest.raises(Exception, match=rf"{topic}\[0\].*Message size too large.*max\.message\.bytes"):
         sql("INSERT INTO small VALUES (repeat('x', 5000))")
-    topics.take(topic, 0)
+    topics.consume(topic, 0)
 
 
 def test_a_deleted_topic_fails_the_write(sql: Any, topics: Topics) -> None:
@@ -105,4 +105,4 @@ def test_a_timestamp_that_kafka_does_not_support(sql: Any, topics: Topics) -> No
     sql(f"CREATE TABLE old (a INT, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') {topics.with_options(topic)}")
     with pytest.raises(Exception, match=r"Column 'ts' .*before 1970-01-01"):
         sql("INSERT INTO old VALUES (1, TIMESTAMP '1969-07-20 20:17:40Z')")
-    topics.take(topic, 0)
+    topics.consume(topic, 0)

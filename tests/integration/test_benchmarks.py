@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 def test_the_floor(topics: Topics) -> None:
     name = topics.create()
-    topics.put(name, *(b"%d" % n for n in range(1000)))
+    topics.produce(name, *(b"%d" % n for n in range(1000)))
     measured = list(
         measure_floor(Topic(name, "raw", 1000, 1, topics.bootstrap), runs=1)
     )  # compares the results of both

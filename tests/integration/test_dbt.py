@@ -68,7 +68,7 @@ def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[object
 
 def values(topics: Topics, topic: str, expected: int) -> list[dict[str, object]]:
     """Return the records of a topic in order."""
-    return [json.loads(m.value() or b"") for m in topics.take(topic, expected)]
+    return [json.loads(m.value() or b"") for m in topics.consume(topic, expected)]
 
 
 def test_one_run(project: Path, topics: Topics) -> None:
@@ -78,8 +78,8 @@ def test_one_run(project: Path, topics: Topics) -> None:
 @pytest.mark.long
 def test_two_runs_with_records_in_between(project: Path, topics: Topics) -> None:
     first_run(project, topics)
-    topics.put("orders", b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
-    topics.put("orders", b'{"order_id": 5, "country": "us", "price": 0.50, "quantity": 1}', partition=1)
+    topics.produce("orders", b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
+    topics.produce("orders", b'{"order_id": 5, "country": "us", "price": 0.50, "quantity": 1}', partition=1)
     second = dbt(project, topics.bootstrap, "build")
     assert "Done. PASS=11 WARN=0 ERROR=0 SKIP=0" in second
 
@@ -101,7 +101,7 @@ def test_two_runs_with_records_in_between(project: Path, topics: Topics) -> None
 def test_documentation(project: Path, topics: Topics) -> None:
     for topic in ("orders", "revenue", "large-orders"):
         topics.create_named(topic)
-    topics.put("orders", *FIRST)
+    topics.produce("orders", *FIRST)
     for command in (["deps"], ["build"], ["docs", "generate"]):
         dbt(project, topics.bootstrap, *command)
     catalog = json.loads((project / "target/catalog.json").read_text())
@@ -113,8 +113,8 @@ def first_run(project: Path, topics: Topics) -> None:
     topics.create_named("orders", 2)
     topics.create_named("revenue")
     topics.create_named("large-orders")
-    topics.put("orders", *FIRST)
-    topics.put("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
+    topics.produce("orders", *FIRST)
+    topics.produce("orders", b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
     dbt(project, topics.bootstrap, "deps")
 
     first = dbt(project, topics.bootstrap, "build")

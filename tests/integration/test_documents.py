@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from kafka_sql.cli.splitter import statements
-from tests.documents import ROOT, Block, blocks, pages, renamed, topics_of
+from tests.documents import ROOT, Block, blocks, pages, rename_topics, topic_names
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -54,9 +54,9 @@ def test_page(
     path: Path, spark: Any, sql: Callable[[str], Any], topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suffix = f"-{uuid.uuid4().hex[:8]}"
-    text = renamed(path.read_text(), suffix).replace("localhost:9092", topics.bootstrap)
+    text = rename_topics(path.read_text(), suffix).replace("localhost:9092", topics.bootstrap)
     text = re.sub(r"'/(?:data|tmp)/\w*checkpoints'", f"'{tmp_path}/checkpoints'", text).replace("port=9249", "port=0")
-    new = [NewTopic(name, 1, 1, config={"retention.ms": "-1"}) for name in topics_of(text)]
+    new = [NewTopic(name, 1, 1, config={"retention.ms": "-1"}) for name in topic_names(text)]
     for future in topics.admin.create_topics(new).values() if new else ():
         future.result(30)
     monkeypatch.setattr(sys, "argv", ["python"])

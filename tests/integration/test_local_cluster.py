@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 def test_reads_and_writes(topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create(2)
     for partition in range(2):
-        topics.put(source, *(b'{"a": %d, "s": "x"}' % (2 * i + partition) for i in range(500)), partition=partition)
+        topics.produce(source, *(b'{"a": %d, "s": "x"}' % (2 * i + partition) for i in range(500)), partition=partition)
     done = subprocess.run(
         [
             sys.executable,

@@ -69,7 +69,7 @@ def table(project: Path, name: str, columns: Sequence[str]) -> list[tuple[str, .
 @pytest.mark.long
 def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> None:
     first_run(project, topics)
-    topics.put(ORDERS, b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
+    topics.produce(ORDERS, b'{"order_id": 4, "country": "us", "price": 100.00, "quantity": 1}')
     run(project)
     assert table(project, "order_log", ("order_id", "country", "total")) == [
         ("1", "DE", "29.97"),
@@ -78,7 +78,7 @@ def test_two_runs_with_a_record_in_between(project: Path, topics: Topics) -> Non
         ("4", "US", "100.00"),
     ]
     assert table(project, "revenue", ("country", "revenue")) == [("DE", "32.97"), ("FR", "120.00"), ("US", "100.00")]
-    assert [json.loads(m.value() or b"") for m in topics.take(LARGE, 2)] == [
+    assert [json.loads(m.value() or b"") for m in topics.consume(LARGE, 2)] == [
         {"order_id": 2, "total": 120.0},
         {"order_id": 4, "total": 100.0},
     ]
@@ -88,13 +88,13 @@ def first_run(project: Path, topics: Topics) -> None:
     """Run the pipeline with three orders, and check the results."""
     topics.create_named(ORDERS, 2)
     topics.create_named(LARGE)
-    topics.put(
+    topics.produce(
         ORDERS,
         b'{"order_id": 1, "country": "de", "price": 9.99, "quantity": 3}',
         b'{"order_id": 2, "country": "fr", "price": 60.00, "quantity": 2}',
     )
-    topics.put(ORDERS, b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
+    topics.produce(ORDERS, b'{"order_id": 3, "country": "de", "price": 1.50, "quantity": 2}', partition=1)
 
     run(project)
     assert table(project, "revenue", ("country", "revenue", "orders")) == [("DE", "32.97", "2"), ("FR", "120.00", "1")]
-    assert [json.loads(m.value() or b"") for m in topics.take(LARGE, 1)] == [{"order_id": 2, "total": 120.0}]
+    assert [json.loads(m.value() or b"") for m in topics.consume(LARGE, 1)] == [{"order_id": 2, "total": 120.0}]

@@ -78,8 +78,7 @@ class _Connections:
         return self.is_idle
 
     def on_reuse(self) -> None:
-        """Mark the connections as in use."""
-        self.is_idle = False
+        """Do nothing: ``is_idle`` is set at the end of each transaction, and an error closes the connections."""
 
 
 def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:

@@ -31,13 +31,13 @@ def test_write_and_read(spark: Any, topics: Topics) -> None:
 
 def test_stream_to_stream(spark: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     frame = spark.readStream.format("kafka_sql").options(**options(topics, source)).schema("a INT").load()
     writer = frame.writeStream.format("kafka_sql").options(**options(topics, target))
     query = writer.option("checkpointLocation", str(tmp_path)).start()
     query.processAllAvailable()
     query.stop()
-    assert [m.value() for m in topics.take(target, 1)] == [b'{"a":1}']
+    assert [m.value() for m in topics.consume(target, 1)] == [b'{"a":1}']
 
 
 def test_a_missing_schema_is_an_error_with_an_example(spark: Any, topics: Topics) -> None:

@@ -48,8 +48,8 @@ def orders(sql: Any, topics: Topics) -> str:
 
 def test_reads_fields_metadata_and_computed_columns(sql: Any, topics: Topics, orders: str) -> None:
     milliseconds = int(timestamp(1).timestamp() * 1000)
-    topics.put(orders, b'{"order_id": 1, "price": 9.99, "quantity": 3}', timestamp=milliseconds)
-    topics.put(
+    topics.produce(orders, b'{"order_id": 1, "price": 9.99, "quantity": 3}', timestamp=milliseconds)
+    topics.produce(
         orders, b'{"order_id": 2, "price": null}', b'{"quantity": 7, "other": 1}', partition=1, timestamp=milliseconds
     )
     rows = sql("SELECT * FROM orders ORDER BY `partition`, `offset`").collect()
@@ -63,9 +63,9 @@ def test_reads_fields_metadata_and_computed_columns(sql: Any, topics: Topics, or
 def test_each_query_reads_the_current_records(sql: Any, topics: Topics, orders: str) -> None:
     query = sql("SELECT count(*) FROM orders")
     assert sql("SELECT count(*) FROM orders").first()[0] == 0
-    topics.put(orders, b'{"order_id": 1}')
+    topics.produce(orders, b'{"order_id": 1}')
     assert sql("SELECT count(*) FROM orders").first()[0] == 1
-    topics.put(orders, b'{"order_id": 2}')
+    topics.produce(orders, b'{"order_id": 2}')
     assert query.first()[0] == 2  # planned by its first action, not by sql()
     joined = sql("SELECT a.order_id FROM orders a JOIN orders b ON a.order_id = b.order_id + 1")
     assert joined.collect() == [(2,)]
@@ -73,7 +73,7 @@ def test_each_query_reads_the_current_records(sql: Any, topics: Topics, orders: 
 
 def test_latest_offset_is_an_empty_snapshot(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"a": 1}')
+    topics.produce(topic, b'{"a": 1}')
     sql(f"CREATE TABLE late (a INT) {topics.with_options(topic, **{'scan.startup.mode': 'latest-offset'})}")
     assert sql("SELECT * FROM late").collect() == []
 
@@ -82,7 +82,7 @@ def test_group_offsets_start_at_the_committed_offset(sql: Any, topics: Topics) -
     from confluent_kafka import Consumer, TopicPartition
 
     topic = topics.create()
-    topics.put(topic, *(b'{"a": %d}' % i for i in range(5)))
+    topics.produce(topic, *(b'{"a": %d}' % i for i in range(5)))
     options = {"scan.startup.mode": "group-offsets", "properties.group.id": topic}
     sql(f"CREATE TABLE mine (a INT) {topics.with_options(topic, **options)}")
     with pytest.raises(
@@ -100,7 +100,7 @@ def test_group_offsets_start_at_the_committed_offset(sql: Any, topics: Topics) -
 
 def test_insert_values_writes_json_with_the_given_timestamp(sql: Any, topics: Topics, orders: str) -> None:
     sql("INSERT INTO orders VALUES (1, 9.99, 3, TIMESTAMP '2026-03-02 08:00:01Z')")
-    (message,) = topics.take(orders, 1, partitions=2)
+    (message,) = topics.consume(orders, 1, partitions=2)
     assert json.loads(message.value() or b"", parse_float=Decimal) == {
         "order_id": 1,
         "price": Decimal("9.99"),
@@ -113,7 +113,7 @@ def test_insert_values_writes_json_with_the_given_timestamp(sql: Any, topics: To
 def test_insert_by_column_list_and_by_name(sql: Any, topics: Topics, orders: str) -> None:
     sql("INSERT INTO orders (quantity, order_id) VALUES (5, 1)")
     sql("INSERT INTO orders BY NAME SELECT 2 AS order_id, 6 AS quantity")
-    found = [json.loads(m.value() or b"") for m in topics.take(orders, 2, partitions=2)]
+    found = [json.loads(m.value() or b"") for m in topics.consume(orders, 2, partitions=2)]
     assert sorted(found, key=lambda f: f["order_id"]) == [
         {"order_id": 1, "price": None, "quantity": 5},
         {"order_id": 2, "price": None, "quantity": 6},
@@ -121,11 +121,11 @@ def test_insert_by_column_list_and_by_name(sql: Any, topics: Topics, orders: str
 
 
 def test_insert_select_from_topic_to_topic(sql: Any, topics: Topics, orders: str) -> None:
-    topics.put(orders, *(b'{"order_id": %d, "price": 2.50, "quantity": %d}' % (i, i) for i in range(100)))
+    topics.produce(orders, *(b'{"order_id": %d, "price": 2.50, "quantity": %d}' % (i, i) for i in range(100)))
     copy = topics.create()
     sql(f"CREATE TABLE copy (id BIGINT, total DECIMAL(21, 2)) {topics.with_options(copy)}")
     sql("INSERT INTO copy SELECT order_id, total FROM orders WHERE quantity >= 40")
-    topics.take(copy, 60)
+    topics.consume(copy, 60)
     assert sql("SELECT count(*), sum(total), min(id) FROM copy").collect() == [(60, Decimal("10425.00"), 40)]
 
 
@@ -206,7 +206,7 @@ def test_a_name_that_is_in_use(sql: Any, topics: Topics, orders: str) -> None:
 
 def test_two_databases_may_use_the_same_table_name(sql: Any, topics: Topics, orders: str) -> None:
     other = topics.create()
-    topics.put(other, b'{"a": 5}')
+    topics.produce(other, b'{"a": 5}')
     sql("CREATE DATABASE IF NOT EXISTS shop")
     sql(f"CREATE TABLE shop.orders (a INT) {topics.with_options(other)}")
     assert sql("SELECT a FROM shop.orders").collect() == [(5,)]
@@ -272,12 +272,12 @@ def test_types_round_trip(sql: Any, topics: Topics) -> None:
     sql("INSERT INTO types (d) VALUES (1)")
     assert sql("SELECT * FROM types WHERE d < 0").collect() == sql(f"SELECT {row}").collect()
     assert sql("SELECT * FROM types WHERE d = 1").collect() == [(None,) * 3 + (1,) + (None,) * 13]
-    topics.take(topic, 2)
+    topics.consume(topic, 2)
 
 
 def test_raw_table(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"caf\xc3\xa9", None, b"")
+    topics.produce(topic, b"caf\xc3\xa9", None, b"")
     sql(
         f"CREATE TABLE lines (line STRING, `offset` BIGINT METADATA VIRTUAL) {topics.with_options(topic, format='raw')}"
     )
@@ -288,10 +288,10 @@ def test_raw_table(sql: Any, topics: Topics) -> None:
 
 def test_not_null_is_checked(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"b": 1}')
+    topics.produce(topic, b'{"b": 1}')
     sql(f"CREATE TABLE strict (a INT NOT NULL, b INT) {topics.with_options(topic)}")
     with pytest.raises(Exception, match=rf"{topic}\[0\]@0, field 'a'"):
         sql("SELECT * FROM strict").collect()
     with pytest.raises(Exception, match="NULL"):
         sql("INSERT INTO strict VALUES (NULL, 1)")
-    topics.take(topic, 1)
+    topics.consume(topic, 1)

@@ -63,7 +63,7 @@ EXACTLY_ONCE = {"sink_delivery__guarantee": "exactly-once", "sink_transactional_
 
 def test_all_checks_succeed(topics: Topics) -> None:
     topic = topics.create(2)
-    topics.put(topic, b'{"id": 1}')
+    topics.produce(topic, b'{"id": 1}')
     before = names(topics)
     one = declared({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
     messages = {subject: (f.ok, f.message) for subject, f in findings_by_subject(one).items()}
@@ -82,7 +82,7 @@ def test_all_checks_succeed(topics: Topics) -> None:
         "transactional id of tasks": (True, "allowed to write as 'shop-t-check'"),
         "transactional id of the driver": (True, "allowed to write as 'shop-driver-check'"),
     }
-    topics.take(topic, 1, partitions=2)  # no record was written
+    topics.consume(topic, 1, partitions=2)  # no record was written
     assert names(topics) == before  # and no topic created
 
 
@@ -131,7 +131,7 @@ def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> Non
 
 def test_a_slow_clock(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(
+    topics.produce(
         topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000
     )  # brokers reject timestamps of more than an hour
     assert (

@@ -163,7 +163,7 @@ def tables(shell: Shell, kafka: Any, folder: Path) -> Topics:
     for name in ("src", "tgt"):
         topics.create_named(name)
         shell.run(f"CREATE TABLE {name} (a INT, b STRING) {topics.with_options(name)};")
-    topics.put("src", b'{"a": 1, "b": "x"}', b'{"a": 2}')
+    topics.produce("src", b'{"a": 1, "b": "x"}', b'{"a": 2}')
     shell.run(f"SET 'execution.checkpointing.dir' = '{folder}/checkpoints';")
     return topics
 
@@ -174,7 +174,7 @@ def test_a_streaming_select_prints_new_rows_until_ctrl_c(shell: Shell, tables: T
     terminal.clear()
     terminal.send("SELECT * FROM src WHERE a > 0;\r")
     terminal.wait(r"\na\s+b\n1\s+x\n2\s+NULL$", 90)
-    tables.put("src", b'{"a": 3, "b": "later"}')
+    tables.produce("src", b'{"a": 3, "b": "later"}')
     terminal.wait(r"\n3\s+later$", 90)
     terminal.send("\x03")
     terminal.wait(r"\nTime taken: [\d.]+ seconds, Fetched 3 row\(s\)\n" + PROMPT)
@@ -221,7 +221,7 @@ def test_the_process_waits_for_its_jobs_until_a_signal(kafka: Any, tmp_path: Pat
     topics = Topics(kafka.bootstrap_servers)
     for name in ("orders", "dear"):
         topics.create_named(name)
-    topics.put("orders", b'{"order_id": 1, "price": 99}', b'{"order_id": 2, "price": 101.5}')
+    topics.produce("orders", b'{"order_id": 1, "price": 99}', b'{"order_id": 2, "price": 101.5}')
     (statements,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs" / "kafka-sql.md").read_text(), re.M | re.S)
     variables = ["--hivevar", f"brokers={topics.bootstrap}", "--hivevar", f"checkpoints={tmp_path}/checkpoints"]
     process = subprocess.Popen(

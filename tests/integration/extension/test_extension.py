@@ -72,7 +72,7 @@ def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.ex
 
 def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_path: Path) -> None:
     orders, sums = topics.create(), topics.create()
-    topics.put(orders, b'{"id": 1, "price": 9.5}', b'{"id": 2, "price": 20.25}')
+    topics.produce(orders, b'{"id": 1, "price": 9.5}', b'{"id": 2, "price": 20.25}')
     events, tables = tmp_path / "events", tmp_path / "tables"
     events.mkdir()
     out, err = spark_sql(
@@ -233,7 +233,7 @@ def output(client: subprocess.Popen[str]) -> tuple[list[str], list[str]]:
 def test_connections_of_the_thrift_server(topics: Topics, server: tuple[str, int], tmp_path: Path) -> None:
     url, pid = server
     topic = topics.create()
-    topics.put(topic, b'{"id": 1}')
+    topics.produce(topic, b'{"id": 1}')
     options = topics.with_options(topic, **{"properties.ssl.key.password": SECRET})
     first = beeline(
         url,

@@ -52,7 +52,7 @@ def create_case(name: str, topics: Topics, registry: str) -> Case:
     encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.create_encoder(schema)
     one, two = encoder.encode(pa.RecordBatch.from_pydict({"n": [1, 2]}, schema)).to_pylist()
     bad = one[:5] + b"\xff\xff" if name in FRAMED else b'"\xff\xff'
-    topics.put(topic, one, bad, two)
+    topics.produce(topic, one, bad, two)
     return Case(name, topic, options, bad)
 
 
@@ -96,7 +96,7 @@ def test_error_handling_modes(names: tuple[str, ...], sql: Any, topics: Topics, 
         assert (offset, n, raw) == (1, None, case.bad)
         assert why.startswith(f"[DECODE] {case.topic}[0]@1"), case.name
     letters = {}
-    for letter in topics.take(dead_letters, len(cases)):
+    for letter in topics.consume(dead_letters, len(cases)):
         headers: dict[str, Any] = dict(letter.headers() or ())
         letters[headers["__kafka_sql.errors.topic"].decode()] = letter.value(), headers["__kafka_sql.errors.offset"]
     assert letters == {case.topic: (case.bad, b"1") for case in cases}

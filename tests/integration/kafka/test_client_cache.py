@@ -73,7 +73,7 @@ def planners(monkeypatch: pytest.MonkeyPatch) -> Iterator[CreatedClients]:
 def topic(topics: Topics) -> str:
     name = topics.create(_PARTITIONS)
     for p in range(_PARTITIONS):
-        topics.put(name, *(b"%d:%d" % (p, i) for i in range(_RECORDS)), partition=p)
+        topics.produce(name, *(b"%d:%d" % (p, i) for i in range(_RECORDS)), partition=p)
     return name
 
 
@@ -134,7 +134,7 @@ def test_a_partition_is_added(topics: Topics, topic: str, consumers: CreatedClie
     read(config, topic, 0, 0, 10)
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.create_partitions([NewPartitions(topic, _PARTITIONS + 1)])[topic].result(60)
-    topics.put(topic, *(b"%d:%d" % (_PARTITIONS, i) for i in range(10)), partition=_PARTITIONS)
+    topics.produce(topic, *(b"%d:%d" % (_PARTITIONS, i) for i in range(10)), partition=_PARTITIONS)
     read(config, topic, _PARTITIONS, 0, 10)
 
 
@@ -144,7 +144,7 @@ def test_a_topic_is_recreated(topics: Topics, topic: str, consumers: CreatedClie
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.delete_topics([topic])[topic].result(60)
     topics.create_named(topic, 1)
-    topics.put(topic, *(b"0:%d" % i for i in range(5)))
+    topics.produce(topic, *(b"0:%d" % i for i in range(5)))
     read(config, topic, 0, 0, 5)
 
 
@@ -162,8 +162,8 @@ def test_one_producer_for_many_writes(topics: Topics, producers: CreatedClients)
     for value in written:
         write(config, a, value)
         write(config, b, value)
-    assert [m.value() for m in topics.take(a, 50)] == written
-    assert [m.value() for m in topics.take(b, 50)] == written
+    assert [m.value() for m in topics.consume(a, 50)] == written
+    assert [m.value() for m in topics.consume(b, 50)] == written
     assert producers.count == 1
 
 
@@ -190,7 +190,7 @@ def test_a_write_that_fails_or_is_not_flushed_closes_its_producer(topics: Topics
         producer.produce(pa.array([b"dropped, because it was not flushed"]))
     assert producer_clients._CACHE._idle == []
     write(config, topic, b"d")
-    assert [m.value() for m in topics.take(topic, 3)] == [b"a", b"c", b"d"]
+    assert [m.value() for m in topics.consume(topic, 3)] == [b"a", b"c", b"d"]
     assert producers.count == 3
 
 
@@ -199,7 +199,7 @@ def test_a_cached_producer_and_a_recreated_topic(topics: Topics, producers: Crea
     write(config, topic, b"a")
     topics.create_named(topic, 1)
     write(config, topic, b"b", b"c")
-    assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
+    assert [m.value() for m in topics.consume(topic, 2)] == [b"b", b"c"]
     assert producers.count == 1
 
 
@@ -211,7 +211,7 @@ def end_offsets(topics: Topics, topic: str) -> dict[int, int]:
 def test_one_client_for_many_plans_sees_changes(topics: Topics, planners: CreatedClients) -> None:
     topic = topics.create(2)
     assert end_offsets(topics, topic) == {0: 0, 1: 0}
-    topics.put(topic, b"x", partition=1)
+    topics.produce(topic, b"x", partition=1)
     assert end_offsets(topics, topic) == {0: 0, 1: 1}
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)

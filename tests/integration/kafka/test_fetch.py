@@ -43,20 +43,20 @@ def produce_in_transaction(topics: Topics, topic: str, *payloads: bytes, commit:
 
 def test_values_nulls_and_empty_values(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", None, b"", b"ccc")
+    topics.produce(topic, b"a", None, b"", b"ccc")
     assert values(topics.client(), Split(topic, 0, 0, 4)) == [(0, b"a"), (1, None), (2, b""), (3, b"ccc")]
     assert values(topics.client(), Split(topic, 0, 1, 3)) == [(1, None), (2, b"")]
 
 
 def test_timestamps(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", timestamp=1_700_000_000_123)
+    topics.produce(topic, b"a", timestamp=1_700_000_000_123)
     records = single_batch(topics, topic, RecordFields(timestamps=True))
     assert records.timestamps is not None
     assert records.timestamp_types is not None
     assert (records.timestamps.tolist(), records.timestamp_types.tolist()) == ([1_700_000_000_123], [1])
     appended = topics.create(message_timestamp_type="LogAppendTime")
-    topics.put(appended, b"a")
+    topics.produce(appended, b"a")
     timestamp_types = single_batch(topics, appended, RecordFields(timestamps=True)).timestamp_types
     assert timestamp_types is not None
     assert timestamp_types.tolist() == [2]
@@ -64,9 +64,9 @@ def test_timestamps(topics: Topics) -> None:
 
 def test_keys(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"v")
-    topics.put(topic, b"v", b"v", key=b"")
-    topics.put(topic, b"v", key=b"kk")
+    topics.produce(topic, b"v")
+    topics.produce(topic, b"v", b"v", key=b"")
+    topics.produce(topic, b"v", key=b"kk")
     keys = single_batch(topics, topic, RecordFields(keys=True), 4).keys
     assert keys is not None
     assert keys.to_pylist() == [None, b"", b"", b"kk"]
@@ -74,9 +74,9 @@ def test_keys(topics: Topics) -> None:
 
 def test_headers_keep_order_duplicates_nulls_and_names(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", headers=[("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")])
-    topics.put(topic, b"b")
-    topics.put(topic, b"c", headers=[("", b"empty")])
+    topics.produce(topic, b"a", headers=[("k", b"1"), ("l", None), ("k", b""), ("Gr\u00fc\u00dfe", b"\xff\x00")])
+    topics.produce(topic, b"b")
+    topics.produce(topic, b"c", headers=[("", b"empty")])
     headers = single_batch(topics, topic, RecordFields(headers=True), 3).headers
     assert headers is not None
     assert [[(h["key"], h["value"]) for h in row] for row in headers.to_pylist()] == [
@@ -88,7 +88,7 @@ def test_headers_keep_order_duplicates_nulls_and_names(topics: Topics) -> None:
 
 def test_leader_epochs(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     epochs = single_batch(topics, topic, RecordFields(leader_epochs=True)).leader_epochs
     assert epochs is not None
     assert epochs.tolist() == [0]
@@ -96,7 +96,7 @@ def test_leader_epochs(topics: Topics) -> None:
 
 def test_fields_that_are_not_requested_are_not_read(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", key=b"k", headers=[("h", b"1")])
+    topics.produce(topic, b"a", key=b"k", headers=[("h", b"1")])
     records = single_batch(topics, topic, RecordFields())
     assert records.values.to_pylist() == [b"a"]
     others = records.keys, records.timestamps, records.timestamp_types, records.headers, records.leader_epochs
@@ -124,13 +124,13 @@ def test_ends_after_control_records_and_aborted_records(topics: Topics) -> None:
 def test_ends_inside_a_gap_before_more_records(topics: Topics) -> None:
     topic = topics.create()
     produce_in_transaction(topics, topic, b"x", b"y", commit=False)  # 0, 1, marker 2
-    topics.put(topic, b"later")  # 3
+    topics.produce(topic, b"later")  # 3
     assert values(topics.client(isolation_level="read_committed"), Split(topic, 0, 0, 2)) == []
 
 
 def test_an_open_transaction_limits_the_end(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     producer = Producer({"bootstrap.servers": topics.bootstrap, "transactional.id": topic, "log_level": 0})
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -148,13 +148,13 @@ def test_ends_after_compacted_gaps(topics: Topics) -> None:
         cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.001", max_compaction_lag_ms="100"
     )
     for i in range(50):
-        topics.put(topic, b"%d" % i, key=b"k")
+        topics.produce(topic, b"%d" % i, key=b"k")
     config = topics.client()
     end = Cluster(config).latest([(topic, 0)])[topic, 0]
     deadline = time.monotonic() + 60
     rest = values(config, Split(topic, 0, 0, end))
     while len(rest) == 50 and time.monotonic() < deadline:
-        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, so that the cleaner can run
+        topics.produce(topic, b"again", key=b"k")  # a new record rolls the segment, so that the cleaner can run
         rest = values(config, Split(topic, 0, 0, end))
     assert len(rest) < 50  # the cleaner has run
     first_ten = values(config, Split(topic, 0, 0, 10))
@@ -165,21 +165,21 @@ def test_ends_after_compacted_gaps(topics: Topics) -> None:
 
 def test_an_offset_out_of_range_is_an_error_with_the_offset(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     with pytest.raises(OffsetError, match=rf"{topic}\[0\]@7: the offset is out of range"):
         values(topics.client(), Split(topic, 0, 7, 9))
 
 
 def test_a_missing_end_is_an_error_with_the_time_waited(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     with pytest.raises(FetchError, match=rf"{topic}\[0\]@1: no records arrived for 1 s, .* ends at offset 5"):
         values(topics.client(default_api_timeout_ms="1000"), Split(topic, 0, 0, 5))
 
 
 def test_a_reader_that_stops_early_releases_everything(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(1000)))
+    topics.produce(topic, *(b"%d" % i for i in range(1000)))
     reader = read_records(topics.client(), Split(topic, 0, 0, 1000))
     next(reader)
     reader.close()  # type: ignore[attr-defined]

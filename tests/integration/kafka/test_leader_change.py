@@ -29,11 +29,11 @@ def cluster() -> Iterator[EmbeddedKafka]:
     with EmbeddedKafka(nodes=3) as nodes:
         admin = AdminClient({"bootstrap.servers": nodes.bootstrap_servers, "log_level": 0})
         admin.create_topics([NewTopic(TOPIC, 1, 3)])[TOPIC].result(30)
-        put(nodes, range(COUNT))
+        produce_numbers(nodes, range(COUNT))
         yield nodes
 
 
-def put(nodes: EmbeddedKafka, numbers: range) -> None:
+def produce_numbers(nodes: EmbeddedKafka, numbers: range) -> None:
     producer = Producer({"bootstrap.servers": nodes.bootstrap_servers, "acks": "all", "log_level": 0})
     for number in numbers:
         producer.produce(TOPIC, b"%d" % number + b" " * 1000, partition=0)
@@ -41,13 +41,13 @@ def put(nodes: EmbeddedKafka, numbers: range) -> None:
     assert producer.flush(120) == 0
 
 
-def leader(nodes: EmbeddedKafka) -> int:
+def leader_id(nodes: EmbeddedKafka) -> int:
     admin = AdminClient({"bootstrap.servers": nodes.bootstrap_servers, "log_level": 0})
     return int(admin.list_topics(TOPIC, timeout=30).topics[TOPIC].partitions[0].leader)
 
 
 def kill_leader(nodes: EmbeddedKafka) -> int:
-    number = leader(nodes)
+    number = leader_id(nodes)
     next(node for node in nodes.nodes if node.id == number).kill()
     return number
 
@@ -72,7 +72,7 @@ def test_a_stream_and_a_batch_resume_with_the_new_leader(cluster: EmbeddedKafka)
     values = query.values()
     killed = kill_leader(cluster)
     values += query.values()  # nothing new; the partition has no leader for a while
-    put(cluster, range(COUNT, COUNT + 100))
+    produce_numbers(cluster, range(COUNT, COUNT + 100))
     values += query.values()
     assert [int(value or b"") for value in values] == list(range(COUNT + 100))
     node = next(node for node in cluster.nodes if node.id == killed)

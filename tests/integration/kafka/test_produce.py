@@ -35,7 +35,7 @@ def test_values_keys_nulls_and_timestamps(topics: Topics) -> None:
         )
         producer.flush()
         assert producer.sent == 4
-    records = [(m.value(), m.key(), m.timestamp()[1]) for m in topics.take(topic, 4)]
+    records = [(m.value(), m.key(), m.timestamp()[1]) for m in topics.consume(topic, 4)]
     assert records == [(b"a", b"k", 1_000), (None, b"", 2_000), (b"", None, 3_000), (b"ccc", b"k", 4_000)]
 
 
@@ -45,7 +45,7 @@ def test_empty_is_not_null(topics: Topics) -> None:
         producer.produce(pa.array([b"", b""], pa.binary()), pa.array([b"", b""], pa.binary()))
         producer.produce(pa.array([None], pa.binary()), pa.array([b""], pa.binary()))
         producer.flush()
-    assert [(m.value(), m.key()) for m in topics.take(topic, 3)] == [(b"", b""), (b"", b""), (None, b"")]
+    assert [(m.value(), m.key()) for m in topics.consume(topic, 3)] == [(b"", b""), (b"", b""), (None, b"")]
 
 
 def test_headers(topics: Topics) -> None:
@@ -62,7 +62,7 @@ def test_headers(topics: Topics) -> None:
         producer.produce(pa.array([b"1", b"2"], pa.binary()), headers=maps[1:])
         producer.produce(pa.array([b"3", b"4", b"5"], pa.binary()), headers=lists)
         producer.flush()
-    assert [m.headers() for m in topics.take(topic, 8)] == [
+    assert [m.headers() for m in topics.consume(topic, 8)] == [
         [("a", b"1"), ("b", None)],
         None,
         [("c", b"")],
@@ -82,7 +82,7 @@ def test_headers_survive_a_full_queue(topics: Topics) -> None:
     with open_producer(small_queue, topic) as producer:
         producer.produce(pa.array(numbers, pa.binary()), headers=maps)
         producer.flush()
-    assert [m.headers() for m in topics.take(topic, 2_000)] == [[("n", n)] for n in numbers]
+    assert [m.headers() for m in topics.consume(topic, 2_000)] == [[("n", n)] for n in numbers]
 
 
 def test_one_topic_per_row(topics: Topics) -> None:
@@ -91,8 +91,8 @@ def test_one_topic_per_row(topics: Topics) -> None:
         producer.produce(pa.array([b"a", b"b", b"c"], pa.binary()), topics=pa.array([first, second, first]))
         producer.produce(pa.array([b"d"], pa.binary()), topics=pa.array([second]))
         producer.flush()
-    assert [m.value() for m in topics.take(first, 2)] == [b"a", b"c"]
-    assert [m.value() for m in topics.take(second, 2)] == [b"b", b"d"]
+    assert [m.value() for m in topics.consume(first, 2)] == [b"a", b"c"]
+    assert [m.value() for m in topics.consume(second, 2)] == [b"b", b"d"]
 
 
 def test_a_slice_of_an_array(topics: Topics) -> None:
@@ -100,7 +100,7 @@ def test_a_slice_of_an_array(topics: Topics) -> None:
     with open_producer(config(topics.bootstrap), topic) as producer:
         producer.produce(pa.array([b"a", b"b", b"c", b"d"], pa.binary())[1:3])
         producer.flush()
-    assert [m.value() for m in topics.take(topic, 2)] == [b"b", b"c"]
+    assert [m.value() for m in topics.consume(topic, 2)] == [b"b", b"c"]
 
 
 def test_keys_are_partitioned_as_in_java(topics: Topics) -> None:
@@ -112,7 +112,7 @@ def test_keys_are_partitioned_as_in_java(topics: Topics) -> None:
     # murmur2 of these keys, from the tests of Kafka's Java client, made positive, modulo the partitions
     murmur2 = [-973932308, -790332482, -985981536, -1486304829, 479470107]
     expected = {key: (hash_ & 0x7FFFFFFF) % 10 for key, hash_ in zip(keys, murmur2, strict=True)}
-    assert {m.key(): m.partition() for m in topics.take(topic, 5, partitions=10)} == expected
+    assert {m.key(): m.partition() for m in topics.consume(topic, 5, partitions=10)} == expected
 
 
 def test_a_full_queue_waits_and_loses_nothing(topics: Topics) -> None:
@@ -122,7 +122,7 @@ def test_a_full_queue_waits_and_loses_nothing(topics: Topics) -> None:
     with open_producer(small_queue, topic) as producer:
         producer.produce(pa.array(payloads, pa.binary()))
         producer.flush()
-    assert [m.value() for m in topics.take(topic, 20_000)] == payloads
+    assert [m.value() for m in topics.consume(topic, 20_000)] == payloads
 
 
 def test_rows_are_written_only_when_acknowledged() -> None:
@@ -154,7 +154,7 @@ def test_no_row_is_lost_when_the_broker_is_killed(tmp_path: Path) -> None:
             assert producer.sent == 20_000
             assert producer.errors > 0
         restart.join()
-        records = topics.take(topic, 20_000, 2)  # idempotent: no duplicates, either
+        records = topics.consume(topic, 20_000, 2)  # idempotent: no duplicates, either
     numbers = [(m.partition(), int(m.value() or b"")) for m in records]
     assert sorted(n for _, n in numbers) == list(range(20_000))
     for partition in (0, 1):
@@ -170,10 +170,10 @@ def test_explicit_partitions(topics: Topics) -> None:
         producer.produce(pa.array([b"a", b"b", b"c", b"d"]), pa.array([b"k"] * 4), partitions=partitions)
         producer.produce(pa.array([b"e", b"f"]), topics=pa.array([topic, other]), partitions=np.array([1, 1], np.int32))
         producer.flush()
-    written = {m.value(): m.partition() for m in topics.take(topic, 5, 3)}
+    written = {m.value(): m.partition() for m in topics.consume(topic, 5, 3)}
     assert {written.pop(b"c")} <= {0, 1, 2}
     assert written == {b"a": 2, b"b": 0, b"d": 2, b"e": 1}
-    assert [(m.partition(), m.value()) for m in topics.take(other, 1, 2)] == [(1, b"f")]
+    assert [(m.partition(), m.value()) for m in topics.consume(other, 1, 2)] == [(1, b"f")]
 
 
 def test_a_missing_partition(topics: Topics) -> None:

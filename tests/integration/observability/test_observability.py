@@ -46,8 +46,8 @@ class EndListener(StreamingQueryListener):
 
 def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(2), topics.create()
-    topics.put(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
-    topics.put(source, b'{"a": 7}', partition=1)
+    topics.produce(source, *(b'{"a": %d}' % i for i in range(7)), b"no JSON")
+    topics.produce(source, b'{"a": 7}', partition=1)
     options = {
         "properties.group.id": f"g-{source}",
         "scan.max-offsets-per-trigger": "5",
@@ -123,7 +123,7 @@ def test_query_metrics(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> 
 def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, dead = topics.create(2), topics.create()
     for partition in range(2):
-        topics.put(source, b"no JSON", b'{"a": 1}', b"[", partition=partition)
+        topics.produce(source, b"no JSON", b'{"a": 1}', b"[", partition=partition)
     options = {"error-handling.mode": "log", "error-handling.log.target": dead}
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source, **options)}")
     observer = observe(spark)
@@ -138,15 +138,15 @@ def test_dead_letters_are_counted_once_per_start(spark: Any, sql: Any, topics: T
         return job.bad_records
 
     assert run_query(2) == BadRecordCounts(skipped=0, dead_lettered=4)
-    topics.put(source, b"]", b'{"a": 2}', partition=1)
+    topics.produce(source, b"]", b'{"a": 2}', partition=1)
     assert run_query(1) == BadRecordCounts(skipped=0, dead_lettered=1)
 
 
 def test_event_time_lag_without_a_watermark(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic, hour = topics.create(2), 3_600_000
     now = time.time_ns() // 1_000_000
-    topics.put(topic, b'{"a": 1}', timestamp=now - 5 * hour)
-    topics.put(topic, b'{"a": 2}', b'{"a": 3}', partition=1, timestamp=now - 3 * hour)
+    topics.produce(topic, b'{"a": 1}', timestamp=now - 5 * hour)
+    topics.produce(topic, b'{"a": 2}', b'{"a": 3}', partition=1, timestamp=now - 3 * hour)
     lags_of: dict[str, list[int | None]] = {}
     for name, options in (("all", {}), ("some", {"scan.max-offsets-per-trigger": "1"})):
         sql(f"CREATE TEMPORARY TABLE {name} (a INT) {topics.with_options(topic, **options)}")

@@ -41,7 +41,7 @@ def upsert(topics: Topics, topic: str, **more: str) -> str:
 def values_by_partition(topics: Topics, topic: str, count: int, partitions: int) -> dict[int, list[int]]:
     """Return the values of field ``a`` by partition."""
     values: dict[int, list[int]] = {}
-    for message in topics.take(topic, count, partitions):
+    for message in topics.consume(topic, count, partitions):
         values.setdefault(message.partition() or 0, []).append(json.loads(message.value() or b"")["a"])
     return values
 
@@ -79,7 +79,7 @@ def test_a_missing_partitioner_fails_before_writing(sql: Sql, topics: Topics) ->
     sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **more)}")
     with pytest.raises(InvalidOptionError, match="must be importable on the driver and on every executor"):
         sql("INSERT INTO t VALUES (1)")
-    topics.take(topic, 0)
+    topics.consume(topic, 0)
 
 
 def test_parallelism_keeps_the_rows_of_a_key_together(sql: Sql, topics: Topics) -> None:
@@ -112,7 +112,7 @@ def test_deletes_are_tombstones(sql: Sql, topics: Topics) -> None:
     sql("INSERT INTO t VALUES (1, 'a', '+I'), (2, 'b', NULL)")
     sql("INSERT INTO t (id, name) VALUES (3, 'c')")
     sql("INSERT INTO t VALUES (1, '', '-D')")
-    records = [(m.key(), m.value()) for m in topics.take(topic, 4)]
+    records = [(m.key(), m.value()) for m in topics.consume(topic, 4)]
     assert sorted(records[:2]) == [(b'{"id":1}', b'{"id":1,"name":"a"}'), (b'{"id":2}', b'{"id":2,"name":"b"}')]
     assert records[2:] == [(b'{"id":3}', b'{"id":3,"name":"c"}'), (b'{"id":1}', None)]
     assert sorted(map(tuple, sql("SELECT * FROM t").collect())) == [(2, "b", "+I"), (3, "c", "+I")]
@@ -125,7 +125,7 @@ def test_only_the_last_row_per_key_in_a_flush(sql: Sql, topics: Topics) -> None:
     flush = {"sink.buffer-flush.max-rows": "1000", "sink.buffer-flush.interval": "1 h", "sink.parallelism": "1"}
     sql(f"CREATE TABLE t (k BIGINT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED) {upsert(topics, topic, **flush)}")
     sql("INSERT INTO t SELECT /*+ COALESCE(1) */ id % 10, id FROM range(0, 500, 1, 1)")
-    records = {(m.key(), m.value()) for m in topics.take(topic, 10)}
+    records = {(m.key(), m.value()) for m in topics.consume(topic, 10)}
     assert records == {(b'{"k":%d}' % k, b'{"k":%d,"v":%d}' % (k, 490 + k)) for k in range(10)}
 
 
@@ -138,18 +138,18 @@ def test_a_streaming_aggregate_writes_changed_rows(sql: Sql, spark: Any, topics:
     options = upsert(topics, target, **delivery)
     sql(f"CREATE TABLE t (word STRING, n BIGINT, PRIMARY KEY (word) NOT ENFORCED) {options}")
     insert = "INSERT INTO t SELECT word, count(*) FROM src GROUP BY word"
-    topics.put(source, b'{"word": "a"}', b'{"word": "b"}', b'{"word": "a"}')
+    topics.produce(source, b'{"word": "a"}', b'{"word": "b"}', b'{"word": "a"}')
     query = spark.streams.get(sql(insert).collect()[0][0])
     query.processAllAvailable()
-    topics.put(source, b'{"word": "b"}')
+    topics.produce(source, b'{"word": "b"}')
     query.processAllAvailable()
     query.stop()
-    topics.put(source, b'{"word": "a"}', b'{"word": "c"}')
+    topics.produce(source, b'{"word": "a"}', b'{"word": "c"}')
     query = spark.streams.get(sql(insert).collect()[0][0])  # from the checkpoint
     query.processAllAvailable()
     query.stop()
     written: dict[str, list[int]] = {}
-    for message in topics.take(target, 5, 2, **{"isolation.level": "read_committed"}):
+    for message in topics.consume(target, 5, 2, **{"isolation.level": "read_committed"}):
         row = json.loads(message.value() or b"")
         assert json.loads(message.key() or b"") == {"word": row["word"]}
         written.setdefault(row["word"], []).append(row["n"])
@@ -190,8 +190,8 @@ def test_topic_pattern(sql: Sql, topics: Topics) -> None:
     options = topics.with_options("x", **{"topic-pattern": "topic-[0-9]+"}).replace("'topic' = 'x', ", "")
     sql(f"CREATE TABLE t (a INT, destination STRING METADATA FROM 'topic') {options}")
     sql(f"INSERT INTO t VALUES (1, '{first}'), (2, '{second}'), (3, '{first}')")
-    assert sorted(m.value() or b"" for m in topics.take(first, 2)) == [b'{"a":1}', b'{"a":3}']
-    assert [m.value() for m in topics.take(second, 1)] == [b'{"a":2}']
+    assert sorted(m.value() or b"" for m in topics.consume(first, 2)) == [b'{"a":1}', b'{"a":3}']
+    assert [m.value() for m in topics.consume(second, 1)] == [b'{"a":2}']
     expected = re.escape("Expected topic to match: topic-[0-9]+ but was: xtopic-1.")
     with pytest.raises(EncodeError, match=expected):
         sql("INSERT INTO t VALUES (1, 'xtopic-1')")

@@ -291,7 +291,7 @@ def compacted(kafka: object, writer: Writer) -> str:
     while len({location[1] for location, _ in oracle(topics, [topic], "read_committed") if location[2] < 10}) > 0:
         assert time.monotonic() < deadline, "the topic was not compacted"
         for partition in range(PARTITIONS):  # a new record rolls the segment, so that it can be compacted
-            topics.put(topic, b"again", partition=partition, key=b"0")
+            topics.produce(topic, b"again", partition=partition, key=b"0")
     return topic
 
 

@@ -18,7 +18,7 @@ def fill(topics: Topics, *counts: int) -> str:
     """Create a topic with the given number of records per partition."""
     topic = topics.create(len(counts))
     for partition, count in enumerate(counts):
-        topics.put(topic, *(b'{"a": %d}' % (1000 * partition + i) for i in range(count)), partition=partition)
+        topics.produce(topic, *(b'{"a": %d}' % (1000 * partition + i) for i in range(count)), partition=partition)
     return topic
 
 
@@ -89,7 +89,7 @@ def test_available_now_within_limits(spark: Any, sql: Any, topics: Topics, tmp_p
     assert progress[1]["latestOffset"]["offsets"] == {topic: {"0": 60, "1": 20}}
     assert progress[1]["latestOffset"]["commitsFailed"] == 0
     assert committed_offsets(topics, group, topic, 2) == {0: 60, 1: 20}
-    topics.put(topic, b'{"a": 60}')
+    topics.produce(topic, b'{"a": 60}')
     drain(spark, tmp_path, availableNow=True)
     assert read(spark, tmp_path) == [(p, i) for p, n in enumerate((61, 20)) for i in range(n)]
     assert committed_offsets(topics, group, topic, 2) == {0: 61, 1: 20}
@@ -104,10 +104,10 @@ def test_streams_wait_for_min_offsets_with_a_maximum_delay(
         spark.readStream.table("t").writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
     )
     query.processAllAvailable()
-    topics.put(topic, b'{"a": 1}', b'{"a": 2}')
+    topics.produce(topic, b'{"a": 1}', b'{"a": 2}')
     query.processAllAvailable()  # two offsets are too few
     assert [s["numInputRows"] for s in sources(query)] == [1]
-    topics.put(topic, b'{"a": 3}')
+    topics.produce(topic, b'{"a": 3}')
     query.processAllAvailable()
     query.stop()
     assert [s["numInputRows"] for s in sources(query)] == [1, 3]
@@ -115,7 +115,7 @@ def test_streams_wait_for_min_offsets_with_a_maximum_delay(
 
 def test_max_bytes_per_trigger(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     topic = topics.create(1)
-    topics.put(topic, *(b'{"a": %d, "b": "%s"}' % (i, b"x" * 1000) for i in range(100)))
+    topics.produce(topic, *(b'{"a": %d, "b": "%s"}' % (i, b"x" * 1000) for i in range(100)))
     declare(sql, topics, topic, **{"scan.max-bytes-per-trigger": "26 kb"})
     query = drain(spark, tmp_path, availableNow=True)
     assert [s["numInputRows"] for s in sources(query)] == [26, 26, 26, 22]
@@ -130,7 +130,7 @@ def test_checkpoints_of_version_1_are_resumed(spark: Any, sql: Any, topics: Topi
     assert json.loads(lines[-1])["version"] == 2
     log.write_text("\n".join([*lines[:-1], json.dumps({topic: {"0": 3, "1": 2}})]))
     log.with_name(".0.crc").unlink()
-    topics.put(topic, b'{"a": 3}')
+    topics.produce(topic, b'{"a": 3}')
     drain(spark, tmp_path, availableNow=True)
     assert read(spark, tmp_path) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1)]
 
@@ -147,7 +147,7 @@ def test_a_repeated_first_batch_starts_at_the_same_offsets(
     )
     running = query.start()
     running.processAllAvailable()
-    topics.put(topic, b'{"a": 3}', b'{"a": 4}')
+    topics.produce(topic, b'{"a": 3}', b'{"a": 4}')
     running.processAllAvailable()
     running.stop()
     # simulate a crash in a first batch with both records
@@ -160,7 +160,7 @@ def test_a_repeated_first_batch_starts_at_the_same_offsets(
     assert f'"starts": {{"{topic}": {{"0": 3}}}}' in text
     log.write_text(text)
     log.with_name(".0.crc").unlink()
-    topics.put(topic, b'{"a": 5}')
+    topics.produce(topic, b'{"a": 5}')
     drain(spark, tmp_path, availableNow=True)
     assert read(spark, tmp_path) == [(0, 3), (0, 4), (0, 5)]
 

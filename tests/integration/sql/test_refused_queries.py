@@ -66,7 +66,7 @@ SAMPLE = ("a wrong password, reading", "a topic, writing", "a transactional id")
 def _topics(secured: SecuredBroker) -> None:
     for topic in ("refused-all", "refused-seen", "refused-hidden"):
         secured.topics.create_named(topic)
-    secured.topics.put("refused-seen", b'{"a": 1}')
+    secured.topics.produce("refused-seen", b'{"a": 1}')
     secured.allow("user", ResourceType.TOPIC, "refused-all*", AclOperation.READ, AclOperation.WRITE)
     secured.allow("user", ResourceType.TOPIC, "refused-seen", AclOperation.DESCRIBE)
 

@@ -32,7 +32,7 @@ def streaming(sql: Any, tmp_path: Path) -> Any:
 
 
 def values(topics: Topics, topic: str, expected: int) -> list[dict[str, Any]]:
-    return sorted((json.loads(m.value() or b"") for m in topics.take(topic, expected)), key=str)
+    return sorted((json.loads(m.value() or b"") for m in topics.consume(topic, expected)), key=str)
 
 
 def finish(spark: Any, result: Any) -> list[str]:
@@ -82,7 +82,7 @@ def test_create_table_as(sql: Any, topics: Topics) -> None:
     with pytest.raises(TableExistsError):
         sql(f"CREATE TABLE created {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
     sql(f"CREATE TABLE IF NOT EXISTS created {topics.with_options(topic)} AS SELECT 2 AS a, 'x' AS b")
-    assert len(topics.take(topic, 1)) == 1
+    assert len(topics.consume(topic, 1)) == 1
     sql(f'CREATE OR REPLACE TABLE created (b, a) {topics.with_options(topic)} AS SELECT 2 AS a, "it\'s" AS b')
     assert columns(sql, "created") == ["b", "a"]
     assert sql("SELECT b, a FROM created ORDER BY a").collect() == [
@@ -106,8 +106,8 @@ def test_a_query_that_fails_leaves_no_table(sql: Any, topics: Topics) -> None:
 
 def test_alter(sql: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
-    topics.put(one, b'{"a": 1, "s": "x"}')
-    topics.put(two, b'{"a": 2, "s": "y"}')
+    topics.produce(one, b'{"a": 1, "s": "x"}')
+    topics.produce(two, b'{"a": 2, "s": "y"}')
     sql(f"CREATE TABLE t (a INT) {topics.with_options(one)}")
     sql("ALTER TABLE t ADD (s STRING COMMENT 'text' FIRST, b AS a * 10 AFTER s)")
     assert sql("SELECT * FROM t").collect() == [("x", 10, 1)]
@@ -156,7 +156,7 @@ def test_explain_writes_and_starts_nothing(spark: Any, sql: Any, topics: Topics,
                 assert "Physical Plan" in row.plan
                 assert "hunter2" not in row.plan
     assert spark.streams.active == []
-    topics.take(two, 0)
+    topics.consume(two, 0)
     with pytest.raises(StatementError, match="EXPLAIN supports"):
         sql("EXPLAIN DROP TABLE src")
 
@@ -171,7 +171,7 @@ def test_statement_set_in_batch(sql: Any, topics: Topics) -> None:
         sql("BEGIN STATEMENT SET; INSERT INTO x VALUES (1); SELECT 1; END;")
     with pytest.raises(StatementError, match="without END"):
         sql("BEGIN STATEMENT SET;")
-    topics.take(one, 1)
+    topics.consume(one, 1)
 
 
 def test_statement_set_starts_all_or_none(spark: Any, streaming: Any, topics: Topics, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_statement_set_starts_all_or_none(spark: Any, streaming: Any, topics: To
     streaming(f"CREATE TABLE x (a INT) {topics.with_options(one)}")
     streaming(f"CREATE TABLE y (a INT) {topics.with_options(two)}")
     streaming("SET 'pipeline.name' = 'both'")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     started = streaming(
         """BEGIN STATEMENT SET;
         INSERT INTO x SELECT a FROM src;
@@ -208,8 +208,8 @@ def test_statement_set_starts_all_or_none(spark: Any, streaming: Any, topics: To
 
 def test_hints_in_batch(sql: Any, topics: Topics) -> None:
     one, two = topics.create(), topics.create()
-    topics.put(one, b'{"a": 1}', b'{"a": 2}')
-    topics.put(two, b'{"a": 3}')
+    topics.produce(one, b'{"a": 1}', b'{"a": 2}')
+    topics.produce(two, b'{"a": 3}')
     sql(f"CREATE TABLE t (a INT, b AS a + 1) {topics.with_options(one)}")
     latest = "/*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
     assert sql(f"SELECT b FROM t {latest}").collect() == []
@@ -245,7 +245,7 @@ def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
     absent = topics.with_options("absent", **{"scan.startup.mode": "latest-offset"})
     streaming(f"CREATE TABLE src (a INT, b AS a + 1) {absent}")
     streaming(f"CREATE TABLE tgt (a INT) {absent}")
-    topics.put(one, b'{"a": 1}', b'{"a": 2}')
+    topics.produce(one, b'{"a": 1}', b'{"a": 2}')
     finish(
         spark,
         streaming(
@@ -259,7 +259,7 @@ def test_hints_in_streaming(spark: Any, streaming: Any, topics: Topics) -> None:
 
 def test_names_with_catalogs(sql: Any, topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b'{"a": 1}')
+    topics.produce(topic, b'{"a": 1}')
     sql(f"CREATE TABLE default_catalog.default_database.t (a INT) {topics.with_options(topic)}")
     assert sql("SELECT t.a FROM default_catalog.default_database.t").collect() == [(1,)]
     named = "default_catalog.default_database.t"
@@ -322,7 +322,7 @@ def test_views_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     streaming("CREATE VIEW permanent(x, y) AS SELECT src.a, b\nFROM src -- all\n")
     streaming("CREATE TEMPORARY VIEW temporary_view AS SELECT y AS z FROM permanent WHERE x > 0")
     try:
@@ -339,7 +339,7 @@ def test_views_are_streams_in_streaming_mode(spark: Any, streaming: Any, topics:
         streaming("DROP VIEW IF EXISTS temporary_view")
         streaming("DROP VIEW IF EXISTS permanent")
         spark.catalog.dropTempView("opaque")
-    topics.take(target, 1)
+    topics.consume(target, 1)
 
 
 def test_every_form_of_reference_is_a_stream(spark: Any, streaming: Any, topics: Topics) -> None:
@@ -349,7 +349,7 @@ def test_every_form_of_reference_is_a_stream(spark: Any, streaming: Any, topics:
         WATERMARK FOR ts AS ts) {topics.with_options(source)}"""
     )
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     for query in [
         "SELECT default.src.b FROM src",
         "SELECT src.b FROM default.src WHERE spark_catalog.default.src.a = 1",

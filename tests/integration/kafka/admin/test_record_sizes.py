@@ -16,9 +16,9 @@ pytestmark = pytest.mark.integration
 def test_averages_from_an_offset(topics: Topics) -> None:
     config = to_librdkafka({"bootstrap.servers": topics.bootstrap})
     topic = topics.create(4)
-    topics.put(topic, b"x" * 50_000, *[b"x" * 100] * 500, partition=0)
-    topics.put(topic, b"12345678", key=b"ab", partition=1)
-    topics.put(topic, None, b"1234", partition=2)
+    topics.produce(topic, b"x" * 50_000, *[b"x" * 100] * 500, partition=0)
+    topics.produce(topic, b"12345678", key=b"ab", partition=1)
+    topics.produce(topic, None, b"1234", partition=2)
     started = time.monotonic()
     sizes = bytes_per_offset(config, {(topic, 0): 1, (topic, 1): 0, (topic, 2): 0, (topic, 3): 0})
     assert sizes == {(topic, 0): 100, (topic, 1): 10, (topic, 2): 2}

@@ -22,7 +22,7 @@ ROTATIONS = 10
 def test_a_client_recreated_for_every_request(topics: Topics, tmp_path: Path) -> None:
     """A client must not be closed before its response has arrived."""
     topic, file = topics.create(), tmp_path / "names.properties"
-    topics.put(topic, b"x", b"y")
+    topics.produce(topic, b"x", b"y")
     file.write_text("name=first\n")
     cluster = Cluster(to_librdkafka({"bootstrap.servers": topics.bootstrap, "client.id": f"${{file:{file}:name}}"}))
     previous = cluster.admin()
@@ -40,7 +40,7 @@ def test_a_stream_with_a_client_recreated_for_every_batch(topics: Topics, tmp_pa
     stream = Streaming(define_table(topics, topic, **options))
     stream.values()
     for number in range(5):
-        topics.put(topic, b"%d" % number)
+        topics.produce(topic, b"%d" % number)
         file.write_text(f"name=client-{number}\n")
         assert stream.values() == [b"%d" % number]
 
@@ -68,14 +68,14 @@ class RunningQuery:
 
     def batch(self) -> None:
         """Process one more record."""
-        self._topics.put(self._source, b'{"a": %d}' % self._count)
+        self._topics.produce(self._source, b'{"a": %d}' % self._count)
         self._count += 1
         self._query.processAllAvailable()
 
     def stop(self) -> None:
         """Stop the query, and check that each record was written once and in order."""
         self._query.stop()
-        written = self._topics.take(self._target, self._count, **{"isolation.level": "read_committed"})
+        written = self._topics.consume(self._target, self._count, **{"isolation.level": "read_committed"})
         assert [m.value() for m in written] == [b'{"a":%d}' % i for i in range(self._count)]
 
 

@@ -57,7 +57,7 @@ def queries(kerberos: KerberosBroker, sql: Any, spark: Any, tmp_path: Path) -> C
         query.processAllAvailable()
         query.stop()
         sql("RESET 'execution.runtime-mode'")
-        written = topics.take(f"{name}-target", 2, **{"isolation.level": "read_committed"})
+        written = topics.consume(f"{name}-target", 2, **{"isolation.level": "read_committed"})
         assert sorted(m.value() for m in written) == [b'{"a":10}', b'{"a":20}']
 
     return run

@@ -49,5 +49,5 @@ def test_queries(secured: SecuredBroker, sql: Any, spark: Any, tmp_path: Path, l
     query = spark.streams.get(row[0])
     query.processAllAvailable()
     query.stop()
-    written = secured.topics.take(tables["output_table"], 2, **{"isolation.level": "read_committed"})
+    written = secured.topics.consume(tables["output_table"], 2, **{"isolation.level": "read_committed"})
     assert sorted(str(m.value()) for m in written) == ["b'{\"a\":10}'", "b'{\"a\":20}'"]

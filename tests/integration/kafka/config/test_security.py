@@ -309,7 +309,7 @@ def test_topic_permissions(secured: SecuredBroker) -> None:
     secured.topics.create_named("seen")
     secured.allow("user", ResourceType.TOPIC, "seen", AclOperation.DESCRIBE)
     config = to_librdkafka(secured.properties("SASL", "PLAIN"))
-    secured.topics.put("seen", b"x")
+    secured.topics.produce("seen", b"x")
     with pytest.raises(AuthorizationError, match=r"seen\[0\]@0: .*Grant the user READ on the topic"):
         list(read_records(config, Split("seen", 0, 0, 1)))
 

@@ -74,7 +74,7 @@ def numbers(start: int, end: int) -> pa.BinaryArray:
 def read_numbers(topics: Topics, topic: str, count: int, partitions: int = 1) -> dict[int, list[int]]:
     """Read committed records: the numbers of each partition in order."""
     result: dict[int, list[int]] = {p: [] for p in range(partitions)}
-    for message in topics.take(topic, count, partitions, **{"isolation.level": "read_committed"}):
+    for message in topics.consume(topic, count, partitions, **{"isolation.level": "read_committed"}):
         result[message.partition() or 0].append(int(message.value() or b""))
     return result
 
@@ -96,7 +96,7 @@ def test_values_keys_and_nulls(topics: Topics) -> None:
         producer.produce(values[:0])
         producer.flush()
         assert (producer.sent, producer.sent_bytes, producer.errors) == (5, 3003, 0)
-    found = topics.take(topic, 5)
+    found = topics.consume(topic, 5)
     assert [(m.value(), m.key()) for m in found] == rows
     assert all(began <= m.timestamp()[1] <= time.time() * 1000 and not m.headers() for m in found)
 
@@ -110,7 +110,7 @@ def test_partition_by_key_is_that_of_the_java_client(topics: Topics) -> None:
     # murmur2 of these keys, from the tests of Kafka's Java client, made positive, modulo the partitions
     murmur2 = [-973932308, -790332482, -985981536, -1486304829, 479470107]
     expected = {key: (hash_ & 0x7FFFFFFF) % 10 for key, hash_ in zip(keys, murmur2, strict=True)}
-    assert {m.key(): m.partition() for m in topics.take(topic, 5, partitions=10)} == expected
+    assert {m.key(): m.partition() for m in topics.consume(topic, 5, partitions=10)} == expected
 
 
 def test_without_keys_each_batch_goes_to_the_next_partition(topics: Topics) -> None:
@@ -132,7 +132,7 @@ def test_given_partitions(topics: Topics) -> None:
         with pytest.raises(DeliveryError, match=rf"Table 't': .*{topic}.*row 6 .*'sink.partitioner' must return one"):
             producer.produce(values, partitions=np.array([0, 1, 3, 0], np.int32))
         producer.flush()
-    found = {m.value(): m.partition() for m in topics.take(topic, 4, 3)}
+    found = {m.value(): m.partition() for m in topics.consume(topic, 4, 3)}
     assert found == {b"a": 2, b"b": 0, b"c": (-973932308 & 0x7FFFFFFF) % 3, b"d": 2}
 
 
@@ -163,7 +163,7 @@ def test_record_too_large_for_the_client_or_the_topic(topics: Topics) -> None:
         producer.produce(pa.array([b"b" * 20_000], pa.binary()))
         with pytest.raises(RecordTooLargeError, match=rf"Table 't': {topic}\[0\]: .* do not count as written"):
             producer.flush()
-    topics.take(topic, 0)
+    topics.consume(topic, 0)
 
 
 def test_missing_topic_is_not_created(topics: Topics) -> None:
@@ -330,7 +330,7 @@ def test_transaction_is_left_open_and_aborted_by_a_later_producer(topics: Topics
     with open_direct_transaction(client_config, f"{topic}-id", topic) as producer:
         producer.produce(numbers(0, 3))
         producer.flush()
-        assert len(topics.take(topic, 3, 2, **{"isolation.level": "read_uncommitted"})) == 3
+        assert len(topics.consume(topic, 3, 2, **{"isolation.level": "read_uncommitted"})) == 3
         with open_direct_transaction(client_config, f"{topic}-id", topic) as later:  # aborts the open transaction
             later.produce(numbers(3, 4))
             later.flush()
@@ -426,7 +426,7 @@ def test_failed_transaction_is_aborted(topics: Topics, written: int) -> None:
     client_config = config(topics.bootstrap, transaction_timeout_ms="60000")
     with pytest.raises(RecordTooLargeError):
         fail(client_config, topic, written)
-    topics.put(topic, b"9")
+    topics.produce(topic, b"9")
     assert read_numbers(topics, topic, 1) == {0: [9]}  # visible only if no earlier transaction is open
 
 

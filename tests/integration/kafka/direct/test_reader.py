@@ -108,7 +108,7 @@ def test_librdkafka_continues_after_a_connection_failure() -> None:
     with cluster_behind_proxy(1) as (kafka, far, network):
         topics = Topics(kafka.bootstrap_servers)
         topic = topics.create()
-        topics.put(topic, *(b"%d" % i + b" " * 1000 for i in range(20_000)))
+        topics.produce(topic, *(b"%d" % i + b" " * 1000 for i in range(20_000)))
         config = {**topics.client(), "bootstrap.servers": far}
         found: list[int] = []
         for records in read_records(config, Split(topic, 0, 0, 20_000), size=BatchSize(max_rows=3_000)):
@@ -121,7 +121,7 @@ def test_librdkafka_continues_after_a_connection_failure() -> None:
 
 def test_deleted_offset_is_an_error(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b", b"c")
+    topics.produce(topic, b"a", b"b", b"c")
     topics.admin.delete_records([TopicPartition(topic, 0, 2)])[TopicPartition(topic, 0)].result(30)
     with pytest.raises(
         DataLossError, match=rf"{topic}\[0\]@0: the record was deleted before it was read\. The first .* is 2"

@@ -38,7 +38,7 @@ def test_admin_requests_are_repeated(proxied: Proxied) -> None:
     cluster = Cluster(to_librdkafka({"bootstrap.servers": servers}))
     partitions = cluster.partitions((topic,))
     assert cluster.latest(partitions) == {(topic, 0): 0, (topic, 1): 0}
-    topics.put(topic, b"a", b"b")
+    topics.produce(topic, b"a", b"b")
     network.drop_connections()
     assert cluster.latest(partitions) == {(topic, 0): 2, (topic, 1): 0}
     assert set(cluster.topics()) >= {topic}
@@ -47,7 +47,7 @@ def test_admin_requests_are_repeated(proxied: Proxied) -> None:
 def test_reader_with_a_dropped_connection(proxied: Proxied) -> None:
     topics, servers, network = proxied
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(10)))
+    topics.produce(topic, *(b"%d" % i for i in range(10)))
     config = to_librdkafka({"bootstrap.servers": servers, "request.timeout.ms": "3000"})
     for start in (0, 5):
         found = [
@@ -74,7 +74,7 @@ def test_writer_with_a_dropped_connection(proxied: Proxied, transactional: bool)
             producer.flush()
         assert time.monotonic() - began < 29  # seconds; much less than 'request.timeout.ms'
         network.drop_connections()
-    assert len(topics.take(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
+    assert len(topics.consume(topic, 2, **{"isolation.level": "read_uncommitted"})) == 2
 
 
 def test_first_request_has_the_connect_timeout(proxied: Proxied) -> None:

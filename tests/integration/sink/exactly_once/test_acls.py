@@ -108,7 +108,7 @@ def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None
             driver.run_batch(tasks=2)
         finally:
             driver.close()
-    assert len(guarded.topics.take(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
+    assert len(guarded.topics.consume(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
 
 
 def test_missing_create_on_the_decision_log(guarded: Guarded, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_missing_topic_and_an_invisible_topic_are_distinguished(guarded: Guard
 
 def test_a_reader_needs_no_acl_on_an_unused_group(guarded: Guarded) -> None:
     topic, user = guarded.topics.create(), next(guarded.users)
-    guarded.topics.put(topic, b"a", b"b")
+    guarded.topics.produce(topic, b"a", b"b")
     guarded.grant(user, [(TOPIC, topic, LITERAL, AclOperation.READ)])
     config = to_librdkafka({**guarded.properties(user), "group.id": "unused"})
     for _ in range(3):  # the response about the group arrives at random times

@@ -21,7 +21,7 @@ def exactly_once(topics: Topics, topic: str, prefix: str, **more: str) -> str:
 
 
 def committed(topics: Topics, topic: str, expected: int, partitions: int = 1) -> list[int]:
-    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected, partitions, **COMMITTED))
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.consume(topic, expected, partitions, **COMMITTED))
 
 
 @pytest.mark.parametrize("naming", ["INCREMENTING", "POOLING"])
@@ -48,7 +48,7 @@ def test_a_stream_over_restarts(spark: Any, sql: Any, topics: Topics, tmp_path: 
         for batch in range(2):
             for p in range(3):
                 first = start + batch * 30 + p * 10
-                topics.put(source, *(b'{"a": %d}' % n for n in range(first, first + 10)), partition=p)
+                topics.produce(source, *(b'{"a": %d}' % n for n in range(first, first + 10)), partition=p)
             query.processAllAvailable()
         query.stop()
     assert committed(topics, target, 120, 2) == [*range(60), *range(100, 160)]
@@ -61,7 +61,7 @@ def test_several_sinks_in_one_statement_set(spark: Any, sql: Any, topics: Topics
         sql(f"CREATE TABLE tgt{i} (a INT) {exactly_once(topics, target, f'several-{i}')}")
     both = """EXECUTE STATEMENT SET BEGIN
         INSERT INTO tgt0 SELECT a FROM src WHERE a < 3; INSERT INTO tgt1 SELECT a + 10 FROM src; END"""
-    topics.put(source, b'{"a": 1}', b'{"a": 2}', b'{"a": 3}')
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}', b'{"a": 3}')
     sql(both)
     spark.table("src").selectExpr("a + 20").write.insertInto("tgt1")
     assert committed(topics, targets[0], 2, 2) == [1, 2]
@@ -82,7 +82,7 @@ def test_a_failed_insert_writes_nothing(sql: Any, topics: Topics) -> None:
     sql(f"CREATE TABLE t (a INT NOT NULL, b DOUBLE) {exactly_once(topics, topic, 'failing')}")
     with pytest.raises(Exception, match=r"DIVIDE_BY_ZERO"):
         sql("INSERT INTO t SELECT id, 1 / (id - 900) FROM range(0, 1000, 1, 2)")
-    assert topics.take(topic, 0, **COMMITTED) == []
+    assert topics.consume(topic, 0, **COMMITTED) == []
     sql("INSERT INTO t VALUES (1, 1)")
     assert committed(topics, topic, 1) == [1]
 
@@ -93,7 +93,7 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
     source, target = topics.create(2), topics.create()
     sql(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {exactly_once(topics, target, 'foreach')}")
-    topics.put(source, b'{"a": 1}', b'{"a": 2}')
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}')
 
     def start(function: Any) -> Any:
         stream = spark.readStream.table("src").writeStream.foreachBatch(function)
@@ -107,7 +107,7 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
         start(write_and_fail).processAllAvailable()
     query = start(lambda frame, _: frame.repartition(3).write.insertInto("tgt"))
     query.processAllAvailable()
-    topics.put(source, b'{"a": 3}', partition=1)
+    topics.produce(source, b'{"a": 3}', partition=1)
     query.processAllAvailable()
     query.stop()
     assert committed(topics, target, 3) == [1, 2, 3]
@@ -116,7 +116,7 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
         frame.write.insertInto("tgt")
         frame.write.insertInto("tgt")
 
-    topics.put(source, b'{"a": 4}')
+    topics.produce(source, b'{"a": 4}')
     with pytest.raises(Exception, match=r"is written a second time in batch 2 of query .*Write a union of both"):
         start(twice).processAllAvailable()
     assert committed(topics, target, 4) == [1, 2, 3, 4]

@@ -156,13 +156,13 @@ def test_exactly_once_with_security_options(secured: Secured, tmp_path: Path, li
     query = SimulatedQuery(sink, tmp_path, prefix, prefix)
     query.run_batch(tasks=2)
     query.close()
-    assert len(topics.take(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
+    assert len(topics.consume(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
 
 
 def test_a_bearer_token_for_reading(secured: Secured) -> None:
     topics = Topics(secured.kafka.bootstrap_servers)
     topic = topics.create()
-    topics.put(topic, b"a", b"b")
+    topics.produce(topic, b"a", b"b")
     config = to_librdkafka(secured.options("SASL", "OAUTHBEARER"))
     values = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
     assert values == [b"a", b"b"]

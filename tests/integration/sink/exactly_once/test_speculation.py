@@ -74,5 +74,5 @@ def test_a_speculative_task_wins_over_a_hanging_one(master: str, topics: Topics,
             driver.kill()
     started = {tuple(map(int, path.name.split("-")[:2])) for path in attempts.iterdir()}
     assert {(partition, 0) for partition in range(TASKS)} | {(0, 1)} <= started
-    records = topics.take(topic, ROWS, 3, **{"isolation.level": "read_committed"})
+    records = topics.consume(topic, ROWS, 3, **{"isolation.level": "read_committed"})
     assert sorted(json.loads(m.value() or b"")["a"] for m in records) == list(range(ROWS))

@@ -85,7 +85,7 @@ def test_a_partial_timeout_after_the_decision_stops_the_query_and_is_completed(
     assert "batch 0: the brokers aborted decided transactions" in message
     assert f"'{task_prefix(sink.prefix)}" in message
     assert "Restart the query" in message
-    before = len(sink.topics.take(sink.topic, rows_of_first_task(sink), 3, **{"isolation.level": "read_committed"}))
+    before = len(sink.topics.consume(sink.topic, rows_of_first_task(sink), 3, **{"isolation.level": "read_committed"}))
     assert f"Missing: {sink.size - before} rows of 2 transactions" in message
     sink.driver().run_batch(tasks=3)
     assert sink.numbers(sink.size) == rows(1, sink.size)

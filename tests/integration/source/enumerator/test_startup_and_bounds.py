@@ -28,7 +28,7 @@ def ten_records(topics: Topics) -> str:
     """Create a topic with ten_records records in partition 0, one per second from NOON, and none in partition 1."""
     topic = topics.create(2)
     for i in range(10):
-        topics.put(topic, b"%d" % i, timestamp=NOON + i * 1000)
+        topics.produce(topic, b"%d" % i, timestamp=NOON + i * 1000)
     return topic
 
 
@@ -75,7 +75,7 @@ def test_timestamps(topics: Topics, ten_records: str, text: str, expected: int) 
 def test_relative_timestamps(topics: Topics) -> None:
     topic, now = topics.create(), int(time.time() * 1000)
     for hours in (3, 2, 1, 0):
-        topics.put(topic, b"", timestamp=now - hours * 3_600_000)
+        topics.produce(topic, b"", timestamp=now - hours * 3_600_000)
     definition = define_table(topics, topic, scan_startup_mode="timestamp", scan_startup_timestamp__millis="-90 min")
     assert offsets(definition) == [2, 3]
 
@@ -87,8 +87,8 @@ def test_specific_offsets_in_flinks_syntax(topics: Topics, ten_records: str) -> 
 
 def test_specific_offsets_of_several_topics(topics: Topics) -> None:
     one, two = topics.create(), topics.create()
-    topics.put(one, b"a", b"b", b"c")
-    topics.put(two, b"d", b"e", b"f")
+    topics.produce(one, b"a", b"b", b"c")
+    topics.produce(two, b"d", b"e", b"f")
     definition = define_table(
         topics,
         f"{one};{two}",
@@ -101,7 +101,7 @@ def test_specific_offsets_of_several_topics(topics: Topics) -> None:
 def test_unlisted_partitions_start_at_the_committed_offset_or_by_the_reset_strategy(topics: Topics, group: str) -> None:
     topic = topics.create(3)
     for partition in range(3):
-        topics.put(topic, b"a", b"b", b"c", partition=partition)
+        topics.produce(topic, b"a", b"b", b"c", partition=partition)
     commit(topics, group, {(topic, 1): 2})
     options = {
         "scan_startup_mode": "specific-offsets",
@@ -284,7 +284,7 @@ def test_missing_topics_and_partitions_fail_or_are_ignored(topics: Topics, ten_r
 def test_latest_rows_of_a_bounded_upsert_table(topics: Topics) -> None:
     topic = topics.create()
     for key, value in ((b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (b"a", b"4")):
-        topics.put(topic, value, key=key)
+        topics.produce(topic, value, key=key)
     table = Table(
         ("t",),
         (Column("k", "STRING", "STRING", nullable=False), Column("v", "STRING", "STRING")),

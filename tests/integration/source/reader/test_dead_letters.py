@@ -53,7 +53,7 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     rows = [row for b in read_split(definition, SCHEMA, Split(topic, 0, 0, 5)) for row in b.to_pylist()]
     assert rows == [{"n": 1, "k": "a"}, {"n": 3, "k": "a"}]
 
-    value, key, neither = topics.take(dead, 3)
+    value, key, neither = topics.consume(dead, 3)
     assert (value.key(), value.value(), value.timestamp()[1]) == (good, b'{"n": "x"}\n', 1_700_000_000_123)
     assert headers(value)[:2] == own
     said = dict(headers(value)[2:])
@@ -75,7 +75,7 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
 
 def test_the_query_fails_if_a_dead_letter_cannot_be_written(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"{")
+    topics.produce(topic, b"{")
     declared = table(topics, topic, "no-such-topic")
     declared.options["properties.delivery.timeout.ms"] = "2000"  # type: ignore[index]
     definition = validate_table(declared)

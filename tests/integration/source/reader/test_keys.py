@@ -32,7 +32,7 @@ def test_key_and_value_with_a_prefix(sql: Sql, topics: Topics) -> None:
     more = {"key.fields": "k_id;k_name", "key.fields-prefix": "k_", "value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE t (k_name STRING, id INT, k_id INT) {table(topics, topic, **more)}")
     sql("INSERT INTO t VALUES ('a', 1, 10), (NULL, NULL, 20)")
-    found = topics.take(topic, 2)
+    found = topics.consume(topic, 2)
     assert sorted((m.key(), m.value()) for m in found) == [
         (b'{"id":10,"name":"a"}', b'{"id":1}'),
         (b'{"id":20,"name":null}', b'{"id":null}'),
@@ -43,11 +43,11 @@ def test_key_and_value_with_a_prefix(sql: Sql, topics: Topics) -> None:
 def test_columns_in_key_and_value_are_read_from_the_value(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (a STRING, k INT) {table(topics, topic)}")
-    topics.put(topic, b'{"k": 2, "a": "x"}', key=b'{"k": 1}')
-    topics.put(topic, b'{"a": "y"}', key=b'{"k": 1}')
+    topics.produce(topic, b'{"k": 2, "a": "x"}', key=b'{"k": 1}')
+    topics.produce(topic, b'{"a": "y"}', key=b'{"k": 1}')
     assert rows(sql("SELECT k, a FROM t")) == [(2, "x"), (None, "y")]
     sql("INSERT INTO t VALUES ('z', 3)")
-    last = topics.take(topic, 3)[-1]
+    last = topics.consume(topic, 3)[-1]
     assert (last.key(), last.value()) == (b'{"k":3}', b'{"a":"z","k":3}')
 
 
@@ -57,10 +57,10 @@ def test_a_null_key_is_no_row_in_json_and_null_in_raw(sql: Sql, topics: Topics) 
     sql(f"CREATE TABLE j (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **except_key)}")
     raw = {**except_key, "key.format": "raw"}
     sql(f"CREATE TABLE r (k STRING, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **raw)}")
-    topics.put(topic, b'{"a": 1}')
-    topics.put(topic, b'{"a": 2}', key=b'{"k": 5}')
-    topics.put(topic, None, key=b'{"k": 6}')
-    topics.put(topic, b'{"a": 3}', key=b"")
+    topics.produce(topic, b'{"a": 1}')
+    topics.produce(topic, b'{"a": 2}', key=b'{"k": 5}')
+    topics.produce(topic, None, key=b'{"k": 6}')
+    topics.produce(topic, b'{"a": 3}', key=b"")
     assert rows(sql("SELECT * FROM j")) == [(5, 2, 1)]
     assert rows(sql("SELECT * FROM r")) == [("", 3, 3), ('{"k": 5}', 2, 1), (None, 1, 0)]
 
@@ -69,8 +69,8 @@ def test_keys_and_values_with_several_rows(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     more = {"value.fields-include": "EXCEPT_KEY"}
     sql(f"CREATE TABLE t (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **more)}")
-    topics.put(topic, b'[{"a": 1}, {"a": 2}]', key=b'[{"k": 5}, {"k": 6}]')
-    topics.put(topic, b'{"a": 3}', key=b'{"k": 7}')
+    topics.produce(topic, b'[{"a": 1}, {"a": 2}]', key=b'[{"k": 5}, {"k": 6}]')
+    topics.produce(topic, b'{"a": 3}', key=b'{"k": 7}')
     assert [tuple(r) for r in sql("SELECT a, k, `offset` FROM t").collect()] == [
         (1, 5, 0),
         (1, 6, 0),
@@ -83,8 +83,8 @@ def test_keys_and_values_with_several_rows(sql: Sql, topics: Topics) -> None:
 def test_key_errors_name_the_offset_and_the_field(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     sql(f"CREATE TABLE t (k INT, a INT) {table(topics, topic)}")
-    topics.put(topic, b'{"a": 1}', key=b'{"k": 1}')
-    topics.put(topic, b'{"a": 1}', key=b'{"k": "x"}')
+    topics.produce(topic, b'{"a": 1}', key=b'{"k": 1}')
+    topics.produce(topic, b'{"a": 1}', key=b'{"k": "x"}')
     with pytest.raises(PySparkException, match=rf"{topic}\[0\]@1 \(key\), field 'k': "):
         sql("SELECT * FROM t").collect()
 
@@ -97,9 +97,9 @@ def test_format_options_of_key_and_value(sql: Sql, topics: Topics) -> None:
         "value.fields-include": "EXCEPT_KEY",
     }
     sql(f"CREATE TABLE t (k INT, a INT) {table(topics, topic, **more)}")
-    topics.put(topic, b'{"a": 1}', key=b'{"k": "no number"}')
+    topics.produce(topic, b'{"a": 1}', key=b'{"k": "no number"}')
     assert rows(sql("SELECT * FROM t")) == [(None, 1)]
-    topics.put(topic, b"{}", key=b'{"k": 1}')
+    topics.produce(topic, b"{}", key=b'{"k": 1}')
     with pytest.raises(PySparkException, match=rf"{topic}\[0\]@1, field 'a'"):
         sql("SELECT * FROM t").collect()
 
@@ -123,8 +123,8 @@ def test_upsert_tables_have_the_latest_row_of_each_key(sql: Sql, topics: Topics)
     )
     sql("INSERT INTO t (id, name) SELECT id, concat('old', id) FROM range(20)")
     sql("INSERT INTO t (id, name) VALUES (3, 'new'), (4, 'gone'), (5, NULL)")
-    gone = next(m for m in topics.take(topic, 23, partitions=3) if m.key() == b'{"id":4}')
+    gone = next(m for m in topics.consume(topic, 23, partitions=3) if m.key() == b'{"id":4}')
     assert gone.value() == b'{"id":4,"name":"old4"}'
-    topics.put(topic, None, key=b'{"id": 4}', partition=gone.partition() or 0)
+    topics.produce(topic, None, key=b'{"id": 4}', partition=gone.partition() or 0)
     expected = [(i, {3: "new", 5: None}.get(i, f"old{i}")) for i in range(20) if i != 4]
     assert [tuple(r) for r in sql("SELECT id, name FROM t ORDER BY id").collect()] == expected

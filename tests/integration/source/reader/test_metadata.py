@@ -33,8 +33,8 @@ def test_all_metadata_keys(sql: Sql, topics: Topics) -> None:
         f" {topics.with_options(topic)}"
     )
     headers = [("k", b"1"), ("n", None), ("k", b"2")]
-    topics.put(topic, b'{"a": 1}', partition=1, timestamp=TIMESTAMP_MILLIS, headers=headers)
-    topics.put(topic, None, b'{"a": 2}', partition=1, timestamp=TIMESTAMP_MILLIS)
+    topics.produce(topic, b'{"a": 1}', partition=1, timestamp=TIMESTAMP_MILLIS, headers=headers)
+    topics.produce(topic, None, b'{"a": 2}', partition=1, timestamp=TIMESTAMP_MILLIS)
     assert rows(sql("SELECT topic, p, `leader-epoch`, `offset`, ts, kind FROM t ORDER BY a")) == [
         (topic, 1, 0, 0, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
         (topic, 1, 0, 2, datetime(2023, 11, 14, 22, 13, 20, 123000), "CreateTime"),
@@ -60,7 +60,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
             f" {topics.with_options(topic)}"
         )
         headers = [("k", "\u00fc".encode()), ("x", b"\xff"), ("n", None)]
-        topics.put(topic, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS, headers=headers)
+        topics.produce(topic, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS, headers=headers)
         found = sql("SELECT p, o, od, b, n, n0, CAST(l0 AS STRING) AS l0, s, d, headers, hs FROM t").collect()[0]
         assert (found.p, found.o, int(found.od), found.b) == (0, "0", 0, topic.encode())
         assert (found.n, found.n0) == (datetime(2023, 11, 15, 7, 13, 20, 123000), datetime(2023, 11, 15, 7, 13, 20))
@@ -109,13 +109,13 @@ def test_writing_timestamp_and_headers(sql: Sql, topics: Topics) -> None:
         "INSERT INTO t SELECT 1, TIMESTAMP_NTZ'2023-11-14 22:13:20.123', map('k', 'v', 'n', CAST(NULL AS STRING))"
         " UNION ALL SELECT 2, TIMESTAMP_NTZ'2023-11-14 22:13:21', NULL"
     )
-    found = {m.value(): (m.timestamp()[1], m.headers()) for m in topics.take(topic, 2)}
+    found = {m.value(): (m.timestamp()[1], m.headers()) for m in topics.consume(topic, 2)}
     assert found == {
         b'{"a":1}': (TIMESTAMP_MILLIS, [("k", b"v"), ("n", None)]),
         b'{"a":2}': (TIMESTAMP_MILLIS + 877, None),
     }
     sql("INSERT INTO t (a) VALUES (3)")
-    last = next(m for m in topics.take(topic, 3) if m.value() == b'{"a":3}')
+    last = next(m for m in topics.consume(topic, 3) if m.value() == b'{"a":3}')
     assert last.headers() is None
     assert last.timestamp()[1] > TIMESTAMP_MILLIS
 
@@ -127,7 +127,7 @@ def test_writing_a_header_list(sql: Sql, topics: Topics) -> None:
         f" {topics.with_options(topic)}"
     )
     sql("INSERT INTO t SELECT 1, array(struct('k', X'01'), struct('k', CAST(NULL AS BINARY)), struct('k', X''))")
-    assert topics.take(topic, 1)[0].headers() == [("k", b"\x01"), ("k", None), ("k", b"")]
+    assert topics.consume(topic, 1)[0].headers() == [("k", b"\x01"), ("k", None), ("k", b"")]
     assert rows(sql("SELECT hs FROM t")) == [([("k", b"\x01"), ("k", None), ("k", b"")],)]
 
 
@@ -135,7 +135,7 @@ def test_read_only_metadata(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
     with_options = topics.with_options(topic)
     sql(f"CREATE TABLE o (a INT, `offset` BIGINT METADATA) {with_options}")
-    topics.put(topic, b'{"a": 1}')
+    topics.produce(topic, b'{"a": 1}')
     assert rows(sql("SELECT * FROM o")) == [(1, 0)]  # can be read without VIRTUAL
     with pytest.raises(KafkaSqlError, match=r"Invalid metadata key 'offset' in column 'offset' .* keys for writing: "):
         sql("INSERT INTO o VALUES (1, 2)")
@@ -158,7 +158,7 @@ def test_rows_select_their_topic(sql: Sql, topics: Topics) -> None:
     both = topics.with_options(f"{one};{two}")
     sql(f"CREATE TABLE t (a INT, topic STRING METADATA) {both}")
     sql(f"INSERT INTO t VALUES (1, '{one}'), (2, '{two}'), (3, '{one}')")
-    assert sorted(m.value() or b"" for m in topics.take(one, 2)) == [b'{"a":1}', b'{"a":3}']
+    assert sorted(m.value() or b"" for m in topics.consume(one, 2)) == [b'{"a":1}', b'{"a":3}']
     assert rows(sql("SELECT a, topic FROM t ORDER BY a")) == [(1, one), (2, two), (3, one)]
     with pytest.raises(KafkaSqlError, match=rf"Expected topic to be in: \[{one}, {two}\] but was: x"):
         sql("INSERT INTO t VALUES (1, 'x')")
@@ -189,11 +189,11 @@ def test_local_time_in_a_stream(spark: Any, sql: Sql, topics: Topics, tmp_path: 
     source, sink = topics.create(), topics.create()
     sql(f"CREATE TABLE s (a INT, d STRING METADATA FROM 'timestamp' VIRTUAL) {topics.with_options(source)}")
     sql(f"CREATE TABLE o (a INT, d STRING) {topics.with_options(sink)}")
-    topics.put(source, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS)
+    topics.produce(source, b'{"a": 1}', timestamp=TIMESTAMP_MILLIS)
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
     sql("INSERT INTO o SELECT a, d FROM s")
     (query,) = spark.streams.active
     query.processAllAvailable()
     query.stop()
-    assert topics.take(sink, 1)[0].value() == b'{"a":1,"d":"2023-11-14 22:13:20.123"}'
+    assert topics.consume(sink, 1)[0].value() == b'{"a":1,"d":"2023-11-14 22:13:20.123"}'

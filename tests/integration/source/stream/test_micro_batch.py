@@ -23,7 +23,7 @@ IGNORE = {"scan_missing__topics": "ignore"}
 
 def recreate(topics: Topics, topic: str, *values: bytes) -> None:
     topics.create_named(topic)
-    topics.put(topic, *values)
+    topics.produce(topic, *values)
 
 
 def add_partitions(topics: Topics, topic: str, count: int) -> None:
@@ -47,13 +47,13 @@ def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | N
 
 def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"old")
+    topics.produce(topic, b"old")
     query = Streaming(define_table(topics, topic, scan_startup_mode="latest-offset", **NOW))
     assert query.values() == []
     add_partitions(topics, topic, 2)
-    topics.put(topic, b"first", b"second", partition=1)
+    topics.produce(topic, b"first", b"second", partition=1)
     eventually(query.values, [b"first", b"second"])
-    topics.put(topic, b"third", partition=1)
+    topics.produce(topic, b"third", partition=1)
     assert query.values() == [b"third"]
 
 
@@ -66,7 +66,7 @@ def test_new_topics_are_read_from_the_earliest_offset(topics: Topics) -> None:
     listed = Streaming(define_table(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE))
     assert (pattern.values(), listed.values()) == ([], [])
     topics.create_named(f"{name}.b")
-    topics.put(f"{name}.b", b"1", b"2")
+    topics.produce(f"{name}.b", b"1", b"2")
     eventually(pattern.values, [b"1", b"2"])
     eventually(listed.values, [b"1", b"2"])
 
@@ -90,8 +90,8 @@ def test_discovery_interval(topics: Topics) -> None:
 
 def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     remaining, deleted = topics.create(), topics.create()
-    topics.put(remaining, b"a")
-    topics.put(deleted, b"b", b"c")
+    topics.produce(remaining, b"a")
+    topics.produce(deleted, b"b", b"c")
     query = Streaming(define_table(topics, f"{remaining};{deleted}"))
     assert query.values() == [b"a", b"b", b"c"]
     checkpoint = query.checkpoint
@@ -103,7 +103,7 @@ def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCa
     with pytest.raises(TopicNotFoundError, match=f"Topic '{deleted}' does not exist"):
         Streaming(query.definition, checkpoint).batch()
     ignoring = query.restart(**IGNORE)
-    topics.put(remaining, b"d")
+    topics.produce(remaining, b"d")
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         assert ignoring.values() == [b"d"]
     assert f"{deleted}[0] no longer exist" in caplog.text
@@ -113,7 +113,7 @@ def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCa
 
 def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b", b"c")
+    topics.produce(topic, b"a", b"b", b"c")
     query = Streaming(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, b"new")
@@ -123,31 +123,31 @@ def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topi
         query.restart().batch()
     ignoring = query.restart(**IGNORE)
     assert ignoring.values() == [b"new"]
-    topics.put(topic, b"newer")
+    topics.produce(topic, b"newer")
     assert ignoring.values() == [b"newer"]
 
 
 def test_recreated_topics_are_detected_by_their_id(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b", b"c")
+    topics.produce(topic, b"a", b"b", b"c")
     query = Streaming(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, *(b"%d" % i for i in range(3)))
     ignoring = query.restart(**IGNORE)
     with pytest.raises(OffsetError, match=rf"{topic}\[0\]@3: .* the topic has another id. The topic was"):
         query.restart().batch()  # it ends at the checkpoint's offset
-    topics.put(topic, b"3")
+    topics.produce(topic, b"3")
     with pytest.raises(OffsetError, match="the topic has another id"):
         query.restart().batch()
     assert ignoring.values() == [b"0", b"1", b"2", b"3"]
-    topics.put(topic, b"4")
+    topics.produce(topic, b"4")
     assert ignoring.values() == [b"4"]
     assert ignoring.restart().values() == []
 
 
 def test_a_repeated_batch_is_not_read_from_a_recreated_topic(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b", b"c")
+    topics.produce(topic, b"a", b"b", b"c")
     definition = define_table(topics, topic)
     first = MicroBatchStream(definition)
     start = first.initial_offset()
@@ -162,7 +162,7 @@ def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Top
     name = f"c{uuid.uuid4().hex}"
     for suffix in ("a", "b"):
         topics.create_named(f"{name}.{suffix}")
-        topics.put(f"{name}.{suffix}", suffix.encode())
+        topics.produce(f"{name}.{suffix}", suffix.encode())
     query = Streaming(define_table(topics, f"{name}.a"))
     assert query.values() == [b"a"]
     assert query.restart(topic=f"{name}.a;{name}.b", scan_startup_mode="latest-offset").values() == [b"b"]
@@ -171,10 +171,10 @@ def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Top
 
 def test_topics_removed_at_a_restart_fail_or_are_ignored(topics: Topics) -> None:
     one, two, other = topics.create(), topics.create(), topics.create()
-    topics.put(one, b"1")
+    topics.produce(one, b"1")
     query = Streaming(define_table(topics, f"{one};{two}"))
     assert query.values() == [b"1"]
-    topics.put(two, b"2")
+    topics.produce(two, b"2")
     with pytest.raises(OffsetError, match=rf"has offsets of '{one}', but the table reads '{two}'"):
         query.restart(topic=two).batch()
     with pytest.raises(OffsetError, match=f"the table reads topics that match the pattern '{two}'"):
@@ -189,7 +189,7 @@ def test_topics_removed_at_a_restart_fail_or_are_ignored(topics: Topics) -> None
 def test_scan_partitions_changed_at_a_restart(topics: Topics) -> None:
     topic = topics.create(3)
     for partition in range(3):
-        topics.put(topic, b"%d" % partition, partition=partition)
+        topics.produce(topic, b"%d" % partition, partition=partition)
     query = Streaming(define_table(topics, None, scan_partitions=f"{topic}:0,1"))
     assert query.values() == [b"0", b"1"]
     assert query.restart(scan_partitions=f"{topic}:0,1,2").values() == [b"2"]
@@ -218,19 +218,19 @@ def test_bounded_streams_end_at_their_stop_offsets(
 ) -> None:
     topic, group = topics.create(2), f"g-{uuid.uuid4()}"
     for i, value in enumerate((b"a", b"b", b"c"), 1):
-        topics.put(topic, value, timestamp=i * 1000)
+        topics.produce(topic, value, timestamp=i * 1000)
     commit(topics, group, {(topic, 0): 2, (topic, 1): 0})
     query = Streaming(define_table(topics, topic, properties_group_id=group, **bound, **NOW))
     found = query.values()
-    topics.put(topic, b"later", b"too late")
+    topics.produce(topic, b"later", b"too late")
     add_partitions(topics, topic, 3)
-    topics.put(topic, b"elsewhere", partition=2)
+    topics.produce(topic, b"elsewhere", partition=2)
     assert (found, query.values(), query.values()) == (expected, [], [])
 
 
 def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(10)))
+    topics.produce(topic, *(b"%d" % i for i in range(10)))
     bounded = {"scan_bounded_mode": "latest-offset", "scan_max__offsets__per__trigger": "3"}
     query, found = Streaming(define_table(topics, topic, **bounded)), []
     for size in (3, 3, 3, 1, 0):
@@ -238,7 +238,7 @@ def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics)
         assert len(batch) == size
         found += batch
         if len(found) < 10:
-            topics.put(topic, b"later")
+            topics.produce(topic, b"later")
             query = query.restart()
     assert found == [b"%d" % i for i in range(10)]
     assert query.restart().values() == [b"later"] * 3  # after its end, a restart resolves a new end
@@ -246,31 +246,31 @@ def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics)
 
 def test_bounded_streams_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b")
+    topics.produce(topic, b"a", b"b")
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:4"}
     query = Streaming(define_table(topics, topic, **bounded))
     assert (query.values(), query.values()) == ([b"a", b"b"], [])
-    topics.put(topic, b"c", b"d", b"e")
+    topics.produce(topic, b"c", b"d", b"e")
     assert (query.values(), query.values()) == ([b"c", b"d"], [])
 
 
 def test_min_offsets_wait_for_the_maximum_delay(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     min_offsets = {"scan_min__offsets__per__trigger": "3"}
     long_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 h"))
     short_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 ms"))
     assert (long_delay.values(), short_delay.values()) == ([b"a"], [b"a"])
-    topics.put(topic, b"b")
+    topics.produce(topic, b"b")
     assert long_delay.values() == []
     eventually(short_delay.values, [b"b"])
-    topics.put(topic, b"c", b"d")
+    topics.produce(topic, b"c", b"d")
     assert long_delay.values() == [b"b", b"c", b"d"]
 
 
 def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(5)))
+    topics.produce(topic, *(b"%d" % i for i in range(5)))
     for start, end in ((2, 2), (4, 2), (9, 5), (9, 7)):
         definition = define_table(
             topics,
@@ -286,7 +286,7 @@ def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
 
 def test_starts_after_the_log_end_are_reset_as_in_flink(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b")
+    topics.produce(topic, b"a", b"b")
     after_end = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
     with caplog.at_level(logging.WARNING, "kafka_sql"):
         assert Streaming(define_table(topics, topic, **after_end)).values() == [b"a", b"b"]
@@ -306,7 +306,7 @@ def test_aborted_records_are_skipped_and_open_transactions_limit_the_read(topics
     transaction(topics, topic, b"a", end="commit")  # offset 0, marker 1
     transaction(topics, topic, b"x", end="abort")  # offset 2, marker 3
     open_transaction = transaction(topics, topic, b"b", b"c", end="open")  # offsets 4, 5
-    topics.put(topic, b"d")  # offset 6
+    topics.produce(topic, b"d")  # offset 6
     committed = define_table(topics, topic, **READ_COMMITTED)
     query, uncommitted = Streaming(committed), Streaming(define_table(topics, topic))
     assert query.values() == [b"a"]
@@ -325,9 +325,9 @@ def test_bounded_batches_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> 
     from threading import Timer
 
     topic = topics.create()
-    topics.put(topic, b"a")
+    topics.produce(topic, b"a")
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:3"}
-    later = Timer(1.5, topics.put, (topic, b"b", b"c", b"d"))
+    later = Timer(1.5, topics.produce, (topic, b"b", b"c", b"d"))
     later.start()
     # longer than the timeout without progress for existing offsets
     waiting = define_table(topics, topic, **bounded, properties_default_api_timeout_ms="1000")
@@ -337,11 +337,11 @@ def test_bounded_batches_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> 
 
 def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     topic = topics.create(2)
-    topics.put(topic, *(b"%d" % i for i in range(6)))
-    topics.put(topic, b"x", partition=1)
+    topics.produce(topic, *(b"%d" % i for i in range(6)))
+    topics.produce(topic, b"x", partition=1)
     query = Streaming(define_table(topics, topic))
     assert len(query.values()) == 7
-    topics.put(topic, b"6", b"7", b"8", b"9")
+    topics.produce(topic, b"6", b"7", b"8", b"9")
     delete_records(topics, topic, 8)
     with pytest.raises(DataLossError) as e:
         query.batch()
@@ -354,7 +354,7 @@ def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCapture
 
 def test_batch_reads_of_removed_records(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(6)))
+    topics.produce(topic, *(b"%d" % i for i in range(6)))
     delete_records(topics, topic, 4)
     from_removed = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:1"}
     with pytest.raises(DataLossError, match=r"@1: the earliest available offset is 4, 3 offsets are lost"):
@@ -373,7 +373,7 @@ def test_records_removed_while_a_task_reads_are_data_loss(topics: Topics, caplog
     from tests.batch_read import records
 
     topic = topics.create()
-    topics.put(topic, *(b"%d" % i for i in range(6)))
+    topics.produce(topic, *(b"%d" % i for i in range(6)))
     definition = define_table(topics, topic)
     splits = plan_batch(definition)
     delete_records(topics, topic, 4)
@@ -389,11 +389,11 @@ def test_compaction_is_not_data_loss(topics: Topics) -> None:
     topic = topics.create(
         cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.001", max_compaction_lag_ms="100"
     )
-    topics.put(topic, *(b"%d" % i for i in range(20)), key=b"k")
+    topics.produce(topic, *(b"%d" % i for i in range(20)), key=b"k")
     from_five = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:5"}
     all_records, definition = define_table(topics, topic), define_table(topics, topic, **from_five)
     while 5 in offsets(definition):
-        topics.put(topic, b"again", key=b"k")  # a new record rolls the segment, so that it can be compacted
+        topics.produce(topic, b"again", key=b"k")  # a new record rolls the segment, so that it can be compacted
     before, found, after = (offsets(table) for table in (all_records, definition, all_records))
     while before != after:  # compaction ran between the reads
         before, found, after = (offsets(table) for table in (all_records, definition, all_records))

@@ -71,7 +71,7 @@ def run_and_kill(topics: Topics, topic: str, folder: Path, is_reached: Callable[
 def check(topics: Topics, folder: Path, kills: int) -> None:
     topic, records = topics.create(PARTITIONS), RECORDS * kills
     for partition in range(PARTITIONS):
-        topics.put(topic, *(b'{"a": %d}' % i for i in range(records)), partition=partition)
+        topics.produce(topic, *(b'{"a": %d}' % i for i in range(records)), partition=partition)
     rng, uncommitted_batches, started = random.Random(kills), 0, time.monotonic()
     for attempt in range(kills):
         # every third run is killed in a new batch; in the first run, Spark does not store that batch's start

@@ -103,7 +103,7 @@ def test_every_offset_in_one_committed_batch(topics: Topics, mode: str, seed: in
 
     def produce() -> None:
         partition, count = rng.randrange(partitions), rng.randrange(12)
-        topics.put(topic, *[b"{}"] * count, partition=partition)
+        topics.produce(topic, *[b"{}"] * count, partition=partition)
         counts[partition] += count
 
     for _ in range(3):

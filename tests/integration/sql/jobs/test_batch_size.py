@@ -33,7 +33,7 @@ def test_an_insert_limits_batches_by_rows(sql: Callable[..., Any], spark: SparkS
     )
     sizes.createOrReplaceTempView("sizes")
     sql("INSERT INTO t SELECT a FROM sizes")
-    written = Counter(json.loads(m.value() or b"")["a"] for m in topics.take(topic, 10_000, 1))
+    written = Counter(json.loads(m.value() or b"")["a"] for m in topics.consume(topic, 10_000, 1))
     assert written == {8192: 8192, 1808: 1808}
     assert settings(spark) == (None, None)
 

@@ -35,11 +35,11 @@ def job(spark: Any, result: Any) -> Any:
 
 
 def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
-    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected))
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.consume(topic, expected))
 
 
 def put(topics: Topics, topic: str, *values: int, **more: Any) -> None:
-    topics.put(topic, *(b'{"a": %d}' % value for value in values), **more)
+    topics.produce(topic, *(b'{"a": %d}' % value for value in values), **more)
 
 
 def test_a_bounded_query_ends(spark: Any, streaming: Any, topics: Topics) -> None:
@@ -115,10 +115,12 @@ def test_read_stream_of_a_bounded_table_ends(spark: Any, sql: Any, topics: Topic
 
 def test_end_exists(topics: Topics) -> None:
     topic = topics.create()
-    topics.put(topic, b"a", b"b")
+    topics.produce(topic, b"a", b"b")
     for offset, expected in ((2, True), (3, False)):
         bounded = {"scan_bounded_mode": "specific-offsets"}
-        definition = define_table(topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}")
+        definition = define_table(
+            topics, topic, **bounded, scan_bounded_specific__offsets=f"partition:0,offset:{offset}"
+        )
         assert end_exists(definition) is expected
 
 

@@ -51,7 +51,7 @@ def test_each_job_with_its_end(spark: Any, sql: Any, start: Any, topics: Topics)
     assert (first["job id"], first["job name"], first["status"]) == (failing, "failing", "RUNNING")
     assert abs(datetime.now() - first["start time"]) < timedelta(minutes=5)
     assert sql(f"STOP JOB '{stopped}'").collect() == []
-    topics.put(source, b"no JSON")
+    topics.produce(source, b"no JSON")
     with pytest.raises(Exception, match=r"no JSON|DECODE"):
         failed.awaitTermination(300)  # processAllAvailable raises the failure shortly before the query ends
     spark.streams.get(finished).stop()  # without STOP JOB
@@ -84,7 +84,7 @@ def test_the_process_ends_when_a_job_fails(
 ) -> None:
     failing, source = start("failing")
     start("other")
-    topics.put(source, b"no JSON")
+    topics.produce(source, b"no JSON")
     assert wait_for_jobs(spark, Screen()) == 1
     assert shown(sql) == {"failing": "FAILED", "other": "CANCELED"}
     *_, last = capsys.readouterr().err.splitlines()

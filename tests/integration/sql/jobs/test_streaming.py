@@ -35,19 +35,19 @@ def job(spark: Any, result: Any) -> Any:
 
 
 def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
-    return sorted(json.loads(m.value() or b"")["a"] for m in topics.take(topic, expected))
+    return sorted(json.loads(m.value() or b"")["a"] for m in topics.consume(topic, expected))
 
 
 def test_copies_existing_and_new_records(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(2), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     streaming("SET 'pipeline.name' = 'copy'")
     query = job(spark, streaming("INSERT INTO tgt SELECT a * 10 FROM src"))
     assert query.name == "copy"
     query.processAllAvailable()
-    topics.put(source, b'{"a": 2}', partition=1)
+    topics.produce(source, b'{"a": 2}', partition=1)
     query.processAllAvailable()
     query.stop()
     assert numbers(topics, target, 2) == [10, 20]
@@ -58,7 +58,7 @@ def test_resumes_where_it_stopped(spark: Any, streaming: Any, topics: Topics, tm
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     for value in (1, 2, 3):
-        topics.put(source, b'{"a": %d}' % value)
+        topics.produce(source, b'{"a": %d}' % value)
         query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
         query.processAllAvailable()
         query.stop()
@@ -73,12 +73,12 @@ def test_a_new_partition_is_read_from_its_start(spark: Any, streaming: Any, topi
     latest = {"scan.startup.mode": "latest-offset", "scan.topic-partition-discovery.interval": "1 ms"}
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source, **latest)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     query.processAllAvailable()
     topics.admin.create_partitions([NewPartitions(source, 2)])[source].result(30)
-    topics.put(source, b'{"a": 2}', partition=1)
-    topics.put(source, b'{"a": 3}')
+    topics.produce(source, b'{"a": 2}', partition=1)
+    topics.produce(source, b'{"a": 3}')
     query.processAllAvailable()
     query.stop()
     assert numbers(topics, target, 2) == [2, 3]
@@ -101,7 +101,7 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
         (11, "DE", "7.00"),
         (15, "FR", "1.00"),
     ]:
-        topics.put(source, json.dumps({"country": country, "price": price}).encode(), timestamp=millis(second))
+        topics.produce(source, json.dumps({"country": country, "price": price}).encode(), timestamp=millis(second))
     query = job(
         spark,
         streaming(
@@ -111,7 +111,7 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
     )
     query.processAllAvailable()  # the watermark is at second 10, which closes only the first window
     query.stop()
-    found = [json.loads(m.value() or b"") for m in topics.take(target, 2)]
+    found = [json.loads(m.value() or b"") for m in topics.consume(target, 2)]
     assert sorted(found, key=lambda f: f["country"]) == [
         {"start": "2026-03-02 08:00:00Z", "country": "DE", "n": 2, "sum": 3.3},
         {"start": "2026-03-02 08:00:00Z", "country": "FR", "n": 1, "sum": 5.0},
@@ -123,7 +123,7 @@ def test_stream_keyword_starts_a_query_in_batch_mode(spark: Any, sql: Any, topic
     sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     query = job(spark, sql("INSERT INTO tgt SELECT x.b FROM STREAM src AS x"))
     query.processAllAvailable()
     query.stop()
@@ -142,7 +142,7 @@ def test_select_is_a_stream_in_streaming_mode(spark: Any, streaming: Any, topics
 def test_read_stream_table_has_computed_columns(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source = topics.create()
     sql(f"CREATE TABLE src (a INT, b AS a + 1) {topics.with_options(source)}")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     frame = spark.readStream.table("src")
     query = frame.writeStream.format("memory").queryName("seen").option("checkpointLocation", str(tmp_path)).start()
     query.processAllAvailable()
@@ -179,18 +179,18 @@ def test_types_and_nulls_are_checked_as_in_a_batch(spark: Any, streaming: Any, t
     streaming(f"CREATE TABLE tgt (a BIGINT NOT NULL, n INT) {topics.with_options(target)}")
     with pytest.raises(StatementError, match=r"column 'n' is int, but the query returns string\. CAST it"):
         streaming("INSERT INTO tgt SELECT a, b FROM src")
-    topics.put(source, b'{"a": null}')
+    topics.produce(source, b'{"a": null}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a, NULL FROM src"))
     with pytest.raises(Exception, match=r"column 'a' is declared NOT NULL, but a row has NULL"):
         query.processAllAvailable()
-    topics.take(target, 0)
+    topics.consume(target, 0)
 
 
 def test_a_dataframe_with_other_columns_is_rejected(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create(), topics.create()
     sql(f"CREATE TABLE src (a INT, b STRING) {topics.with_options(source)}")
     sql(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1, "b": "x"}')
+    topics.produce(source, b'{"a": 1, "b": "x"}')
     for columns, message in [
         (["b AS a"], "column 'a' is int, but the query writes string"),
         (["a", "b AS aa"], "column 'aa' not found"),
@@ -199,20 +199,20 @@ def test_a_dataframe_with_other_columns_is_rejected(spark: Any, sql: Any, topics
         writer = frame.writeStream.option("checkpointLocation", str(tmp_path / columns[-1]))
         with pytest.raises(Exception, match=message):
             writer.toTable("tgt").processAllAvailable()
-    topics.take(target, 0)
+    topics.consume(target, 0)
 
 
 def test_a_recreated_topic_is_an_error(spark: Any, streaming: Any, topics: Topics) -> None:
     source, target = topics.create(), topics.create()
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
-    topics.put(source, b'{"a": 1}', b'{"a": 2}')
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     query.processAllAvailable()
     query.stop()
     topics.admin.delete_topics([source])[source].result(30)
     topics.create_named(source)
-    topics.put(source, b'{"a": 3}')
+    topics.produce(source, b'{"a": 3}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     # PySpark 4.1 plans the last batch again, and then the topic's id differs
     reason = r"(the partition ends at 1|the topic has another id)\. The topic was deleted or recreated"
@@ -225,8 +225,8 @@ def test_the_checkpoint_of_another_query_is_rejected(spark: Any, streaming: Any,
     one, two, target = topics.create(), topics.create(), topics.create()
     for name, topic in [("one", one), ("two", two), ("tgt", target)]:
         streaming(f"CREATE TABLE {name} (a INT) {topics.with_options(topic)}")
-    topics.put(one, b'{"a": 1}')
-    topics.put(two, b'{"a": 2}')
+    topics.produce(one, b'{"a": 1}')
+    topics.produce(two, b'{"a": 2}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM one"))
     query.processAllAvailable()
     query.stop()
@@ -244,7 +244,7 @@ def test_checkpoint_interval_is_the_trigger(spark: Any, streaming: Any, topics: 
     streaming(f"CREATE TABLE src (a INT) {topics.with_options(source)}")
     streaming(f"CREATE TABLE tgt (a INT) {topics.with_options(target)}")
     streaming("SET 'execution.checkpointing.interval' = '100 ms'")
-    topics.put(source, b'{"a": 1}')
+    topics.produce(source, b'{"a": 1}')
     query = job(spark, streaming("INSERT INTO tgt SELECT a FROM src"))
     query.processAllAvailable()
     query.stop()
