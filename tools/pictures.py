@@ -86,7 +86,7 @@ def architecture() -> str:
     p.arrow(590, 308, 660, 308, "", both=True)
     p.arrow(515, 194, 515, 270, "")
     p.text(560, 236, "splits")
-    p.text(430, 380, "imports point downwards: formats and kafka do not depend on Spark")
+    p.text(430, 380, "imports go from upper to lower boxes; formats/ and kafka/ do not import Spark")
     return p.svg()
 
 

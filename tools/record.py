@@ -23,13 +23,41 @@ from tools.terminal import start
 
 WIDTH: Final = 120
 HEIGHT: Final = 36
-# messages of Spark about itself and the machine during start-up
-SPARK_MESSAGES: Final = re.compile(
-    r"^(?:WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|\S+ \S+ WARN )"
-    r".*(?:\n|\Z)",
-    re.MULTILINE,
-)
 PAUSE: Final = 2.0  # maximum idle seconds during playback
+_HOLD: Final = 0.2  # seconds until an incomplete line, such as a prompt, is recorded
+_SPARK_MESSAGE: Final = re.compile(
+    "WARNING: Using incubator|Using Spark's default|Setting default log|To adjust logging|[^ ]+ [^ ]+ WARN "
+)
+
+
+class SparkMessageFilter:
+    """Removes the lines that Spark prints about itself and the machine, from output that is read in parts."""
+
+    def __init__(self) -> None:
+        """Start at the beginning of a line."""
+        self._incomplete, self._is_line_start = "", True
+
+    def feed(self, text: str) -> str:
+        """Add output. Return the lines that are now complete, without Spark's messages."""
+        *lines, self._incomplete = (self._incomplete + text).split("\n")
+        shown = []
+        for line in lines:
+            if not (self._is_line_start and _SPARK_MESSAGE.match(line)):
+                shown.append(f"{line}\n")
+            self._is_line_start = True
+        return "".join(shown)
+
+    @property
+    def has_incomplete_line(self) -> bool:
+        """Whether there is an incomplete line that is not one of Spark's messages."""
+        return bool(self._incomplete) and not (self._is_line_start and _SPARK_MESSAGE.match(self._incomplete))
+
+    def flush(self) -> str:
+        """Return the incomplete line, unless it is one of Spark's messages."""
+        if not self.has_incomplete_line:
+            return ""
+        text, self._incomplete, self._is_line_start = self._incomplete, "", False
+        return text
 
 
 def record(command: list[str], title: str, timeout: float = 1800) -> Iterator[str]:
@@ -42,18 +70,24 @@ def record(command: list[str], title: str, timeout: float = 1800) -> Iterator[st
 
     Raises:
         RuntimeError: the command failed.
+        pexpect.TIMEOUT: it printed nothing for too long.
     """
     header = {"version": 2, "width": WIDTH, "height": HEIGHT, "title": title, "idle_time_limit": PAUSE}
     yield json.dumps(header)
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": str(HEIGHT)}
     program, terminal = start(command, HEIGHT, WIDTH, env)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may be split between two reads
-    started = time.monotonic()
-    while True:
+    messages, started, is_open = SparkMessageFilter(), time.monotonic(), True
+    while is_open:
+        holds = messages.has_incomplete_line
         try:
-            text = SPARK_MESSAGES.sub("", decoder.decode(terminal.read_nonblocking(4096, timeout)))
+            text = messages.feed(decoder.decode(terminal.read_nonblocking(4096, _HOLD if holds else timeout)))
+        except pexpect.TIMEOUT:
+            if not holds:
+                raise
+            text = messages.flush()
         except pexpect.EOF:
-            break
+            text, is_open = messages.flush(), False
         if text:
             yield json.dumps([round(time.monotonic() - started, 3), "o", text], ensure_ascii=False)
     terminal.close()
