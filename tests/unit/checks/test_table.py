@@ -13,7 +13,7 @@ import pytest
 from kafka_sql.checks import clock, table
 from kafka_sql.checks.finding import Finding, run_check
 from kafka_sql.checks.table import check_table
-from kafka_sql.errors import BrokerError
+from kafka_sql.errors import BrokerError, TopicNotFoundError
 from kafka_sql.kafka.admin.descriptions import TopicState
 from tests.unit.source.fake_cluster import FakeCluster, Log, define
 
@@ -132,6 +132,20 @@ def test_a_clock_that_is_behind_the_newest_record(cluster: Cluster, brokers: str
     assert "the newest record is 61 s ahead of this machine's clock" in message
     log.timestamps = {}
     assert findings(brokers)["clock"] == (None, "no record with a timestamp")
+
+
+def test_a_topic_that_does_not_exist(cluster: Cluster, brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_found(*_: object) -> Any:
+        raise TopicNotFoundError("Topic 't' not found")
+
+    monkeypatch.setattr(table, "list_partitions", not_found)
+    monkeypatch.setattr(clock, "list_partitions", not_found)
+    found = findings(brokers, properties_group_id="g")
+    assert found["topic"][0] is False
+    assert "Topic 't' not found" in found["topic"][1]
+    assert "read 't'" not in found
+    assert found["group"][0] is True  # the group does not depend on the topic
+    assert found["clock"][0] is None
 
 
 def test_a_pattern_without_topics(cluster: Cluster, brokers: str) -> None:

@@ -1,0 +1,113 @@
+"""Test how table names are resolved, and statements that contain statements."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_sql.sql.recognize.classify import Execute, Explain, Statement, StatementSet, classify
+from kafka_sql.sql.recognize.names import find_declared_table, resolve_table, strip_catalog
+
+
+class Tables:
+    """A permanent table default.t and tables t and s of the session; a view hides the name v."""
+
+    def __init__(self, *names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def find(self, name: tuple[str, ...]) -> Any:
+        for candidate in (("", *name), ("default", *name)) if len(name) == 1 else (name,):
+            if candidate in self.names:
+                return SimpleNamespace(name=candidate, table=SimpleNamespace(temporary=not candidate[0]))
+        return None
+
+    def is_hidden_by_view(self, name: str) -> bool:
+        return name == "v"
+
+    def spark_sql(self, text: str) -> Any:
+        assert text == "SELECT current_database()"
+        return SimpleNamespace(collect=lambda: [("default",)])
+
+
+TABLES: Any = Tables(("default", "t"), ("", "t"), ("", "s"), ("default", "v"), ("", "w"), ("default", "p"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (("t",), ("t",)),
+        (("d", "t"), ("d", "t")),
+        (("spark_catalog", "d", "t"), ("d", "t")),
+        (("SPARK_CATALOG", "D", "t"), ("D", "t")),
+        (("default_catalog", "d", "t"), ("d", "t")),
+        (("default_catalog", "Default_Database", "t"), ("default", "t")),
+        (("spark_catalog", "default_database", "t"), ("default_database", "t")),
+        (("other", "d", "t"), ("other", "d", "t")),
+        (("a", "b", "c", "d"), ("a", "b", "c", "d")),
+    ],
+)
+def test_catalogs(name: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert strip_catalog(name) == expected
+
+
+def resolved(*name: str) -> Any:
+    entry = resolve_table(TABLES, name)
+    return entry and entry.name
+
+
+def test_a_view_hides_a_permanent_table_unless_the_name_has_its_database() -> None:
+    assert resolved("t") == ("", "t")
+    assert resolved("p") == ("default", "p")
+    assert resolved("v") is None
+    assert resolved("default", "v") == ("default", "v")
+    assert resolved("none") is None
+    no_tables: Any = Tables()
+    assert resolve_table(no_tables, ("t",)) is None
+
+
+def test_a_statement_may_mean_the_temporary_or_the_permanent_table() -> None:
+    def found(name: str, temporary: bool) -> Any:
+        entry = find_declared_table(TABLES, (name,), temporary)
+        return entry and entry.name
+
+    assert found("t", temporary=True) == ("", "t")
+    assert found("t", temporary=False) == ("default", "t")
+    assert found("p", temporary=True) is None
+    assert found("p", temporary=False) == ("default", "p")
+    assert found("s", temporary=False) is None
+    assert found("v", temporary=False) == ("default", "v")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("EXPLAIN SELECT 1", Explain("", "SELECT 1", True)),
+        ("EXPLAIN COST SELECT 1", Explain("COST", "SELECT 1", True)),
+        ("EXPLAIN PLAN FOR SELECT 1", Explain("", "SELECT 1", False)),
+        ("EXPLAIN ESTIMATED_COST, CHANGELOG_MODE SELECT 1", Explain("COST", "SELECT 1", False)),
+        ("EXPLAIN PLAN_ADVICE, ESTIMATED_COST SELECT 1", Explain("EXTENDED", "SELECT 1", False)),
+        ("EXPLAIN ESTIMATED_COST, OTHER SELECT 1", None),
+        ("EXPLAIN", None),
+        ("EXECUTE INSERT INTO t SELECT 1", Execute("INSERT INTO t SELECT 1")),
+        ("EXECUTE IMMEDIATE 'SELECT 1'", None),
+        ("EXECUTE EXECUTE SELECT 1", None),
+        ("EXECUTE", None),
+        ("EXECUTE STATEMENT SET BEGIN a; b c;; END;", StatementSet(("a", "b c"))),
+        ("EXECUTE STATEMENT SET BEGIN a; END", StatementSet(("a",))),
+        ("EXECUTE STATEMENT SET BEGIN END;", StatementSet(())),
+        ("EXECUTE STATEMENT SET a; END", None),
+        ("EXECUTE STATEMENT SET BEGIN a; b", StatementSet(("a", "b"), has_end=False)),
+        ("EXECUTE STATEMENT SET BEGIN a; END; b", None),
+        ("BEGIN STATEMENT SET; a; END;", StatementSet(("a",))),
+        ("BEGIN STATEMENT SET", StatementSet((), has_end=False)),
+        ("BEGIN STATEMENT SET a; END", None),
+        ("BEGIN SELECT 1; END", None),
+    ],
+)
+def test_statements_in_statements(sql: str, expected: Statement | None) -> None:
+    assert classify(sql) == expected

@@ -1,0 +1,52 @@
+"""Test the clauses after a table name: options, TABLESAMPLE, WATERMARK and an alias."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_sql.sql.recognize import lexer
+from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
+
+
+@pytest.mark.parametrize(
+    ("suffix", "expected"),
+    [
+        ("", ""),
+        ("x", "alias"),
+        ("AS x", "alias"),
+        ("`where`", "alias"),
+        ("where a", ""),
+        ("JOIN u", ""),
+        (", u", ""),
+        ("WITH ('a' = 'b')", "options"),
+        ("WITH ('a' = 'b') x", "alias options"),
+        ("WITH", "alias"),
+        ("TABLESAMPLE (10 PERCENT)", "sample"),
+        ("TABLESAMPLE (10 PERCENT) REPEATABLE (5) x", "alias sample"),
+        ("TABLESAMPLE (10 PERCENT) WHERE a", "sample"),
+        ("WATERMARK ts DELAY OF INTERVAL '5' SECOND", "watermark"),
+        ("WATERMARK ts DELAY OF INTERVAL 5 SECONDS x", "alias watermark"),
+        ("WATERMARK to_timestamp(a, 'b') AS ts DELAY OF INTERVAL - '1' DAY AS x", "alias watermark"),
+        ("WATERMARK ts DELAY OF INTERVAL '1 2' DAY TO HOUR WHERE a", "watermark"),
+        ("WATERMARK ts DELAY OF '5' SECOND", "watermark"),
+        ("WATERMARK", "alias"),
+        ("WATERMARK, u", "alias"),
+        ("WATERMARK WHERE delay", "alias"),
+        ("WATERMARK ts DELAY", "alias"),
+    ],
+)
+def test_clauses(suffix: str, expected: str) -> None:
+    tokens = list(lexer.tokenize_spark(f"t {suffix}"))
+    parsed = parse_table_suffix(tokens, 1)
+    found = {
+        "alias": parsed.has_alias,
+        "options": parsed.has_options,
+        "sample": parsed.has_sample,
+        "watermark": parsed.has_watermark,
+    }
+    assert " ".join(name for name, is_found in found.items() if is_found) == expected
+
+
+def test_the_position_of_the_alias() -> None:
+    tokens = list(lexer.tokenize_spark("t WATERMARK (a + (b)) DELAY OF INTERVAL '5' SECOND x"))
+    assert tokens[parse_table_suffix(tokens, 1).end].text == "x"
