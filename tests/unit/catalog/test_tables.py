@@ -1,0 +1,272 @@
+"""The tables of a session: names, temporary tables, other sessions and the catalog folder, with a fake Spark."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql.types import StructType
+
+from kafka_sql.catalog import tables as module
+from kafka_sql.catalog.application_tables import ApplicationTables
+from kafka_sql.catalog.catalog_table import CatalogTable
+from kafka_sql.catalog.data_source import data_source_class
+from kafka_sql.catalog.file_store import FileCatalogStore, TableName
+from kafka_sql.catalog.tables import Tables
+from kafka_sql.definition import Definition
+from kafka_sql.errors import InvalidOptionError, StatementError, TableExistsError, UnsupportedSqlError
+from kafka_sql.sql.declarations.create import parse_create
+from kafka_sql.sql.declarations.render import render_create_table
+from kafka_sql.table.declaration import Table
+
+OPTIONS = "('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'h:1', 'format' = 'json')"
+
+
+class Spark:
+    """A session that records statements; its catalog has only what this package creates."""
+
+    def __init__(self) -> None:
+        self._sc = object()
+        self.database, self.current_catalog = "default", "spark_catalog"
+        self.conf = SimpleNamespace(get=lambda *_: "app")
+        self.catalog = SimpleNamespace(
+            currentCatalog=lambda: self.current_catalog, currentDatabase=lambda: self.database
+        )
+        self.statements: list[str] = []
+        self.registered: dict[str, Any] = {}
+        self.dataSource = SimpleNamespace(register=lambda cls: self.registered.update({cls.name(): cls}))
+
+    def sql(self, statement: str) -> Any:
+        if not statement.startswith("SHOW"):
+            self.statements.append(statement)
+        return SimpleNamespace(collect=list)
+
+
+def catalog_table(
+    name: TableName, definition: Definition, storage_name: TableName, provider_name: TableName
+) -> CatalogTable:
+    """Stand in for ``make_catalog_table``, which needs a JVM to parse types."""
+    source = data_source_class(".".join(("kafka", *provider_name)), definition, StructType([]))
+    return CatalogTable(name, definition, storage_name, source)
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Tables, Spark]]:
+    monkeypatch.setattr(module, "make_catalog_table", catalog_table)
+    monkeypatch.setattr(module, "accumulator_id", lambda _: 7)
+    shared = ApplicationTables()
+
+    def create(permanent: ApplicationTables = shared) -> tuple[Tables, Spark]:
+        spark: Any = Spark()
+        return Tables(spark, spark.sql, permanent, parse_create, render_create_table), spark
+
+    return create
+
+
+@pytest.fixture
+def tables(session: Callable[..., tuple[Tables, Spark]]) -> Tables:
+    return session()[0]
+
+
+def declare(name: str, head: str = "CREATE TABLE", columns: str = "a INT") -> Table:
+    return parse_create(f"{head} {name} ({columns}) WITH {OPTIONS}")
+
+
+def test_names(session: Callable[..., tuple[Tables, Spark]]) -> None:
+    tables, spark = session()
+    assert not tables
+    entry = tables.create(declare("Orders"))
+    assert tables
+    assert entry is not None
+    assert entry.definition.accumulator_id == 7
+    for name in ("orders", "ORDERS", "default.orders", "spark_catalog.Default.orders"):
+        assert tables.find(tuple(name.split("."))) is entry
+    for name in ("order", "shop.orders", "other.default.orders", "a.spark_catalog.default.orders"):
+        assert tables.find(tuple(name.split("."))) is None
+    spark.database = "shop"
+    assert tables.find(("orders",)) is None
+    spark.database, spark.current_catalog = "default", "iceberg"
+    assert tables.find(("orders",)) is None
+    assert tables.find(("default", "orders")) is None
+    assert tables.find(("spark_catalog", "default", "orders")) is entry
+
+
+def test_a_table_exists(tables: Tables) -> None:
+    first = tables.create(declare("t"))
+    with pytest.raises(TableExistsError, match=r"Table 'default\.t' already exists") as raised:
+        tables.create(declare("t"))
+    assert raised.value.table == "default.t"
+    assert tables.create(declare("t", "CREATE TABLE IF NOT EXISTS")) is None
+    assert tables.find(("t",)) is first
+    second = tables.create(declare("t", columns="b INT"), replace=True)
+    assert tables.find(("t",)) is second is not first
+
+
+@pytest.mark.parametrize("name", ["a-b", "ä", "shop.a b"])
+def test_names_that_spark_rejects(tables: Tables, name: str) -> None:
+    table = replace(declare("t"), name=tuple(name.split(".")))
+    with pytest.raises(StatementError, match="invalid name"):
+        tables.create(table)
+    if "." not in name:
+        assert tables.create(replace(table, temporary=True)) is not None
+
+
+def test_a_temporary_table_hides_a_permanent_one(tables: Tables) -> None:
+    permanent = tables.create(declare("t"))
+    temporary = tables.create(declare("t", "CREATE TEMPORARY TABLE"))
+    assert temporary is not None
+    assert (temporary.name, temporary.storage_name) == (("", "t"), ("default", "t__kafka_temporary"))
+    assert tables.find(("t",)) is temporary
+    assert tables.find(("default", "t")) is permanent
+    assert list(tables) == [temporary, permanent]
+    with pytest.raises(StatementError, match="Temporary table with identifier 't' exists"):
+        tables.drop(("t",))
+    assert tables.drop(("t",), temporary=True)
+    assert tables.find(("t",)) is permanent
+    assert not tables.drop(("t",), temporary=True)
+    assert tables.drop(("t",))
+    assert not tables
+
+
+def test_a_temporary_table_has_no_database_and_cannot_be_renamed(tables: Tables) -> None:
+    with pytest.raises(StatementError, match="a temporary table has no database"):
+        tables.create(declare("shop.t", "CREATE TEMPORARY TABLE"))
+    entry = tables.create(declare("t", "CREATE TEMPORARY TABLE"))
+    assert entry is not None
+    with pytest.raises(UnsupportedSqlError, match="cannot be renamed"):
+        tables.rename(entry, ("u",))
+
+
+def test_rename(tables: Tables) -> None:
+    entry, other = tables.create(declare("shop.t")), tables.create(declare("shop.taken"))
+    assert entry is not None
+    with pytest.raises(TableExistsError):
+        tables.rename(entry, ("taken",))
+    assert tables.find(("shop", "t")) is entry
+    tables.rename(entry, ("u",))
+    assert [e.name for e in tables] == [("shop", "taken"), ("shop", "u")]
+    renamed = tables.find(("shop", "u"))
+    assert renamed is not None
+    tables.rename(renamed, ("default", "u"))
+    assert [e.name for e in tables] == [("shop", "taken"), ("default", "u")]
+    assert other is tables.find(("shop", "taken"))
+
+
+def test_computed_columns_make_the_table_a_view(session: Callable[..., tuple[Tables, Spark]]) -> None:
+    tables, spark = session()
+    entry = tables.create(declare("t", columns="a INT, b AS a + 1"))
+    assert entry is not None
+    assert entry.storage_name == ("default", "t__kafka")
+    assert [s.split(" (")[0] for s in spark.statements] == [
+        "CREATE TABLE `spark_catalog`.`default`.`t__kafka`",
+        "CREATE VIEW `spark_catalog`.`default`.`t`",
+    ]
+    assert tables.hidden_names() == {"t__kafka"}
+
+
+def test_hinted_options_are_cached_until_the_table_changes(tables: Tables) -> None:
+    entry = tables.create(declare("t"))
+    assert entry is not None
+    hinted = tables.with_options(entry, {"topic": "u"})
+    assert (hinted.name, hinted.storage_name) == (("default", "t"), ("default", "t__kafka_hinted"))
+    assert hinted.table.options == {**entry.table.options, "topic": "u"}
+    assert tables.with_options(entry, {"topic": "u"}) is hinted
+    assert tables.with_options(entry, {"topic": "v"}).storage_name == ("default", "t__kafka_hinted_2")
+    tables.alter(entry, declare("t", columns="b INT"))
+    altered = tables.find(("t",))
+    assert altered is not None
+    assert [c.name for c in tables.with_options(altered, {"topic": "u"}).table.columns] == ["b"]
+    tables.remove(altered)
+    assert tables.hidden_names() == set()
+    with pytest.raises(InvalidOptionError):
+        tables.with_options(altered, {"scan.startup.mode": "x"})
+
+
+def test_sessions_share_permanent_tables(session: Callable[..., tuple[Tables, Spark]]) -> None:
+    (first, _), (second, spark) = session(), session()
+    entry = first.create(declare("t"))
+    first.create(declare("x", "CREATE TEMPORARY TABLE"))
+    assert entry is not None
+    assert spark.registered == {}
+    second.refresh()
+    assert spark.registered == {"kafka.default.t": entry.data_source}
+    assert list(second) == [entry]
+    second.drop(("t",))
+    first.remove(entry)  # nothing is left to drop
+    assert first.find(("t",)) is None
+
+
+def test_tables_are_stored_in_the_folder(session: Callable[..., tuple[Tables, Spark]], tmp_path: Path) -> None:
+    first, _ = session(ApplicationTables())
+    before = first.create(declare("before"))
+    first.create(declare("x", "CREATE TEMPORARY TABLE"))
+    first.attach(FileCatalogStore(tmp_path / "tables"))
+    first.create(declare("shop.after"))
+    second, spark = session(ApplicationTables())
+    second.attach(FileCatalogStore(tmp_path / "tables"))
+    assert sorted(e.name for e in second) == [("default", "before"), ("shop", "after")]
+    assert "CREATE DATABASE IF NOT EXISTS `spark_catalog`.`shop`" in spark.statements
+    same = second.find(("before",))
+    assert same is not None
+    assert before is not None
+    assert same.table == before.table
+    second.drop(("before",))
+    first.refresh()
+    assert first.find(("before",)) is None
+    assert first.find(("x",)) is not None
+
+
+def test_a_folder_with_another_declaration(session: Callable[..., tuple[Tables, Spark]], tmp_path: Path) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    store.write(("default", "t"), f"CREATE TABLE t (b INT) WITH {OPTIONS}")
+    tables, _ = session(ApplicationTables())
+    tables.create(declare("t"))
+    with pytest.raises(TableExistsError, match=r"declares table 'default\.t' differently"):
+        tables.attach(store)
+    assert store.read().keys() == {("default", "t")}
+    store.write(("default", "t"), f"CREATE TABLE t (a INT) WITH {OPTIONS}")
+    tables.attach(store)
+    assert tables.find(("t",)) is not None
+
+
+def test_a_statement_that_cannot_be_applied_is_skipped(
+    session: Callable[..., tuple[Tables, Spark]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = FileCatalogStore(tmp_path / "tables")
+    store.write(("default", "broken"), "CREATE TABLE broken (a INT) WITH ('connector' = 'kafka')")
+    store.write(("default", "t"), f"CREATE TABLE t (a INT) WITH {OPTIONS}")
+    tables, _ = session(ApplicationTables())
+    with caplog.at_level(logging.WARNING):
+        tables.attach(store)
+        tables.refresh()
+    assert [e.name for e in tables] == [("default", "t")]
+    assert caplog.text.count("table default.broken is skipped: ") == 1
+    with pytest.raises(TableExistsError, match="its declaration could not be applied here"):
+        tables.create(declare("broken"))
+
+
+def test_a_table_that_cannot_be_stored_is_not_created(
+    session: Callable[..., tuple[Tables, Spark]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables, spark = session(ApplicationTables())
+    store = FileCatalogStore(tmp_path / "tables")
+    tables.attach(store)
+    old = tables.create(declare("old"))
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "write", fail)
+    with pytest.raises(KeyboardInterrupt):
+        tables.create(declare("t"))
+    assert tables.find(("t",)) is None
+    assert old is not None
+    with pytest.raises(KeyboardInterrupt):
+        tables.alter(old, declare("old", columns="b INT"))
+    assert tables.find(("old",)) is old
+    assert spark.registered["kafka.default.old"] is old.data_source
