@@ -1,11 +1,13 @@
 """The decision log when brokers return errors or are unavailable.
 
-Real brokers rarely return these errors, so clients are fakes. The log itself is tested on real brokers.
+Real brokers rarely return these errors, so clients are fakes or the broker is simulated. The log itself is tested on
+real brokers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +18,13 @@ from kafka_sql.errors import AuthorizationError, BrokerError, TransactionError
 from kafka_sql.kafka import decision_log
 from kafka_sql.kafka.config.properties import to_librdkafka
 from kafka_sql.kafka.decision_log import LOG_TOPIC, create_log, read_decisions
-from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.kafka.decision_log_writer import DecisionLogWriter, LogWriterFenced
 from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol import codec
-from kafka_sql.kafka.protocol.codec import Reader
+from kafka_sql.kafka.protocol.codec import ApiKey, Reader
 from kafka_sql.kafka.protocol.connection import Request
 from kafka_sql.kafka.protocol.connection_pool import ConnectionPool
+from tests.unit.kafka.direct.simulated_broker import LOST, SimulatedBroker, simulated_broker
 
 UNREACHABLE = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "200"}
 CONFIG = to_librdkafka(UNREACHABLE)
@@ -129,3 +132,84 @@ def test_stale_metadata_is_not_a_missing_log(requests: list[Request]) -> None:
     with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not answer within 0.2 s: .*UNKNOWN_TOPIC"):
         read_decisions(CONFIG)
     assert len(requests) > 2
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedBroker]:
+    monkeypatch.setattr(decision_log, "_clusters_with_log", set())
+    with simulated_broker(**{LOG_TOPIC: 1}) as running:
+        yield running
+
+
+@pytest.fixture
+def writer(broker: SimulatedBroker) -> Iterator[DecisionLogWriter]:
+    with closing(DecisionLogWriter(broker.config(), "writer")) as opened:
+        yield opened
+
+
+def test_decisions_are_written_in_transactions(broker: SimulatedBroker, writer: DecisionLogWriter) -> None:
+    assert broker.requests == []
+    writer.fence_older_writers()
+    writer.write({"a": b"1", "b": None})
+    writer.write({})
+    writer.announce_write()
+    writer.write({"a": b"2"})
+    assert broker.values(LOG_TOPIC) == [b"1", None, b"2"]
+    assert broker.ended == [(101, 3, True)] * 2
+    assert broker.requests.count(ApiKey.ADD_PARTITIONS_TO_TXN) == 2
+    writer.fence_older_writers()
+    writer.write({"a": b"3"})
+    assert broker.values(LOG_TOPIC)[-1] == b"3"
+    assert broker.ended[-1] == (102, 3, True)
+
+
+@pytest.mark.parametrize("key", [ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.PRODUCE, ApiKey.END_TXN])
+def test_fenced_writer(broker: SimulatedBroker, writer: DecisionLogWriter, key: ApiKey) -> None:
+    writer.fence_older_writers()
+    broker.errors[key] = [ErrorCode.INVALID_PRODUCER_EPOCH]
+    with pytest.raises(LogWriterFenced, match="writer"):
+        writer.write({"a": b"1"})
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [(ErrorCode.TOPIC_AUTHORIZATION_FAILED, AuthorizationError), (ErrorCode.MESSAGE_TOO_LARGE, TransactionError)],
+)
+def test_rejected_decisions(
+    broker: SimulatedBroker, writer: DecisionLogWriter, code: int, error: type[BrokerError]
+) -> None:
+    writer.fence_older_writers()
+    broker.errors[ApiKey.PRODUCE] = [code]
+    with pytest.raises(error, match=r"transactional id 'writer'\) cannot be written: .* requires WRITE and DESCRIBE"):
+        writer.write({"a": b"1"})
+    assert not broker.ended
+
+
+def test_rotated_credentials_reconnect(broker: SimulatedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLIENT", "old")
+    with closing(DecisionLogWriter(broker.config(client_id="${env:CLIENT}"), "writer")) as writer:
+        writer.fence_older_writers()
+        writer.write({"a": b"1"})
+        before = writer._leaders.any_connection(), writer._coordinators.any_connection()
+        writer.write({"a": b"2"})
+        assert (writer._leaders.any_connection(), writer._coordinators.any_connection()) == before
+        monkeypatch.setenv("CLIENT", "new")
+        writer.write({"a": b"3"})
+        assert writer._leaders.any_connection() is not before[0]
+        assert writer._coordinators.any_connection() is not before[1]
+    assert broker.values(LOG_TOPIC) == [b"1", b"2", b"3"]
+
+
+def test_end_of_the_log(broker: SimulatedBroker, writer: DecisionLogWriter) -> None:
+    writer.fence_older_writers()
+    writer.write({"a": b"1", "b": b"2"})
+    broker.last_stable_offset = 1
+    broker.errors[ApiKey.LIST_OFFSETS] = [ErrorCode.NOT_LEADER_OR_FOLLOWER, LOST]
+    assert decision_log._end_offset(broker.config(), committed=False) == 2
+    assert decision_log._end_offset(broker.config(), committed=True) == 1
+    broker.errors[ApiKey.LIST_OFFSETS] = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    with pytest.raises(AuthorizationError, match=r"cannot be read: .* Grant the user READ"):
+        decision_log._end_offset(broker.config(), committed=False)
+    broker.errors[ApiKey.METADATA] = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    with pytest.raises(AuthorizationError, match="does not exist, or the user is not authorized"):
+        decision_log._end_offset(broker.config(), committed=False)

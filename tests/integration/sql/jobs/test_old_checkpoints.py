@@ -1,4 +1,4 @@
-"""Checkpoints and SHOW CREATE TABLE output of an earlier revision, before modules and classes were renamed, still work."""
+"""Checkpoints and SHOW CREATE TABLE output of a revision before modules and classes were renamed still work."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_queries_resume_from_their_checkpoints(spark: Any, sql: Any, topics: Top
     source = topics.create_named("compat-source", 2)
     for target in ("compat-copy", "compat-once", "compat-counts"):
         topics.delete(target)
-    topics.put(source, b'{"a": 1}', b'{"a": 2}', b'{"a": 3}')  # the batches in the checkpoints have read these
+    topics.produce(source, b'{"a": 1}', b'{"a": 2}', b'{"a": 3}')  # the batches in the checkpoints have read these
     description = topics.admin.describe_topics(TopicCollection([source]))[source].result(30)
     shutil.copytree(FOLDER / "checkpoints", tmp_path, dirs_exist_ok=True)
     for offsets in tmp_path.glob("*/offsets/*"):
         text = offsets.read_text()
         assert TOPIC_ID in text
         offsets.write_text(text.replace(TOPIC_ID, str(description.topic_id)))
-    topics.put(source, b'{"a": 4}')
-    topics.put(source, b'{"a": 5}', partition=1)
+    topics.produce(source, b'{"a": 4}')
+    topics.produce(source, b'{"a": 5}', partition=1)
 
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
@@ -71,9 +71,9 @@ def test_queries_resume_from_their_checkpoints(spark: Any, sql: Any, topics: Top
         query.stop()
 
     for topic in ("compat-copy", "compat-once"):
-        rows = [json.loads(m.value() or b"") for m in topics.take(topic, 2, **{"isolation.level": "read_committed"})]
+        rows = [json.loads(m.value() or b"") for m in topics.consume(topic, 2, **{"isolation.level": "read_committed"})]
         assert sorted(rows, key=str) == [{"a": 4, "twice": 8}, {"a": 5, "twice": 10}]
     counts = {
-        json.loads(m.key() or b"")["k"]: json.loads(m.value() or b"")["n"] for m in topics.take("compat-counts", 2)
+        json.loads(m.key() or b"")["k"]: json.loads(m.value() or b"")["n"] for m in topics.consume("compat-counts", 2)
     }
     assert counts == {0: 2, 1: 3}

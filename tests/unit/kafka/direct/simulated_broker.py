@@ -41,6 +41,7 @@ class SimulatedBroker:
         topics: the number of partitions of each topic.
         leaderless: partitions without a leader.
         logs: the record batches of each partition, with their offsets.
+        last_stable_offset: of all partitions; None if no transaction is open.
         aborted: producer id and first offset of the aborted transactions that Fetch responses list.
         versions: the latest supported version of each API.
         errors: error codes, LOST or SILENT, for the next requests of an API.
@@ -52,6 +53,7 @@ class SimulatedBroker:
         self.address, self.topics = address, topics
         self.leaderless = set[TopicPartition]()
         self.logs: dict[TopicPartition, list[bytes]] = defaultdict(list)
+        self.last_stable_offset: int | None = None
         self.aborted = list[tuple[int, int]]()
         self.versions: dict[int, int] = dict(_VERSIONS)
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
@@ -77,7 +79,8 @@ class SimulatedBroker:
         while True:
             (size,) = struct.unpack(">i", _receive(connection, 4))
             request = Reader(_receive(connection, size))
-            key, _, number = ApiKey(request.number("h")), request.number("h"), request.number("i")
+            key, version, number = ApiKey(request.number("h")), request.number("h"), request.number("i")
+            assert version == _VERSIONS[key]
             request.string()  # client id
             with self._lock:
                 code = ErrorCode.NONE
@@ -185,9 +188,21 @@ class SimulatedBroker:
             if code == ErrorCode.NONE and base + delta >= offset and (not records or len(records) < max_bytes):
                 records += batch
         end = self.end_offset((topic, partition))
+        stable = end if self.last_stable_offset is None else self.last_stable_offset
         aborted = pack("i", len(self.aborted)) + b"".join(pack("qq", *transaction) for transaction in self.aborted)
-        head = pack("ii", 0, 1) + codec.string(topic) + pack("iihqq", 1, partition, code, end, end)
+        head = pack("ii", 0, 1) + codec.string(topic) + pack("iihqq", 1, partition, code, end, stable)
         return head + aborted + codec.data(records)
+
+    def _list_offsets(self, request: Reader, code: int) -> bytes:
+        _, is_committed, _ = (request.number(layout) for layout in "ibi")
+        topic = str(request.string())
+        _, partition, timestamp = (request.number(layout) for layout in "iiq")
+        assert timestamp == -1
+        offset = self.end_offset((topic, partition))
+        if is_committed and self.last_stable_offset is not None:
+            offset = self.last_stable_offset
+        head = pack("ii", 0, 1) + codec.string(topic)
+        return head + pack("iihqq", 1, partition, code, -1, offset if code == ErrorCode.NONE else -1)
 
     _handlers: Final[dict[ApiKey, Callable[[SimulatedBroker, Reader, int], bytes]]] = {
         ApiKey.API_VERSIONS: _api_versions,
@@ -198,6 +213,7 @@ class SimulatedBroker:
         ApiKey.END_TXN: _end_txn,
         ApiKey.PRODUCE: _produce,
         ApiKey.FETCH: _fetch,
+        ApiKey.LIST_OFFSETS: _list_offsets,
     }
 
 

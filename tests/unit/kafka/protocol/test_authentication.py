@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import socket
 import ssl
@@ -103,6 +106,59 @@ def test_malformed_unsecured_token_config() -> None:
 def test_unsupported_ways_to_get_a_token(more: dict[str, str], option: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"'?properties\.{PREFIX}{option}'"):
         check_oauth({f"{PREFIX}method": "oidc", **{PREFIX + key: value for key, value in more.items()}})
+
+
+def scram_server(algorithm: str, password: str, client_first: str, iterations: int) -> tuple[str, str, str]:
+    """Return a server's first message, the last one expected of the client, and the server's last one (RFC 5802)."""
+    bare = client_first.removeprefix("n,,")
+    nonce, salt = bare.partition("r=")[2] + "server", b"some salt"
+    first = f"r={nonce},s={base64.b64encode(salt).decode()},i={iterations}"
+    without_proof = f"c=biws,r={nonce}"
+    messages = f"{bare},{first},{without_proof}".encode()
+    salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, iterations)
+
+    def mac(key: bytes, text: bytes) -> bytes:
+        return hmac.new(key, text, algorithm).digest()
+
+    client_key = mac(salted, b"Client Key")
+    signature = mac(hashlib.new(algorithm, client_key).digest(), messages)
+    proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+    verifier = mac(mac(salted, b"Server Key"), messages)
+    return first, f"{without_proof},p={base64.b64encode(proof).decode()}", f"v={base64.b64encode(verifier).decode()}"
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+@pytest.mark.parametrize("iterations", [4096, 8192])
+def test_scram(algorithm: str, iterations: int) -> None:
+    mechanism = f"SCRAM-SHA-{algorithm[3:]}"
+    config = {"sasl.mechanism": mechanism, "sasl.username": "a=b,c", "sasl.password": "s3cret"}
+    exchange = sasl_exchange(config, "host")
+    client_first = next(exchange).decode()
+    assert client_first.startswith("n,,n=a=3Db=2Cc,r=")
+    first, expected, last = scram_server(algorithm, "s3cret", client_first, iterations)
+    assert exchange.send(first.encode()).decode() == expected
+    with pytest.raises(StopIteration):
+        exchange.send(last.encode())
+
+
+def test_scram_with_a_server_that_does_not_know_the_password() -> None:
+    config = {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "u", "sasl.password": "s3cret"}
+    exchange = sasl_exchange(config, "host")
+    first, _, last = scram_server("sha256", "a guess", next(exchange).decode(), 4096)
+    exchange.send(first.encode())
+    with pytest.raises(BrokerError, match="could not prove that it knows the password"):
+        exchange.send(last.encode())
+
+
+def test_plain() -> None:
+    exchange = sasl_exchange({"sasl.mechanism": "plain", "sasl.username": "u", "sasl.password": "p"}, "host")
+    assert next(exchange) == b"\0u\0p"
+
+
+@pytest.mark.parametrize("config", [{"sasl.mechanism": "LOGIN"}, {"sasl.mechanism": "", "sasl.mechanisms": "login"}])
+def test_unsupported_mechanism(config: dict[str, str]) -> None:
+    with pytest.raises(InvalidOptionError, match=r"SASL mechanism 'LOGIN'.*'PLAIN', 'SCRAM-SHA-256', .*"):
+        sasl_exchange(config, "host")
 
 
 def test_rejected_token_is_acknowledged_as_in_rfc_7628() -> None:
