@@ -31,7 +31,7 @@ _VERSIONS: Final = {
     ApiKey.ADD_PARTITIONS_TO_TXN: 1,
     ApiKey.END_TXN: 1,
 }
-_FLEXIBLE: Final = (ApiKey.FIND_COORDINATOR,)
+_FLEXIBLE: Final = ((ApiKey.FIND_COORDINATOR, 4), (ApiKey.INIT_PRODUCER_ID, 3))
 
 
 class SimulatedBroker:
@@ -80,7 +80,8 @@ class SimulatedBroker:
             (size,) = struct.unpack(">i", _receive(connection, 4))
             request = Reader(_receive(connection, size))
             key, version, number = ApiKey(request.number("h")), request.number("h"), request.number("i")
-            assert version == _VERSIONS[key]
+            is_flexible = (key, version) in _FLEXIBLE
+            assert is_flexible or version == _VERSIONS[key]
             request.string()  # client id
             with self._lock:
                 code = ErrorCode.NONE
@@ -91,7 +92,7 @@ class SimulatedBroker:
             if code == LOST:
                 return
             if code != SILENT:
-                head = pack("i", number) + (NO_TAGS if key in _FLEXIBLE else b"")
+                head = pack("i", number) + (NO_TAGS if is_flexible else b"")
                 connection.sendall(codec.data(head + body))
 
     def _api_versions(self, _: Reader, code: int) -> bytes:

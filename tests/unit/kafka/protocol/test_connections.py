@@ -168,7 +168,7 @@ def test_retries_back_off_until_the_timeout() -> None:
 def test_missing_items_and_error_codes() -> None:
     check_complete({"a": 0, "b": 0}, ["a", "b"])
     with pytest.raises(MalformedResponse, match="lacks 'b'"):
-        check_complete({"a": 0}, ["a", "b"])
+        check_complete({"a": 0}, ["a", "b", "c"])
     assert raise_for_code("x", ErrorCode.NONE, 5) == 5
     with pytest.raises(BrokerError, match=r"x: .*INVALID_TXN_STATE"):
         raise_for_code("x", ErrorCode.INVALID_TXN_STATE, 5)

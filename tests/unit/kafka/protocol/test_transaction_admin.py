@@ -13,6 +13,7 @@ from kafka_sql.kafka.error_codes import ErrorCode
 from kafka_sql.kafka.protocol.codec import ApiKey, pack
 from kafka_sql.kafka.protocol.transaction_admin import EndTxnTarget, TransactionAdmin
 from kafka_sql.kafka.protocol.transaction_outcome import Outcome
+from kafka_sql.kafka.protocol.transactions import TransactionDescription
 from tests.unit.kafka.direct.simulated_broker import LOST, SimulatedBroker, simulated_broker
 
 
@@ -94,6 +95,20 @@ def test_only_the_failed_commit_is_sent_again(broker: SimulatedBroker, client: T
     client.commit([EndTxnTarget("a", 1, 5), EndTxnTarget("b", 2, 6)])
     assert broker.ended == [(1, 5, True), (2, 6, True)]
     assert broker.requests.count(ApiKey.FIND_COORDINATOR) == 2
+
+
+def test_abort(broker: SimulatedBroker, client: TransactionAdmin) -> None:
+    """The epoch of a fenced producer was bumped by an earlier attempt, so its transaction is aborted."""
+    description = TransactionDescription("Ongoing", 1, 5, 60_000, 0, (("t", 0),))
+    broker.errors[ApiKey.INIT_PRODUCER_ID] = [
+        ErrorCode.NONE,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    ]
+    assert sorted(client.abort(dict.fromkeys("abcd", description))) == ["a", "b", "d"]
+    assert broker.requests.count(ApiKey.INIT_PRODUCER_ID) == 5
 
 
 def test_known_coordinators_are_not_looked_up(broker: SimulatedBroker, client: TransactionAdmin) -> None:
