@@ -27,7 +27,7 @@ _JSON_OPTIONS: Final = tuple(option for option in JSON_OPTIONS if option is not 
 def dialect_format(
     identifier: str,
     dialect: Dialect,
-    own_options: tuple[Option[Any], ...] = (),
+    dialect_options: tuple[Option[Any], ...] = (),
     has_envelope: Callable[[Options], bool] = lambda _: False,
     check_writable: Callable[[Options], None] = lambda _: None,
     payload_filter: Callable[[Options], PayloadFilter | None] = lambda _: None,
@@ -35,7 +35,7 @@ def dialect_format(
     """Return the format of a dialect.
 
     Args:
-        own_options: options besides those of json.
+        dialect_options: options besides those of json.
         has_envelope: whether payloads are in an envelope with their schema.
         check_writable: raises InvalidOptionError if the options do not allow writing.
         payload_filter: see ``ChangeDecoder``.
@@ -69,7 +69,7 @@ def dialect_format(
 
     return Format(
         identifier,
-        (*own_options, *json_options.values()),
+        (*dialect_options, *json_options.values()),
         decoder,
         encoder,
         insert_only=False,

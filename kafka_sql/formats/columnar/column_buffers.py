@@ -29,7 +29,7 @@ VARIABLE: Final = -1  # STRING and BYTES
 LIST: Final = -2  # ARRAY and MAP
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
-_UTF_8 = Charset.named("UTF-8")
+_UTF_8 = Charset.from_java_name("UTF-8")
 
 
 @dataclass

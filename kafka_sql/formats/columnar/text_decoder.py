@@ -61,20 +61,20 @@ class TextDecoder(ABC):
         """
         data, offsets = bytes_and_offsets(payloads)
         present = np.flatnonzero(self._find_present(payloads, offsets))
-        rows, columns = self._decode_fast(data, offsets, self._select_supported(payloads, present))
+        rows, columns = self._decode_with_loop(data, offsets, self._select_supported(payloads, present))
         if len(rows) < len(present):
             rest = np.setdiff1d(present, rows, assume_unique=True)
-            rows, columns = merge_rows((rows, columns), self._decode_exactly(data, offsets, rest, errors))
+            rows, columns = merge_rows((rows, columns), self._decode_with_fallback(data, offsets, rest, errors))
         one_to_one = len(rows) == len(payloads) and bool((rows == np.arange(len(rows))).all())
         return Decoded(columns, None if one_to_one else pa.array(rows, pa.int64()))
 
-    def _decode_fast(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
+    def _decode_with_loop(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
         """Decode those payloads that the loop supports; return which they are, and their columns."""
         if not len(indices):
             return indices, [pa.array([], field.type) for field in self._schema]
         return self._reader.read(data, offsets, indices, self._loop_options())
 
-    def _decode_exactly(
+    def _decode_with_fallback(
         self, data: Bytes, offsets: Offsets, indices: Indices, errors: ErrorSink
     ) -> tuple[Indices, list[pa.Array]]:
         """Decode payloads with the fallback; return which payload each row comes from, and the columns."""

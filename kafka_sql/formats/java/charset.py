@@ -31,7 +31,7 @@ class Charset:
     name: str
 
     @classmethod
-    def named(cls, java_name: str) -> Charset:
+    def from_java_name(cls, java_name: str) -> Charset:
         """Return the character set with a Java name.
 
         Raises:

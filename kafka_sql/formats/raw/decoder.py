@@ -106,7 +106,7 @@ def _decode_utf8(payloads: pa.BinaryArray) -> pa.StringArray:
         return payloads.cast(pa.string())
     except pa.ArrowInvalid:
         if len(payloads) <= 32:
-            return _decode_one_by_one(payloads, Charset.named("UTF-8"))
+            return _decode_one_by_one(payloads, Charset.from_java_name("UTF-8"))
         middle = len(payloads) // 2
         return pa.concat_arrays([_decode_utf8(payloads[:middle]), _decode_utf8(payloads[middle:])])
 

@@ -14,7 +14,7 @@ from kafka_sql.options import Option, enum
 BIG_ENDIAN: Final = "big-endian"
 CHARSET: Final = Option(
     "raw.charset",
-    Charset.named,
+    Charset.from_java_name,
     "String",
     "Character set of a STRING column, such as 'UTF-8', 'ISO-8859-1' or 'GBK'.",
     default="UTF-8",

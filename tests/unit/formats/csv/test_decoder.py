@@ -18,7 +18,7 @@ from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
-from tests.unit.formats.csv.exact_decoder import CountingDecoder, ExactDecoder
+from tests.unit.formats.csv.fallback_decoder import CountingDecoder, FallbackDecoder
 from tests.unit.formats.csv.test_flink_values import options
 from tests.unit.formats.json.random_documents import SCALARS
 
@@ -64,7 +64,7 @@ def test_only_unsupported_payloads_need_the_fallback() -> None:
     decoded = decoder.decode(pa.array(payloads))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
     assert decoded.payload_indices is None
-    assert decoder.exact == 2
+    assert decoder.fallback_count == 2
 
 
 NUMBERS = st.one_of(
@@ -87,7 +87,7 @@ def test_loop_and_fallback_agree_on_numbers_of_any_length(
 ) -> None:
     schema, given = pa.schema([("a", t)]), options({**chosen, **trim, **ignore})
     array = pa.array([text.encode() for text in texts])
-    assert outcome(CsvDecoder(schema, given), array) == outcome(ExactDecoder(schema, given), array)
+    assert outcome(CsvDecoder(schema, given), array) == outcome(FallbackDecoder(schema, given), array)
 
 
 TYPES = [*SCALARS, pa.list_(pa.int32()), pa.struct([("x", pa.string())])]
@@ -111,7 +111,9 @@ def test_loop_and_fallback_agree(
 ) -> None:
     schema = pa.schema([pa.field(str(i), t, nullable) for i, t in enumerate(column_types)])
     array = pa.array(payloads, pa.binary())
-    assert outcome(CsvDecoder(schema, options(chosen)), array) == outcome(ExactDecoder(schema, options(chosen)), array)
+    assert outcome(CsvDecoder(schema, options(chosen)), array) == outcome(
+        FallbackDecoder(schema, options(chosen)), array
+    )
 
 
 @examples(100)
@@ -206,7 +208,7 @@ def fuzz(records: int, seed: int) -> int:
     )  # fmt: skip
     valid = [f'{i},"text ""{i}",{i}.5,2020-01-01 00:00:{i:02},AQID,1.5;{i},2020-01-02;true'.encode() for i in range(50)]
     decoder = CsvDecoder(schema, options(CHOSEN))
-    return fuzz_lenient_decoder(decoder, valid, range(50), records, seed, ExactDecoder(schema, options(CHOSEN)))
+    return fuzz_lenient_decoder(decoder, valid, range(50), records, seed, FallbackDecoder(schema, options(CHOSEN)))
 
 
 def test_mutated_payloads() -> None:

@@ -10,7 +10,7 @@ from kafka_sql.formats.cdc.debezium import DEBEZIUM_JSON
 from kafka_sql.formats.json import JSON
 from kafka_sql.options import Options
 from tests.fuzz.decoders import fuzz_lenient_decoder
-from tests.unit.formats.json.exact_decoder import ExactDecoder
+from tests.unit.formats.json.fallback_decoder import FallbackDecoder
 
 SCHEMA = pa.schema(
     [
@@ -35,7 +35,7 @@ def fuzz(records: int, seed: int) -> int:
     ]
     options = Options(JSON.options, {"json.ignore-parse-errors": "true"})
     return fuzz_lenient_decoder(
-        JSON.decoder(SCHEMA, options), valid, range(50), records, seed, ExactDecoder(SCHEMA, options)
+        JSON.decoder(SCHEMA, options), valid, range(50), records, seed, FallbackDecoder(SCHEMA, options)
     )
 
 

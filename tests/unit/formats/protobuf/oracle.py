@@ -81,13 +81,13 @@ ITEMS = pa.schema(
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
-def expected_row(one: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
+def expected_row(message: Message, schema: Any, read_defaults: bool) -> dict[str, Any]:
     """Return a message's row."""
-    return {f.name: _field(one, one.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema}
+    return {f.name: _field(message, message.DESCRIPTOR.fields_by_name[f.name], f.type, read_defaults) for f in schema}
 
 
-def _field(one: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
-    value = getattr(one, fd.name)
+def _field(message: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
+    value = getattr(message, fd.name)
     if pt.is_map(t):
         found = [
             (_value(k, fd.message_type.fields_by_name["key"], t.key_type, read_defaults),
@@ -98,8 +98,8 @@ def _field(one: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: boo
     if pt.is_list(t):
         found = [_value(v, fd, t.value_type, read_defaults) for v in value]
         return found if found or read_defaults else None
-    stands_for = fd.message_type is not None and not pt.is_struct(t)
-    if fd.has_presence and not one.HasField(fd.name) and (stands_for or not read_defaults):
+    is_converted = fd.message_type is not None and not pt.is_struct(t)
+    if fd.has_presence and not message.HasField(fd.name) and (is_converted or not read_defaults):
         return None
     return _value(value, fd, t, read_defaults)
 
@@ -133,52 +133,52 @@ _BITS = {
 }
 
 
-def random_scalar(fd: FieldDescriptor, luck: Random) -> Any:
+def random_scalar(fd: FieldDescriptor, rng: Random) -> Any:
     """Return a random value of a field that is not a message."""
     if fd.enum_type is not None:
         numbers = [value.number for value in fd.enum_type.values]
-        return luck.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
+        return rng.choice(numbers if fd.enum_type.is_closed else [*numbers, -5, 7])
     if fd.cpp_type in _BITS:
         low, high = _BITS[fd.cpp_type]
-        return luck.choice([0, 1, low, high, luck.randint(low, high), luck.randint(0, 300)])
+        return rng.choice([0, 1, low, high, rng.randint(low, high), rng.randint(0, 300)])
     if fd.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
-        return luck.random() < 0.5
+        return rng.random() < 0.5
     if fd.type == FieldDescriptor.TYPE_BYTES:
-        return luck.randbytes(luck.randint(0, 5))
+        return rng.randbytes(rng.randint(0, 5))
     if fd.cpp_type == FieldDescriptor.CPPTYPE_STRING:
-        return "".join(luck.choice("ab\0é\u20ac\U0001f600") for _ in range(luck.randint(0, 5)))
-    found = luck.choice([0.0, 1.5, -0.0, float("inf"), luck.uniform(-1e9, 1e9)])
+        return "".join(rng.choice("ab\0é\u20ac\U0001f600") for _ in range(rng.randint(0, 5)))
+    found = rng.choice([0.0, 1.5, -0.0, float("inf"), rng.uniform(-1e9, 1e9)])
     return found if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(found))
 
 
-def random_message(kind: Descriptor, luck: Random, depth: int = 3) -> Message:
+def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Message:
     """Return a message with a random selection of its fields."""
-    one = message_factory.GetMessageClass(kind)()
-    if kind.full_name == "google.protobuf.Timestamp":
-        one.seconds, one.nanos = luck.randint(-62135596800, 253402300799), luck.randint(0, 999_999_999)
-        return one
-    if kind.full_name == "google.protobuf.Struct":
-        one.update({luck.choice("abc"): luck.choice([None, True, "x", 2.5, [1.0], {"y": "z"}]) for _ in range(2)})
-        return one
-    for fd in kind.fields:
-        if fd.type == FieldDescriptor.TYPE_GROUP or (not fd.is_required and luck.randint(0, 2)):
+    message = message_factory.GetMessageClass(descriptor)()
+    if descriptor.full_name == "google.protobuf.Timestamp":
+        message.seconds, message.nanos = rng.randint(-62135596800, 253402300799), rng.randint(0, 999_999_999)
+        return message
+    if descriptor.full_name == "google.protobuf.Struct":
+        message.update({rng.choice("abc"): rng.choice([None, True, "x", 2.5, [1.0], {"y": "z"}]) for _ in range(2)})
+        return message
+    for fd in descriptor.fields:
+        if fd.type == FieldDescriptor.TYPE_GROUP or (not fd.is_required and rng.randint(0, 2)):
             continue
-        target, sub = getattr(one, fd.name), fd.message_type
+        target, sub = getattr(message, fd.name), fd.message_type
         if sub is not None and not depth:
             continue
-        for _ in range(luck.randint(0, 3) if fd.is_repeated else 1):
+        for _ in range(rng.randint(0, 3) if fd.is_repeated else 1):
             if sub is not None and sub.GetOptions().map_entry:
-                key, value = random_scalar(sub.fields_by_name["key"], luck), sub.fields_by_name["value"]
+                key, value = random_scalar(sub.fields_by_name["key"], rng), sub.fields_by_name["value"]
                 if value.message_type is None:
-                    target[key] = random_scalar(value, luck)
+                    target[key] = random_scalar(value, rng)
                 else:
-                    target[key].CopyFrom(random_message(value.message_type, luck, depth - 1))
+                    target[key].CopyFrom(random_message(value.message_type, rng, depth - 1))
             elif sub is not None:
-                place = target.add() if fd.is_repeated else target
-                place.SetInParent()
-                place.CopyFrom(random_message(sub, luck, depth - 1))
+                submessage = target.add() if fd.is_repeated else target
+                submessage.SetInParent()
+                submessage.CopyFrom(random_message(sub, rng, depth - 1))
             elif fd.is_repeated:
-                target.append(random_scalar(fd, luck))
+                target.append(random_scalar(fd, rng))
             else:
-                setattr(one, fd.name, random_scalar(fd, luck))
-    return one
+                setattr(message, fd.name, random_scalar(fd, rng))
+    return message

@@ -97,8 +97,10 @@ def test_missing_required_field() -> None:
 def test_not_null() -> None:
     line = pa.struct([pa.field("qty", pa.int32(), False)])
     schema = pa.schema([("lines", pa.list_(line)), pa.field("i", pa.int32(), False)])
-    kind = type(ORDERS().lines.add())
-    good, bad = (ORDERS(lines=lines).SerializeToString() for lines in ([kind(qty=0)], [kind(qty=1), kind()]))
+    line_class = type(ORDERS().lines.add())
+    good, bad = (
+        ORDERS(lines=lines).SerializeToString() for lines in ([line_class(qty=0)], [line_class(qty=1), line_class()])
+    )
     assert rows(schema, [good]) == [{"lines": [{"qty": 0}], "i": 0}]
     with pytest.raises(DecodeError, match=r"is null, but declared NOT NULL") as e:
         decode(schema, [good, None, bad])
@@ -110,12 +112,12 @@ def test_not_null() -> None:
 def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
     schema = pa.schema([("ui", pa.int64()), ("fi", pa.int64()), ("ul", pa.decimal128(20, 0)),
                         ("fl", pa.decimal128(20, 0)), ("c", pa.int8()), ("cs", pa.list_(pa.int64()))])  # fmt: skip
-    one = ORDERS(ui=2**32 - 1, fi=2**31, ul=2**64 - 1, fl=2**63, c=2, cs=[0, -1, 2])
-    row = rows(schema, [one.SerializeToString()])[0]
+    message = ORDERS(ui=2**32 - 1, fi=2**31, ul=2**64 - 1, fl=2**63, c=2, cs=[0, -1, 2])
+    row = rows(schema, [message.SerializeToString()])[0]
     assert {k: v if isinstance(v, list) else int(v) for k, v in row.items()} == {
         "ui": 2**32 - 1, "fi": 2**31, "ul": 2**64 - 1, "fl": 2**63, "c": 2, "cs": [0, -1, 2]
     }  # fmt: skip
-    assert encode(schema, [row]) == [one.SerializeToString()]
+    assert encode(schema, [row]) == [message.SerializeToString()]
     for name, value in (("ui", -1), ("fi", 2**32), ("ul", 2**64)):
         with pytest.raises(
             EncodeError, match=rf"Fail to serialize at field: {name}. {value} is not a number from 0 to"

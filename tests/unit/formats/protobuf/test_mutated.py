@@ -14,11 +14,11 @@ from tests.unit.formats.protobuf.oracle import FILE, ORDER, ORDERS, random_messa
 
 def fuzz(records: int, seed: int) -> int:
     """Decode mutated messages and ignore errors; return how many became rows."""
-    luck, good = Random(seed), []
+    rng, good = Random(seed), []
     for k in range(50):
-        one = random_message(ORDER, luck, 2)
-        one.i = k  # type: ignore[attr-defined]
-        good.append(one.SerializeToString())
+        message = random_message(ORDER, rng, 2)
+        message.i = k  # type: ignore[attr-defined]
+        good.append(message.SerializeToString())
     schema = pa.schema(
         [field for field in ORDERS if field.name != "doc"]
     )  # the library decodes this one, message by message

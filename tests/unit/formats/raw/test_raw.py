@@ -181,7 +181,7 @@ def fuzz(records: int, seed: int) -> None:
         payloads = [mutate(rng, b"text \xc3\xa9 \xf0\x9f\x98\x80 {}") for _ in range(min(10_000, records - start))]
         column = text.decode(pa.array(payloads, pa.binary())).columns[0]
         column.validate(full=True)
-        java = Charset.named("UTF-8")
+        java = Charset.from_java_name("UTF-8")
         assert column.to_pylist() == [java.decode(p) for p in payloads]
         eight_bytes = [p[:8] for p in payloads if len(p) >= 8]
         expected = np.frombuffer(b"".join(eight_bytes), ">i8")

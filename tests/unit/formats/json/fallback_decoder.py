@@ -7,7 +7,7 @@ from typing import Any
 from kafka_sql.formats.json.decoder import JsonDecoder
 
 
-class ExactDecoder(JsonDecoder):
+class FallbackDecoder(JsonDecoder):
     """Decodes all payloads with the fallback."""
 
     def _select_supported(self, payloads: Any, indices: Any) -> Any:
@@ -17,8 +17,8 @@ class ExactDecoder(JsonDecoder):
 class CountingDecoder(JsonDecoder):
     """Counts the payloads that need the fallback."""
 
-    exact = 0
+    fallback_count = 0
 
-    def _decode_exactly(self, data: Any, offsets: Any, indices: Any, errors: Any) -> Any:
-        self.exact += len(indices)
-        return super()._decode_exactly(data, offsets, indices, errors)
+    def _decode_with_fallback(self, data: Any, offsets: Any, indices: Any, errors: Any) -> Any:
+        self.fallback_count += len(indices)
+        return super()._decode_with_fallback(data, offsets, indices, errors)

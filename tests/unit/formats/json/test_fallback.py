@@ -17,7 +17,7 @@ from kafka_sql.formats.json.options import JSON_OPTIONS
 from kafka_sql.options import Options
 from tests.hypothesis_examples import examples
 from tests.unit.formats.columns import comparable_values
-from tests.unit.formats.json.exact_decoder import CountingDecoder, ExactDecoder
+from tests.unit.formats.json.fallback_decoder import CountingDecoder, FallbackDecoder
 from tests.unit.formats.json.random_documents import payloads, schemas
 
 
@@ -46,7 +46,7 @@ def test_loop_and_fallback_agree(data: st.DataObject, schema: pa.Schema, chosen:
     options = Options(JSON_OPTIONS, chosen | {"json.timestamp-format.standard": "ISO-8601" if iso else "SQL"})
     drawn = data.draw(st.lists(payloads(schema, iso, data.draw(st.sampled_from((4, 40)))), min_size=1, max_size=6))
     array = pa.array(drawn, pa.binary())
-    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+    assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 PAIR = pa.schema([("a", pa.int32()), ("s", pa.string())])
@@ -94,7 +94,7 @@ TRAPS = [
 def test_a_trap_among_valid_records(trap: int, ignore: str, before: int) -> None:
     options = Options(JSON_OPTIONS, {"json.ignore-parse-errors": ignore})
     array = pa.array([VALID] * before + [TRAPS[trap], VALID, TRAPS[trap], VALID])
-    assert outcome(JsonDecoder(PAIR, options), array) == outcome(ExactDecoder(PAIR, options), array)
+    assert outcome(JsonDecoder(PAIR, options), array) == outcome(FallbackDecoder(PAIR, options), array)
 
 
 def test_payloads_are_not_joined() -> None:
@@ -113,7 +113,7 @@ def test_only_unsupported_payloads_need_the_fallback() -> None:
     decoded = decoder.decode(pa.array([t.encode() for t in texts]))
     assert decoded.columns[0].to_pylist() == list(range(10_000))
     assert decoded.payload_indices is None
-    assert decoder.exact == 1
+    assert decoder.fallback_count == 1
 
 
 ALL_TYPES = pa.schema(
@@ -143,9 +143,9 @@ def test_the_loop_supports_all_types() -> None:
     in_reverse = json.dumps(dict(reversed(json.loads(DOCUMENT).items())), ensure_ascii=False).encode()
     array = pa.array([DOCUMENT.encode()] * 100 + [b'{"n":2}', b' {"n":"3","f":"1.5"} ', with_spaces, in_reverse])
     decoded = decoder.decode(array)
-    assert decoder.exact == 0
+    assert decoder.fallback_count == 0
     assert [c.type for c in decoded.columns] == ALL_TYPES.types
-    assert outcome(decoder, array) == outcome(ExactDecoder(ALL_TYPES, Options(JSON_OPTIONS, {})), array)
+    assert outcome(decoder, array) == outcome(FallbackDecoder(ALL_TYPES, Options(JSON_OPTIONS, {})), array)
 
 
 @pytest.mark.parametrize("array", [pa.array([], pa.binary()), pa.array([None, b"", None], pa.binary())])
@@ -172,7 +172,7 @@ def test_loop_and_fallback_agree_on_decimals(data: st.DataObject, precision: int
     texts = data.draw(st.lists(digits, min_size=1, max_size=4))
     schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
-    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+    assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 @given(st.data(), st.sampled_from((pa.float64(), pa.float32(), pa.int64(), pa.int8())))
@@ -183,14 +183,14 @@ def test_loop_and_fallback_agree_on_numbers(data: st.DataObject, t: pa.DataType)
     texts = data.draw(st.lists(digits | floats | integers | integers.map(lambda n: f'"{n}"'), min_size=1, max_size=4))
     schema, options = pa.schema([("a", t)]), Options(JSON_OPTIONS, {"json.ignore-parse-errors": "true"})
     array = pa.array([f'{{"a":{text}}}'.encode() for text in texts])
-    assert outcome(JsonDecoder(schema, options), array) == outcome(ExactDecoder(schema, options), array)
+    assert outcome(JsonDecoder(schema, options), array) == outcome(FallbackDecoder(schema, options), array)
 
 
 @given(st.lists(st.text(), max_size=6), st.booleans(), st.integers(0, 9))
 def test_loop_and_fallback_agree_on_strings(texts: list[str], ascii_only: bool, before: int) -> None:
     payloads = [" " * before + json.dumps({"z": t, "s": t, "a": 1}, ensure_ascii=ascii_only) for t in texts]
     array = pa.array([p.encode("utf-8", "surrogatepass") for p in payloads], pa.binary())
-    assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(ExactDecoder(PAIR, IGNORED), array)
+    assert outcome(JsonDecoder(PAIR, IGNORED), array) == outcome(FallbackDecoder(PAIR, IGNORED), array)
 
 
 @pytest.mark.parametrize("size", [1, 100, 5_000])
@@ -204,7 +204,7 @@ def test_buffers_grow(size: int) -> None:
     decoder = CountingDecoder(schema, IGNORED)
     for _ in range(2):  # the second time, the capacity is known
         assert pa.RecordBatch.from_arrays(decoder.decode(array).columns, schema=schema).to_pylist() == rows
-    assert decoder.exact == 0
+    assert decoder.fallback_count == 0
 
 
 def test_truncated_payloads_are_no_rows() -> None:
