@@ -43,15 +43,15 @@ def run(code: str, *arguments: str) -> str:
             "spark = kafka_sql.enable(builder.getOrCreate())",
         )
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{prelude}\n{code}", *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=200,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def test_another_session_of_the_application_has_the_tables(sql: Any, spark: SparkSession, topics: Topics) -> None:
@@ -94,17 +94,17 @@ def test_a_name_left_by_an_ended_application_is_reused(sql: Any, spark: SparkSes
     topic = topics.create()
     # as in a persistent metastore: the names remain, the declarations are lost
     with EndedApplication(spark):
-        sql(f"CREATE TABLE left_plain (a INT) {topics.with_options(topic)}")
+        sql(f"CREATE TABLE left_table (a INT) {topics.with_options(topic)}")
         sql(f"CREATE TABLE left_view (a INT, b AS a + 1) {topics.with_options(topic)}")
         sql(f"CREATE TABLE left_again (a INT, b AS a + 1) {topics.with_options(topic)}")
     sql(f"CREATE TABLE IF NOT EXISTS left_again (a INT, b AS a + 5) {topics.with_options(topic)}")
-    sql(f"CREATE TABLE left_plain (a INT, b AS a + 2) {topics.with_options(topic)}")
+    sql(f"CREATE TABLE left_table (a INT, b AS a + 2) {topics.with_options(topic)}")
     sql(f"CREATE TABLE left_view (a INT) {topics.with_options(topic)}")
     sql("INSERT INTO left_view VALUES (1)")
-    assert sql("SELECT * FROM left_plain").collect() == [(1, 3)]
+    assert sql("SELECT * FROM left_table").collect() == [(1, 3)]
     assert sql("SELECT * FROM left_again").collect() == [(1, 6)]
     sql("DROP TABLE left_again")
-    sql("DROP TABLE left_plain")
+    sql("DROP TABLE left_table")
     sql("DROP TABLE left_view")
 
 

@@ -58,7 +58,7 @@ def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.ex
     file = folder / "statements.sql"
     file.write_text(textwrap.dedent(statements))
     continue_on_error = ("--hiveconf", "hive.cli.errors.ignore=true")
-    done = subprocess.run(
+    completed = subprocess.run(
         [SPARK / "bin/spark-sql", *options, *continue_on_error, "-f", file],
         cwd=folder,
         env=environment(python),
@@ -66,8 +66,8 @@ def spark_sql(folder: Path, statements: str, *options: str, python: str = sys.ex
         text=True,
         timeout=200,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout, completed.stderr
 
 
 def test_the_shell_executes_all_statements(topics: Topics, conf: list[str], tmp_path: Path) -> None:

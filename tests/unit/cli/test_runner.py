@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from kafka_sql.cli import classic, connect
 from kafka_sql.cli import runner as module
+from kafka_sql.cli.engine import engine_for
 from kafka_sql.cli.interruptible import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
@@ -77,6 +79,13 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 def run(spark: Any, statement: str = "SELECT 1", verbose: bool = False) -> None:
     Runner(spark, Screen(), verbose).run(statement)
+
+
+def test_the_engine_is_that_of_the_session() -> None:
+    classic_session: Any = SimpleNamespace(_jsparkSession=object())
+    connect_session: Any = SimpleNamespace()
+    assert engine_for(classic_session) is classic
+    assert engine_for(connect_session) is connect
 
 
 def test_rows_and_time(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,9 +29,8 @@ def streaming(sql: Any, tmp_path: Path) -> Any:
 
 def job(spark: Any, result: Any) -> Any:
     (row,) = result.collect()
-    return next(
-        j.query for j in reversed(session_jobs(spark)) if j.id == row[0]
-    )  # Spark forgets queries that have ended
+    # not from spark.streams: Spark forgets queries that have ended
+    return next(j.query for j in reversed(session_jobs(spark)) if j.id == row[0])
 
 
 def numbers(topics: Topics, topic: str, expected: int) -> list[int]:

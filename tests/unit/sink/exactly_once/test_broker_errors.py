@@ -26,7 +26,7 @@ from kafka_sql.sink.exactly_once.ownership import PrefixOwner
 from kafka_sql.sink.exactly_once.records import DecidedTransaction, Decision, PreparedTransaction, Writer
 from kafka_sql.table.declaration import Column, Table
 
-PLACE = ("t", 0, 5)
+FIRST_RECORD = ("t", 0, 5)
 ADDRESS = ("broker", 9092)
 LOADING, NO_LEADER = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.LEADER_NOT_AVAILABLE
 UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -53,30 +53,30 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TransactionAdmin:
     return admin
 
 
-def one_after_another(*answers: Any) -> Callable[..., Any]:
-    left = iter(answers)
-    return lambda *_: next(left)
+def respond_in_order(*responses: Any) -> Callable[..., Any]:
+    remaining = iter(responses)
+    return lambda *_: next(remaining)
 
 
 def test_list_is_retried_while_a_coordinator_loads(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "read_list_transactions", one_after_another((LOADING, []), (0, ["a-1", "b-1"])))
+    monkeypatch.setattr(transactions, "read_list_transactions", respond_in_order((LOADING, []), (0, ["a-1", "b-1"])))
     assert client.list_ongoing("a") == ["a-1"]
 
 
 def test_outcome_is_retried_while_a_leader_moves(client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        transaction_outcome, "parse_outcome", one_after_another((NO_LEADER, None), (0, Outcome.COMMITTED))
+        transaction_outcome, "parse_outcome", respond_in_order((NO_LEADER, None), (0, Outcome.COMMITTED))
     )
-    assert client.outcome(PLACE, 7) is Outcome.COMMITTED
+    assert client.outcome(FIRST_RECORD, 7) is Outcome.COMMITTED
 
 
 def test_describe_producers_is_retried_while_a_leader_moves(
     client: TransactionAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     producing = [ActiveProducer(7, 0, 12)]
-    answers = ({PLACE[:2]: (NO_LEADER, [])}, {PLACE[:2]: (0, producing)})
-    monkeypatch.setattr(transactions, "read_describe_producers", one_after_another(*answers))
-    described: Any = {"a-1": SimpleNamespace(partitions=(PLACE[:2],), producer_id=7)}
+    responses = ({FIRST_RECORD[:2]: (NO_LEADER, [])}, {FIRST_RECORD[:2]: (0, producing)})
+    monkeypatch.setattr(transactions, "read_describe_producers", respond_in_order(*responses))
+    described: Any = {"a-1": SimpleNamespace(partitions=(FIRST_RECORD[:2],), producer_id=7)}
     assert client.first_offsets(described) == {"a-1": ("t", 0, 12)}
 
 
@@ -95,7 +95,7 @@ def test_a_fatal_error_of_a_coordinator_is_raised(client: TransactionAdmin, monk
         client.list_ongoing("a")
     rejecting: Any = SimpleNamespace(commit=lambda _: {"a-1": UNKNOWN})
     with pytest.raises(TransactionError, match=r"'a-1' could not be committed: .* \(UNKNOWN_SERVER_ERROR\)"):
-        end_transactions.commit_all(rejecting, [DecidedTransaction(0, 1, 0, "a-1", 7, 0, PLACE)])
+        end_transactions.commit_all(rejecting, [DecidedTransaction(0, 1, 0, "a-1", 7, 0, FIRST_RECORD)])
 
 
 def table(**more: str) -> Definition:
@@ -273,7 +273,7 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
     run = transactional_ids.run_id("before")
     decided, undecided = (transactional_ids.incrementing_id("p", run, 1, task, 0) for task in (0, 1))
     writer = Writer("orders", "p", "t", transactional_ids.run_id("now"), "q")
-    decision = Decision("p", run, "q", "t", 1, (DecidedTransaction(0, 1, 0, decided, 7, 2, PLACE),))
+    decision = Decision("p", run, "q", "t", 1, (DecidedTransaction(0, 1, 0, decided, 7, 2, FIRST_RECORD),))
     unknown_run = transactional_ids.incrementing_id("p", transactional_ids.run_id("later"), 1, 0, 0)
     known = ((decided, 7), (undecided, 8))
     open_ = {key: TransactionDescription(transactions.ONGOING, producer, 2, 60_000, 0, ()) for key, producer in known}
