@@ -45,7 +45,7 @@ class DirectProducer:
             table: the table's name, for error messages.
 
         Raises:
-            BrokerError: the topic does not exist, the user may not write to it, or no broker answered in time.
+            BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
         self.topic = topic
         self._label = f"Table '{table}': " if table else ""

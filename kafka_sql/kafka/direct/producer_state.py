@@ -56,7 +56,7 @@ def open_producer_state(config: Mapping[str, str], stack: ExitStack) -> Producer
     """Return an idempotent producer with a new id.
 
     Raises:
-        BrokerUnreachableError: no broker answered in time.
+        BrokerUnreachableError: no broker responded in time.
         AuthorizationError: the user lacks the ACL for idempotent writes.
         BrokerError: the brokers rejected the client, or are too old.
     """

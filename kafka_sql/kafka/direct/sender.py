@@ -51,7 +51,7 @@ class Sender:
             label: the beginning of error messages.
 
         Raises:
-            BrokerError: the topic does not exist, the user may not write to it, or no broker answered in time.
+            BrokerError: the topic does not exist, the user may not write to it, or no broker responded in time.
         """
         self._state, self._topic, self._label = state, topic, label
         config = state.config

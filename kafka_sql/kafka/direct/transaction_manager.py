@@ -81,7 +81,7 @@ class TransactionManager:
         self.producer_id_and_epoch()
 
     def coordinator(self) -> Address | None:
-        """Return the address of the coordinator that answered last."""
+        """Return the address of the coordinator that responded last."""
         return self._coordinator.address
 
     def commit(self) -> None:
@@ -99,7 +99,7 @@ class TransactionManager:
         self._added.clear()
 
     def abort(self) -> None:
-        """Abort the transaction if the coordinator answers; else the brokers abort it after its timeout."""
+        """Abort the transaction if the coordinator responds; else the brokers abort it after its timeout."""
         if self._producer is None:
             return  # not begun
         producer_id, epoch, _ = self._producer

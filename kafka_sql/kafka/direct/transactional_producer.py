@@ -21,12 +21,12 @@ def open_direct_transaction(
 ) -> Iterator[DirectProducer]:
     """Yield a producer in a transaction; see ``kafka_sql.kafka.librdkafka.transaction.open_transaction``.
 
-    Enter it before there are rows: the brokers answer while rows are being encoded.
+    Enter it before there are rows: the brokers respond while rows are being encoded.
 
     Raises:
         TransactionError: the brokers rejected the transaction.
         AuthorizationError: the user may not write with the transactional id.
-        BrokerError: the brokers did not answer.
+        BrokerError: the brokers did not respond.
     """
     # a record must not wait longer than its transaction lasts
     delivery_timeout = str(min(int(config[DELIVERY_TIMEOUT]), int(config[TRANSACTION_TIMEOUT])))
@@ -82,7 +82,7 @@ class _Connections:
 
 
 def _open(config: Mapping[str, str], stack: contextlib.ExitStack) -> _Connections:
-    # a coordinator answers quickly, or the connection is dropped
+    # a coordinator responds quickly, or the connection is dropped
     timeout = str(min(int(config[SOCKET_TIMEOUT]), int(connect_timeout(config) * 1000)))
     connections = _Connections(open_connections(config), ConnectionPool({**config, SOCKET_TIMEOUT: timeout}))
     for pool in (connections.leaders, connections.coordinators):

@@ -125,7 +125,7 @@ def retry_until(
         except RetriableError as e:
             error = e
         if time.monotonic() > deadline:
-            raise BrokerUnreachableError(f"{subject} did not answer within {seconds:g} s{option}: {error}.") from error
+            raise BrokerUnreachableError(f"{subject} did not respond within {seconds:g} s{option}: {error}.") from error
         _LOG.debug("%s: retrying: %s", subject, error)
         time.sleep(backoff)
         backoff = min(backoff * 2, _MAX_BACKOFF)

@@ -95,7 +95,7 @@ class TransactionAdmin:
         """Return the ids of all open transactions that begin with ``prefix``.
 
         Raises:
-            BrokerError: a coordinator did not answer.
+            BrokerError: a coordinator did not respond.
         """
         return [key for key in self._retry(self._list_ongoing) if key.startswith(prefix)]
 
@@ -103,7 +103,7 @@ class TransactionAdmin:
         """Return the state of each transactional id; None if its coordinator does not know it.
 
         Raises:
-            BrokerError: a coordinator did not answer, or the user lacks an ACL.
+            BrokerError: a coordinator did not respond, or the user lacks an ACL.
         """
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, TransactionDescription]]:
@@ -123,7 +123,7 @@ class TransactionAdmin:
             the final error code of each transactional id; 0 if it is committed.
 
         Raises:
-            BrokerError: a coordinator did not answer. Any of the transactions may be committed.
+            BrokerError: a coordinator did not respond. Any of the transactions may be committed.
         """
         by_id = {target.transactional_id: target for target in targets}
 
@@ -149,7 +149,7 @@ class TransactionAdmin:
             the ids of those that were open until now.
 
         Raises:
-            BrokerError: a coordinator did not answer. Any of the transactions may be aborted.
+            BrokerError: a coordinator did not respond. Any of the transactions may be aborted.
         """
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
@@ -167,7 +167,7 @@ class TransactionAdmin:
         Commits a transaction that does not exist: brokers check the ACLs before they return that error.
 
         Raises:
-            BrokerError: the coordinator did not answer, or the user may not even describe the id.
+            BrokerError: the coordinator did not respond, or the user may not even describe the id.
         """
         code = self.commit([EndTxnTarget(transactional_id, 0, 0)])[transactional_id]
         return code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -190,7 +190,7 @@ class TransactionAdmin:
             first_record: topic, partition and offset of its first record in a partition.
 
         Raises:
-            BrokerError: the partition's leader did not answer.
+            BrokerError: the partition's leader did not respond.
         """
         topic, partition, offset = first_record
 

@@ -163,17 +163,19 @@ def test_no_row_is_lost_when_the_broker_is_killed(tmp_path: Path) -> None:
 
 
 def test_explicit_partitions(topics: Topics) -> None:
-    topic, other = topics.create(3), topics.create(2)
+    topic, other_topic = topics.create(3), topics.create(2)
     partitions = np.array([2, 0, -1, 2], np.int32)
     with open_producer(config(topics.bootstrap), topic) as producer:
-        assert (producer.partition_count(topic), producer.partition_count(other)) == (3, 2)
+        assert (producer.partition_count(topic), producer.partition_count(other_topic)) == (3, 2)
         producer.produce(pa.array([b"a", b"b", b"c", b"d"]), pa.array([b"k"] * 4), partitions=partitions)
-        producer.produce(pa.array([b"e", b"f"]), topics=pa.array([topic, other]), partitions=np.array([1, 1], np.int32))
+        producer.produce(
+            pa.array([b"e", b"f"]), topics=pa.array([topic, other_topic]), partitions=np.array([1, 1], np.int32)
+        )
         producer.flush()
     written = {m.value(): m.partition() for m in topics.consume(topic, 5, 3)}
     assert {written.pop(b"c")} <= {0, 1, 2}
     assert written == {b"a": 2, b"b": 0, b"d": 2, b"e": 1}
-    assert [(m.partition(), m.value()) for m in topics.consume(other, 1, 2)] == [(1, b"f")]
+    assert [(m.partition(), m.value()) for m in topics.consume(other_topic, 1, 2)] == [(1, b"f")]
 
 
 def test_a_missing_partition(topics: Topics) -> None:

@@ -129,7 +129,7 @@ def test_missing_log_is_empty(requests: list[Request]) -> None:
 
 def test_stale_metadata_is_not_a_missing_log(requests: list[Request]) -> None:
     decision_log._clusters_with_log.add(CONFIG["bootstrap.servers"])
-    with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not answer within 0.2 s: .*UNKNOWN_TOPIC"):
+    with pytest.raises(BrokerError, match=rf"topic '{LOG_TOPIC}' did not respond within 0.2 s: .*UNKNOWN_TOPIC"):
         read_decisions(CONFIG)
     assert len(requests) > 2
 

@@ -177,7 +177,7 @@ def test_missing_topic_is_not_created(topics: Topics) -> None:
 
 def test_unreachable_broker() -> None:
     with (
-        pytest.raises(BrokerUnreachableError, match=r"'127.0.0.1:1' did not answer within 0.5 s"),
+        pytest.raises(BrokerUnreachableError, match=r"'127.0.0.1:1' did not respond within 0.5 s"),
         open_producer("127.0.0.1:1", "t", default_api_timeout_ms="500"),
     ):
         pass
@@ -357,11 +357,11 @@ def test_lost_response_of_the_coordinator(topics: Topics, monkeypatch: pytest.Mo
     topic, receive, lost = topics.create(3), Connection.receive, list[int]()
 
     def lose_first(connection: Connection, request: Request, number: int, seconds: float | None = None) -> Reader:
-        answer = receive(connection, request, number, seconds)
+        response = receive(connection, request, number, seconds)
         if request.key == key and not lost:
             lost.append(key)
             raise ConnectionError("lost")
-        return answer
+        return response
 
     monkeypatch.setattr(Connection, "receive", lose_first)
     client_config = config(topics.bootstrap, transaction_timeout_ms="60000", batch_size="20000")

@@ -35,10 +35,10 @@ def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reader._CACHE.close()
 
 
-def columns(found: Iterator[Records]) -> list[tuple[object, ...]]:
+def to_rows(batches: Iterator[Records]) -> list[tuple[object, ...]]:
     """Return the records as rows."""
     rows: list[tuple[object, ...]] = []
-    for records in found:
+    for records in batches:
         assert records.keys is not None
         assert records.timestamps is not None
         assert records.timestamp_types is not None
@@ -62,7 +62,7 @@ def test_each_codec(topics: Topics, codec: str, compressed_by: str) -> None:
         producer.produce(topic, value, key, partition=0)
         producer.poll(0)
     assert producer.flush(60) == 0
-    found = columns(read_records(topics.client(), Split(topic, 0, 0, 5_000), ALL))
+    found = to_rows(read_records(topics.client(), Split(topic, 0, 0, 5_000), ALL))
     assert [(key, value) for *_, key, value in found] == rows
 
 
@@ -92,12 +92,12 @@ def test_same_records_as_librdkafka(topics: Topics) -> None:
     aborted = set[int]()
     for isolation in ("read_uncommitted", "read_committed"):
         by_librdkafka = topics.client(isolation_level=isolation, client_rack="r")
-        expected = columns(read_records(by_librdkafka, Split(topic, 0, 0, end), ALL))
+        expected = to_rows(read_records(by_librdkafka, Split(topic, 0, 0, end), ALL))
         aborted ^= {row[0] for row in expected}
         for _ in range(40):
             start, stop = sorted(rng.sample(range(end + 1), 2))
             size = BatchSize(rng.randint(1, 50), rng.choice((10, 1_000_000)))
-            found = columns(
+            found = to_rows(
                 read_records(topics.client(isolation_level=isolation), Split(topic, 0, start, stop), ALL, size)
             )
             assert found == [row for row in expected if start <= row[0] < stop]  # type: ignore[operator]

@@ -160,9 +160,9 @@ def compress(codec: int, content: bytes) -> bytes:
         with pa.CompressedOutputStream(sink, name) as stream:
             stream.write(content)
         return sink.getvalue().to_pybytes()
-    one = pa.Codec("snappy")
+    snappy = pa.Codec("snappy")
     halves = [content[: len(content) // 2], content[len(content) // 2 :]]
-    blocks = [one.compress(half, asbytes=True) for half in halves if half]
+    blocks = [snappy.compress(half, asbytes=True) for half in halves if half]
     framed = b"".join(struct.pack(">i", len(block)) + block for block in blocks)
     return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + framed
 

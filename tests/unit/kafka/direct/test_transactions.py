@@ -120,7 +120,7 @@ def test_errors(
         run_transaction(manager)
 
 
-def test_coordinator_that_does_not_answer() -> None:
+def test_coordinator_that_does_not_respond() -> None:
     with simulated_broker() as broker:
         config = broker.config(
             **TIMEOUT, delivery_timeout_ms="200", linger_ms="0", request_timeout_ms="50", default_api_timeout_ms="200"
@@ -128,7 +128,7 @@ def test_coordinator_that_does_not_answer() -> None:
         broker.errors[INIT] = [SILENT] * 1_000
         with closing(ConnectionPool(config)) as connections:
             manager = TransactionManager(config, connections, "orders-1")
-            expected = r"the coordinator of transaction 'orders-1' did not answer within 0\.2 s \('properties\.delivery"
+            expected = r"the coordinator of transaction 'orders-1' did not respond within 0\.2 s \('properties\.del"
             with pytest.raises(BrokerError, match=expected):
                 manager.add_partitions("t", [0])
 

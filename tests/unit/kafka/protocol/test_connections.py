@@ -158,7 +158,7 @@ def test_retries_back_off_until_the_timeout() -> None:
         raise RetriableError(ErrorCode.LEADER_NOT_AVAILABLE)
 
     with pytest.raises(
-        BrokerUnreachableError, match=r"'b:1' did not answer within 0\.3 s \('x'\): .*LEADER_NOT_AVAILABLE\)\."
+        BrokerUnreachableError, match=r"'b:1' did not respond within 0\.3 s \('x'\): .*LEADER_NOT_AVAILABLE\)\."
     ):
         retry_until(request, lambda: None, 0.3, "'b:1'", " ('x')")
     assert 0.3 <= time.monotonic() - began < 2

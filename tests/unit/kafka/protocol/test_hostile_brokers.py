@@ -96,7 +96,7 @@ def test_broker_without_a_complete_response(serve: Serve, expected: str) -> None
     with server(serve) as address, pytest.raises(BrokerUnreachableError) as caught:
         TransactionAdmin(config(address)).list_ongoing("p")
     assert expected in str(caught.value)
-    assert "did not answer within" in str(caught.value)
+    assert "did not respond within" in str(caught.value)
 
 
 def test_response_in_pieces() -> None:
