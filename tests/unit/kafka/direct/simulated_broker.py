@@ -150,7 +150,8 @@ class SimulatedBroker:
 
     def _produce(self, request: Reader, code: int) -> bytes:
         request.string()
-        request.number("h"), request.number("i"), request.number("i")
+        acks, _, topic_count = request.number("h"), request.number("i"), request.number("i")
+        assert (acks, topic_count) == (-1, 1)
         topic = str(request.string())
         batches = request.array(lambda: (request.number("i"), request.data()))
         results = b"".join(
