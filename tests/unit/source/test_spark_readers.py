@@ -10,10 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
+from kafka_sql.definition import validate_table
 from kafka_sql.kafka.records import Records
 from kafka_sql.kafka.types import Split
 from kafka_sql.source.reader import split_reader
 from kafka_sql.source.spark_readers import BatchReader, StreamReader, TaskPartition
+from kafka_sql.table.declaration import Column, Table
 from tests.unit.source.fake_cluster import FakeCluster, Log, define, use_cluster
 
 SCHEMA = pa.schema([("v", pa.binary())])
@@ -62,6 +64,38 @@ def test_a_split_is_read_with_the_tables_configuration_unless_the_task_has_its_o
     list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1)))
     list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "own"}))
     assert [config for config, _ in requests] == [table.client, {"client.id": "own"}]
+
+
+@pytest.mark.parametrize("connector", ["upsert-kafka", "kafka"])
+def test_tables_with_a_row_per_key_read_the_latest_rows_of_a_whole_partition(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, connector: str
+) -> None:
+    if connector == "upsert-kafka":
+        formats = {"key.format": "json", "value.format": "json"}
+        payloads = [b'{"k": "a", "n": 1}', b'{"k": "b", "n": 2}', None, b'{"k": "a", "n": 4}']
+        keys = pa.array([b'{"k": "a"}', b'{"k": "b"}', b'{"k": "b"}', b'{"k": "a"}'], pa.binary())
+    else:
+        formats = {"format": "debezium-json", "scan.startup.mode": "earliest-offset"}
+        payloads = [
+            b'{"op": "c", "after": {"k": "a", "n": 1}}',
+            b'{"op": "c", "after": {"k": "b", "n": 2}}',
+            b'{"op": "d", "before": {"k": "b", "n": 2}}',
+            b'{"op": "u", "before": {"k": "a", "n": 1}, "after": {"k": "a", "n": 4}}',
+        ]
+        keys = None
+
+    def read_records(*_: object) -> Iterator[Records]:
+        yield Records(pa.array(payloads, pa.binary()), np.arange(4), keys)
+
+    monkeypatch.setattr(split_reader, "read_records", read_records)
+    del cluster.logs[B]
+    options = {"connector": connector, "topic": "t", "properties.bootstrap.servers": "h:1", "scan.parallelism": "3"}
+    columns = (Column("k", "STRING", "STRING", nullable=False), Column("n", "INT", "INT"))
+    table = validate_table(Table(("t",), columns, {**options, **formats}, primary_key=("k",)))
+    schema = pa.schema([pa.field("k", pa.string(), nullable=False), ("n", pa.int32())])
+    reader = BatchReader(table, schema)
+    (task,) = reader.partitions()
+    assert [row for batch in reader.read(task) for row in batch.to_pylist()] == [{"k": "a", "n": 4}]
 
 
 def test_spark_reads_nothing_if_there_are_no_splits(requests: list[Any]) -> None:
