@@ -182,7 +182,7 @@ def _split_union(avro: AvroType, name: str) -> tuple[AvroType, int, int]:
     """Return the type that is not null, the branch of null (-1 if there is none), and the type's own branch.
 
     Raises:
-        SchemaError: it is a union of other types than null and one.
+        SchemaError: it is a union, but not of null and one other type.
     """
     if avro.type_name != "union":
         return avro, -1, 0

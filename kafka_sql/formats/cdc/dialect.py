@@ -1,4 +1,4 @@
-"""Describe how a dialect represents inserts, updates and deletes, and its metadata."""
+"""Describe a dialect of change events: how it represents inserts, updates and deletes, and its metadata."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Dialect:
         operation_field: the field with the operation.
         inserts, updates, deletes: values of the operation field.
         metadata: keys without ``value.``.
-        skipped: values of the operation field that mean no change of a row.
+        skipped: values of the operation field that change no row.
         deletes_use_old: whether a deleted row is in the old field; otherwise it is in the new one.
         old_is_partial: whether the old field has only the columns that an update changed.
         rows_in_arrays: whether the new and the old field are arrays of rows.
@@ -76,17 +76,17 @@ class Dialect:
 
 
 def from_millis(values: pa.Array) -> pa.Array:
-    """Return timestamps of milliseconds since 1970, which are BIGINT or strings."""
+    """Convert milliseconds since 1970, as BIGINT or strings, to timestamps."""
     return _cast(_cast(values, pa.int64()), MILLIS)
 
 
 def from_seconds(values: pa.Array) -> pa.Array:
-    """Return timestamps of seconds since 1970."""
+    """Convert seconds since 1970 to timestamps."""
     return _cast(values.cast(pa.timestamp("s", "UTC")), MILLIS)
 
 
 def from_timestamp_string(values: pa.Array) -> pa.Array:
-    """Return timestamps of strings like ``2020-05-13 15:40:06.000000``, or with a ``T``, in UTC."""
+    """Convert strings such as ``2020-05-13 15:40:06.000000``, or with a ``T``, to timestamps in UTC."""
     return pc.assume_timezone(_cast(values, pa.timestamp("us")), "UTC")
 
 

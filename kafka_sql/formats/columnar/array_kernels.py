@@ -1,4 +1,4 @@
-"""Describe Arrow arrays to encode loops by the addresses of their buffers, and read them there."""
+"""Pass Arrow arrays to the encode loops, which read them by the addresses of their buffers."""
 
 from __future__ import annotations
 

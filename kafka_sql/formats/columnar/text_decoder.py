@@ -43,7 +43,7 @@ class TextDecoder(ABC):
 
     @abstractmethod
     def _find_present(self, payloads: pa.BinaryArray, offsets: Offsets) -> npt.NDArray[np.bool_]:
-        """Return which payloads are to be decoded; the others are no rows."""
+        """Return which payloads to decode; the others produce no rows."""
 
     def _select_supported(self, payloads: pa.BinaryArray, indices: Indices) -> Indices:
         """Return those of the payloads that the loop may try."""
@@ -69,7 +69,7 @@ class TextDecoder(ABC):
         return Decoded(columns, None if one_to_one else pa.array(rows, pa.int64()))
 
     def _decode_with_loop(self, data: Bytes, offsets: Offsets, indices: Indices) -> tuple[Indices, list[pa.Array]]:
-        """Decode those payloads that the loop supports; return which they are, and their columns."""
+        """Decode the payloads that the loop supports; return their indices, and the columns."""
         if not len(indices):
             return indices, [pa.array([], field.type) for field in self._schema]
         return self._reader.read(data, offsets, indices, self._loop_options())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CsvDecoder(TextDecoder):
-    """Decodes one line of CSV per payload; a null payload is no row. The rules: docs/formats/csv.md."""
+    """Decodes one line of CSV per payload; skips null payloads. The rules: docs/formats/csv.md."""
 
     def __init__(self, schema: pa.Schema, options: Options) -> None:
         """

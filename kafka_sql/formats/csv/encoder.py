@@ -88,7 +88,7 @@ def quote_where_needed(texts: pa.StringArray, dialect: Dialect) -> pa.StringArra
     safe = max(map(ord, dialect.separator + dialect.quote)) + 1
     if not dialect.is_ascii:
         return pa.array([t if t is None else _quote_text(t, dialect, safe) for t in texts.to_pylist()], pa.string())
-    offsets, data = base64.offsets_and_bytes(texts)
+    offsets, data = base64.value_offsets_and_bytes(texts)
     quote, escape = ord(dialect.quote), ord(dialect.escape) if dialect.escape else -1
     sizes = np.empty(len(texts), np.int32)
     encode_kernels.measure_quoted(data, offsets, safe, quote, ord(dialect.escape or _BACKSLASH), _MAX_CHECKED, sizes)

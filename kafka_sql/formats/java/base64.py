@@ -1,4 +1,4 @@
-"""Encode columns as base64 (RFC 4648, section 4)."""
+"""Encode columns as base64 (RFC 4648, section 4), and access the memory of string and binary columns."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _ALPHABET: Final = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 _PAD: Final = ord("=")
 
 
-def offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return offsets from 0 and the bytes of a string or binary array with 32-bit offsets; a null has no bytes."""
+def value_offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Return offsets from 0, and the bytes of the values only; a null has no bytes."""
     if array.null_count:
         array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
     offsets = _offsets(array)
-    return offsets - offsets[0], content_bytes(array)
+    return offsets - offsets[0], value_bytes(array)
 
 
-def content_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
-    """Return all bytes of such an array; a null may have some."""
+def value_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """Return the bytes from the first value to the last; nulls between them may have some."""
     offsets, data = _offsets(array), array.buffers()[2]
     return np.frombuffer(data if data is not None else b"", np.uint8)[offsets[0] : offsets[-1]]
 
@@ -32,7 +32,7 @@ def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
 
 def encode(array: pa.Array) -> pa.Array:
     """Encode the values of a binary array."""
-    offsets, data = offsets_and_bytes(array)
+    offsets, data = value_offsets_and_bytes(array)
     lengths = np.diff(offsets)
     groups = -(-lengths // 3)
     group_offsets = np.concatenate(([0], np.cumsum(groups)))

@@ -1,4 +1,4 @@
-"""Encode and decode in a character set as Java does, which is named as in Java."""
+"""Encode and decode text in a character set, with Java's names and Java's handling of malformed bytes."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def escape(array: pa.StringArray) -> pa.StringArray:
     # Imported here, so that DDL, which only validates, does not load the compiler.
     from kafka_sql.formats.java.text_kernels import needs_escapes
 
-    data = base64.content_bytes(array)
+    data = base64.value_bytes(array)
     if not needs_escapes(data):
         return array
     present = np.flatnonzero(np.bincount(data, minlength=128)[:128]).tolist()

@@ -30,14 +30,14 @@ def compact_json(value: Any, decimals: bool = False) -> str:
     text: list[str] = []
     pending = [value]  # the next one last. No recursion: Python 3.12 does not recurse a thousand levels deep
     while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            parts = [part for k, v in one.items() for part in (_Literal(f",{quote(k)}:"), v)]
+        item = pending.pop()
+        if isinstance(item, dict):
+            parts = [part for k, v in item.items() for part in (_Literal(f",{quote(k)}:"), v)]
             pending += _wrap("{", parts, "}")
-        elif isinstance(one, list):
-            pending += _wrap("[", [part for v in one for part in (_Literal(","), v)], "]")
+        elif isinstance(item, list):
+            pending += _wrap("[", [part for v in item for part in (_Literal(","), v)], "]")
         else:
-            text.append(one.text if isinstance(one, _Literal) else _scalar(one, decimals))
+            text.append(item.text if isinstance(item, _Literal) else _scalar(item, decimals))
     return "".join(text)
 
 

@@ -37,7 +37,7 @@ class Batch(NamedTuple):
         literal_ranges: int64, n x 2: offset and length of each literal.
         slots, counts, bytes_used, nulls: tables of the ColumnBuffers; ``nulls`` counts nulls.
         slot_count: number of slots.
-        skip_malformed: whether to continue after a malformed message. It becomes no row.
+        skip_malformed: whether to skip malformed messages.
         seen: int64 per field: the serial number of the message that had the field last.
         serial: int64, 1: serial number of the message that started last.
         frames: int64, depth x FRAME_CELLS: the enclosing messages' end, number, serial and expected field.
@@ -452,7 +452,7 @@ def _store_number(opcode: int, values: int, entry: int, bits: int) -> None:
 
 @inline_helper
 def _store_bytes(batch: Batch, slot: int, values: int, entry: int, used: int, at: int, stop: int) -> int:
-    """Write an entry's bytes behind the ``used`` bytes of the entries before it."""
+    """Write an entry's bytes after the ``used`` bytes of the entries before it."""
     length = stop - at
     if used + length > slot_cell(batch.slots, slot, s.BYTES_CAPACITY):
         return _fail(batch, o.FULL_OF_BYTES, slot, -1)

@@ -1,4 +1,4 @@
-"""Tables of a decode plan, made once from a message's descriptor: rows of int64 cells that the decode loop reads."""
+"""Cells, opcodes and failures of a decode plan, whose tables of int64 the decode loop reads."""
 
 from __future__ import annotations
 
@@ -74,6 +74,6 @@ BAD_NUMBER: Final = 2
 BAD_TAG: Final = 3
 BAD_UTF_8: Final = 4
 LACKS_REQUIRED: Final = 5
-NOT_CANONICAL: Final = 6  # valid, but not as serializers write it: decoded after it was serialized again
+NOT_CANONICAL: Final = 6  # valid, but not as serializers write it: serialized again, then decoded
 FULL: Final = 10  # a slot lacks capacity for another entry; the message is not at fault
 FULL_OF_BYTES: Final = 11  # a slot lacks capacity for an entry's bytes

@@ -110,10 +110,8 @@ def test_loop_and_fallback_agree(
     payloads: list[bytes | None], column_types: list[pa.DataType], chosen: Mapping[str, str], nullable: bool
 ) -> None:
     schema = pa.schema([pa.field(str(i), t, nullable) for i, t in enumerate(column_types)])
-    array = pa.array(payloads, pa.binary())
-    assert outcome(CsvDecoder(schema, options(chosen)), array) == outcome(
-        FallbackDecoder(schema, options(chosen)), array
-    )
+    array, given = pa.array(payloads, pa.binary()), options(chosen)
+    assert outcome(CsvDecoder(schema, given), array) == outcome(FallbackDecoder(schema, given), array)
 
 
 @examples(100)

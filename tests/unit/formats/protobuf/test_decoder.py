@@ -38,21 +38,21 @@ def rows(columns: list[pa.Array], schema: pa.Schema) -> list[Any]:
     for column in columns:
         column.validate(full=True)
     found = pa.RecordBatch.from_arrays(columns, schema=schema).to_pylist()
-    for message in found:
-        if message.get("doc") is not None:
-            message["doc"] = json.loads(message["doc"])
+    for row in found:
+        if row.get("doc") is not None:
+            row["doc"] = json.loads(row["doc"])
         for name in ("m", "ml"):
-            if message.get(name) is not None:
-                message[name] = sorted(message[name], key=lambda entry: entry[0])
+            if row.get(name) is not None:
+                row[name] = sorted(row[name], key=lambda entry: entry[0])
     return found
 
 
 def expected(messages: list[Message], schema: pa.Schema, defaults: bool) -> list[Any]:
     found = [expected_row(message, schema, defaults) for message in messages]
-    for message in found:
+    for row in found:
         for name in ("m", "ml"):
-            if message.get(name) is not None:
-                message[name] = sorted(message[name], key=lambda entry: entry[0])
+            if row.get(name) is not None:
+                row[name] = sorted(row[name], key=lambda entry: entry[0])
     return json_like(found)
 
 
@@ -79,7 +79,7 @@ def test_decoded_messages_match_the_library(name: str, defaults: bool) -> None:
         assert repr(json_like(rows(found, schema))) == repr(expected(messages, schema, defaults))
 
 
-def library(descriptor: Any, payload: bytes) -> Message | None:
+def parse_with_library(descriptor: Any, payload: bytes) -> Message | None:
     """Return the message, or None if the library rejects it."""
     try:
         message: Message = message_factory.GetMessageClass(descriptor).FromString(payload)
@@ -93,29 +93,28 @@ def library(descriptor: Any, payload: bytes) -> Message | None:
 def test_concatenated_and_malformed_messages(name: str) -> None:
     """Concatenated messages are merged; truncated and modified ones fail if the library fails."""
     descriptor, schema = MESSAGE_TYPES[name]
-    rng, good = Random(2), 0
+    rng, decoded_count = Random(2), 0
     for _ in range(600):
-        payload = b"".join(
-            random_message(descriptor, rng, 2).SerializePartialToString() for _ in range(rng.choice((1, 2)))
-        )
+        messages = [random_message(descriptor, rng, 2) for _ in range(rng.choice((1, 2)))]
+        payload = b"".join(message.SerializePartialToString() for message in messages)
         match rng.randint(0, 3):
             case 0:
                 payload = payload[: rng.randint(0, len(payload))]
             case 1 if payload:
                 at = rng.randint(0, len(payload) - 1)
                 payload = payload[:at] + rng.randbytes(rng.randint(0, 3)) + payload[at + rng.randint(0, 3) :]
-        message = library(descriptor, payload)
-        if message is None:
+        merged = parse_with_library(descriptor, payload)
+        if merged is None:
             try:
                 read(READERS[name, False], [payload])
             except DecodeError:
                 continue
             pytest.fail(f"decoded a malformed message: {payload.hex(' ')}")
         else:
-            good += 1
+            decoded_count += 1
             decoded = rows(read(READERS[name, False], [payload]), schema)
-            assert repr(json_like(decoded)) == repr(expected([message], schema, False)), payload.hex(" ")
-    assert 200 < good < 590
+            assert repr(json_like(decoded)) == repr(expected([merged], schema, False)), payload.hex(" ")
+    assert 200 < decoded_count < 590
 
 
 @pytest.mark.parametrize("name", MESSAGE_TYPES)
@@ -134,10 +133,10 @@ def test_encoded_rows_match_the_library(name: str) -> None:
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
         payloads = writer.write(batch, b"head").to_pylist()
         assert all(p[:4] == b"head" for p in payloads)
-        again = [message_class.FromString(p[4:]) for p in payloads]
+        reparsed = [message_class.FromString(p[4:]) for p in payloads]
         before = repr(expected(messages, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
-        assert repr(expected(again, schema, False)) == before
-        for message, payload in zip(again, payloads, strict=True):  # maps are unordered
+        assert repr(expected(reparsed, schema, False)) == before
+        for message, payload in zip(reparsed, payloads, strict=True):  # maps are unordered
             row = expected([message], schema, False)
             if "[(" not in repr(row) and row[0].get("doc") is None:
                 assert payload[4:] == message.SerializeToString()

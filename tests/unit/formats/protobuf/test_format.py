@@ -98,9 +98,8 @@ def test_not_null() -> None:
     line = pa.struct([pa.field("qty", pa.int32(), False)])
     schema = pa.schema([("lines", pa.list_(line)), pa.field("i", pa.int32(), False)])
     line_class = type(ORDERS().lines.add())
-    good, bad = (
-        ORDERS(lines=lines).SerializeToString() for lines in ([line_class(qty=0)], [line_class(qty=1), line_class()])
-    )
+    good = ORDERS(lines=[line_class(qty=0)]).SerializeToString()
+    bad = ORDERS(lines=[line_class(qty=1), line_class()]).SerializeToString()
     assert rows(schema, [good]) == [{"lines": [{"qty": 0}], "i": 0}]
     with pytest.raises(DecodeError, match=r"is null, but declared NOT NULL") as e:
         decode(schema, [good, None, bad])
