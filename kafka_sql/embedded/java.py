@@ -37,9 +37,8 @@ def find_java(environ: Mapping[str, str] = os.environ) -> str:
     except OSError as error:
         raise EmbeddedKafkaError(f"Java does not run: {origin}: {error.strerror}. {_INSTALL}") from error
     version = major_version(result.stderr + result.stdout)
-    if (
-        result.returncode or version is None
-    ):  # on macOS, /usr/bin/java may be a stub that only prints that Java is missing
+    # on macOS, /usr/bin/java may be a stub that only prints that Java is missing
+    if result.returncode or version is None:
         raise EmbeddedKafkaError(f"Java does not run: {origin} -version failed. {_INSTALL}")
     if version < OLDEST:
         raise EmbeddedKafkaError(f"Java {version} is too old: {origin}. {_INSTALL}")

@@ -33,9 +33,8 @@ def main(scratch: str, *command: str) -> None:
     def wait_for_child() -> None:
         status = child.wait()
         if orphaned.is_set() and scratch:
-            shutil.rmtree(
-                scratch, ignore_errors=True
-            )  # concurrently with the other nodes' watchdogs; the last one completes it
+            # concurrently with the other nodes' watchdogs; the last one completes it
+            shutil.rmtree(scratch, ignore_errors=True)
         os._exit(status if status >= 0 else 128 - status)  # the main thread may be blocked in read()
 
     signal.signal(signal.SIGTERM, lambda *_: child.kill())

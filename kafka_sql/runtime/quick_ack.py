@@ -32,9 +32,8 @@ class QuickAckMixin:
 
 def _enable_quick_ack() -> None:
     global _connections
-    if (
-        _connections is None
-    ):  # includes the worker's connection to the JVM; other connections of the process are not harmed
+    # includes the worker's connection to the JVM; other connections of the process are not harmed
+    if _connections is None:
         _connections = list(_tcp_connections())
         for connection in _connections:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -47,10 +46,8 @@ def _tcp_connections() -> Iterator[socket.socket]:
     """Yield the TCP connections of the process, each with a duplicated descriptor."""
     with suppress(FileNotFoundError):  # not available on this system
         for fd in map(int, os.listdir("/dev/fd")):
-            with (
-                suppress(OSError),
-                ExitStack() as stack,
-            ):  # already closed, like that of the listing itself, or not connected
+            # OSError: already closed, like the descriptor of the listing itself, or not connected
+            with suppress(OSError), ExitStack() as stack:
                 if stat.S_ISSOCK(os.fstat(fd).st_mode):
                     connection = stack.enter_context(socket.socket(fileno=os.dup(fd)))
                     connection.getpeername()

@@ -32,7 +32,7 @@ def check_stream_read(definition: Definition) -> None:
     """Check that a streaming read does not return changes as if they were rows: Spark's streams are append-only.
 
     Raises:
-        UnsupportedSqlError: says how the table can be read.
+        UnsupportedSqlError: the message states how the table can be read.
     """
     if definition.is_upsert:
         raise UnsupportedSqlError(

@@ -128,12 +128,8 @@ def _pkcs12(data: bytes, password: str | None) -> tuple[bytes | None, list[bytes
     try:
         with catch_rust_panic("the file is damaged"):
             store = pkcs12.load_pkcs12(data, password.encode() if password else None)
-    except (
-        ValueError,
-        TypeError,
-        UnsupportedAlgorithm,
-        UserWarning,
-    ):  # their messages add nothing; UserWarning: with -W error
+    # their messages add nothing; UserWarning is raised with -W error
+    except (ValueError, TypeError, UnsupportedAlgorithm, UserWarning):
         raise UnreadableStore(
             "the store's password is wrong, or the file is damaged or truncated", StorePart.PASSWORD
         ) from None

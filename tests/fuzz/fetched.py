@@ -91,9 +91,9 @@ def _fetched(rng: random.Random, offset: int) -> bytes:
         batch[17:21] = google_crc32c.value(bytes(batch[21:])).to_bytes(4, "big")
         records += batch
     aborted = [(1, rng.randrange(_STOP)) for _ in range(rng.randint(0, 2))]
-    ended = codec.pack("i", len(aborted)) + b"".join(codec.pack("qq", *pair) for pair in aborted)
-    start = codec.pack("ii", 0, 1) + codec.string("t") + codec.pack("iihqq", 1, 0, 0, _STOP, _STOP)
-    return start + ended + codec.data(records)
+    aborted_list = codec.pack("i", len(aborted)) + b"".join(codec.pack("qq", *pair) for pair in aborted)
+    header = codec.pack("ii", 0, 1) + codec.string("t") + codec.pack("iihqq", 1, 0, 0, _STOP, _STOP)
+    return header + aborted_list + codec.data(records)
 
 
 def _compress(rng: random.Random, batch: bytearray) -> None:

@@ -119,7 +119,7 @@ def read_as_spark_statement(sql: str) -> None:
         try:
             parse(sql)
         except KafkaSqlError as e:
-            require(e.args)
+            require(bool(e.args), "an error without a message")
     list(split(sql))
 
 

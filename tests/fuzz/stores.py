@@ -34,9 +34,8 @@ def make() -> Callable[[random.Random], str]:
             mutant = mutate(rng, data)
         password = rng.choice((_PASSWORD, _PASSWORD, None, "another", ""))
         if data.startswith(jks.MAGIC) and rng.random() < 0.5:
-            return _read_all_ways(
-                _with_digest(mutant[:-20]), _PASSWORD
-            )  # with the password, anyone can create any content
+            # with the password, anyone can create any content
+            return _read_all_ways(_with_digest(mutant[:-20]), _PASSWORD)
         outcome = _read_all_ways(mutant, password)
         if data.startswith(jks.MAGIC) and password is not None and outcome == "read":
             assert _content(mutant, password) == expected[name]

@@ -39,8 +39,8 @@ def campaign(
 ) -> dict[str, Any]:
     """Kill or stop a number of drivers, and return what readers saw.
 
-    Every tenth driver is only stopped, and resumed after the next one has been killed: it must find itself fenced and
-    write nothing. Must run in a process without Kafka clients and threads, because it forks.
+    Every tenth driver is only stopped, and resumed after the next one has been killed: it must detect that it is
+    fenced, and write nothing. Must run in a process without Kafka clients and threads, because it forks.
 
     Args:
         bootstrap: bootstrap servers.
@@ -87,7 +87,8 @@ def campaign(
             assert after > before, f"driver {number}, '{point}': no progress"
             killed[point] += 1
             log(f"{number + 1:4} killed {point:10} batches done: {after + 1}")
-            zombie = _resume_zombie(zombie)
+            _resume_zombie(zombie)
+            zombie = None
         child = _FORK.Process(
             target=_run_driver,
             args=(bootstrap, topic, prefix, naming, folder, f"{seed}-last", "", rng.random(), False),
@@ -136,7 +137,7 @@ def _wait_until_stopped(child: Any) -> None:
 
 
 def _resume_zombie(zombie: Any) -> None:
-    """Resume a stopped driver, if there is one. It must find itself fenced."""
+    """Resume a stopped driver, if there is one. It must detect that it is fenced."""
     if zombie is not None:
         os.kill(zombie.pid, signal.SIGCONT)
         zombie.join(300)

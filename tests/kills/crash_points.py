@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from kafka_sql.kafka.decision_log_writer import DecisionLogWriter
+from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 from kafka_sql.kafka.protocol.transaction_admin import TransactionAdmin
 from kafka_sql.sink.exactly_once import committer
 from kafka_sql.sink.exactly_once.ownership import PrefixOwner
@@ -74,14 +74,14 @@ class CrashTrigger:
         committer.claim_prefix = patched
 
     def _deciding(self) -> None:
-        commit = DecisionLogWriter._commit
+        commit = TransactionManager.commit  # of the drivers' transactions, which are those of the decision log
 
-        def patched(writer: Any) -> None:
+        def patched(transaction: Any) -> None:
             if self.armed:
                 self.crash()
-            commit(writer)
+            commit(transaction)
 
-        DecisionLogWriter._commit = patched  # type: ignore[method-assign]
+        TransactionManager.commit = patched  # type: ignore[method-assign]
 
     def _decided(self) -> None:
         record = PrefixOwner.record_decisions

@@ -55,7 +55,7 @@ def data_loss_handler(definition: Definition) -> Callable[[Split, int, int], Non
 
 
 def report_data_loss(definition: Definition, ranges: list[LostRange]) -> None:
-    """Raise or log a data loss, as 'scan.fail-on-data-loss' says.
+    """Raise or log a data loss, depending on 'scan.fail-on-data-loss'.
 
     Raises:
         DataLossError: 'scan.fail-on-data-loss' is true.

@@ -40,7 +40,7 @@ def _copy_rows(bootstrap: str, config: ScenarioConfig, repeat: int, sink_options
     ) as run:
         run.start()
         pad, small = b" " * (_LARGE - 100), run.encode
-        run.encode = lambda a, k: small(a, k) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
+        run.encode = lambda a, key: small(a, key) + (pad if a % 1000 == 499 else b"")  # type: ignore[method-assign]
         for i in range(repeat):
             run.send(config.rows_per_fault)
             run.wait_until_caught_up()

@@ -166,13 +166,16 @@ def test_another_writers_open_transaction_does_not_hide_a_decision(
 ) -> None:
     """A driver that crashes while it decides holds back the last stable offset of the log."""
     from kafka_sql.kafka import decision_log_writer
+    from kafka_sql.kafka.direct.transaction_manager import TransactionManager
 
     monkeypatch.setattr(decision_log_writer, "_TIMEOUT_MS", 10_000)  # the test waits that long
     driver = sink.driver()
     driver.run_batch(tasks=1)
     with closing(decision_log_writer.DecisionLogWriter(sink.config, f"{sink.prefix}-elsewhere-driver")) as crashed:
         crashed.fence_older_writers()
-        crashed._send({'["nothing"]': b"x"})
+        with monkeypatch.context() as before_commit:
+            before_commit.setattr(TransactionManager, "commit", lambda _: None)
+            crashed.write({'["nothing"]': b"x"})
     driver.run_batch(tasks=1)
     batches = [d.batch for d in parse_decisions(read_decisions(sink.config)) if d.prefix == sink.prefix]
     assert batches == [1]
