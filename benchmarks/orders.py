@@ -123,11 +123,11 @@ def declare_statements(peer: str, topic: Topic) -> list[str]:
     options = f"'kafka.bootstrap.servers' '{topic.bootstrap}', subscribe '{topic.name}'"
     return [
         f"CREATE OR REPLACE TEMPORARY VIEW {topic.name}_records USING kafka OPTIONS ({options})",
-        f"CREATE OR REPLACE TEMPORARY VIEW {topic.name} AS {_parsed(topic)}",
+        f"CREATE OR REPLACE TEMPORARY VIEW {topic.name} AS {_decoding_query(topic)}",
     ]
 
 
-def _parsed(topic: Topic) -> str:
+def _decoding_query(topic: Topic) -> str:
     """Return Spark's query that decodes the payloads."""
     if topic.format == "raw":
         return f"SELECT value FROM {topic.name}_records"

@@ -22,7 +22,7 @@ def measure_reads(
     }
     for _ in measure_alternately(group, comparison, extremes, topic.records, runs=0):
         pass  # only compares the results
-    peers = {process.name: _counted(process, topic) for process in processes}
+    peers = {process.name: _query_with_count_check(process, topic) for process in processes}
     for result in measure_alternately(group, comparison, peers, topic.records, runs, warm_ups):
         (process,) = (s for s in processes if s.name == result.peer)
         result.memory = process.memory.peaks
@@ -37,7 +37,7 @@ def _query(process: PeerProcess, text: str) -> Run:
     return run
 
 
-def _counted(process: PeerProcess, topic: Topic) -> Run:
+def _query_with_count_check(process: PeerProcess, topic: Topic) -> Run:
     query = _query(process, f"SELECT {select_list(topic)} FROM {topic.name}")
 
     def run() -> RunResult:

@@ -36,10 +36,10 @@ _READERS: Final[dict[str, Callable[[Reader], Any]]] = {
     f"{ApiKey.DESCRIBE_PRODUCERS}.0": transactions.read_describe_producers,
     f"{ApiKey.DESCRIBE_TRANSACTIONS}.0": transactions.read_describe_transactions,
     f"{ApiKey.LIST_TRANSACTIONS}.0": transactions.read_list_transactions,
-    f"{ApiKey.FETCH}.4": lambda answer: read_fetch(answer, 0),
+    f"{ApiKey.FETCH}.4": lambda response: read_fetch(response, 0),
     f"{ApiKey.ADD_PARTITIONS_TO_TXN}.1": transactions.read_add_partitions_to_txn,
     f"{ApiKey.PRODUCE}.7": read_produce,
-    f"{ApiKey.API_VERSIONS}.0": lambda answer: answer.array(lambda: [answer.number("h") for _ in range(3)]),
+    f"{ApiKey.API_VERSIONS}.0": lambda response: response.array(lambda: [response.number("h") for _ in range(3)]),
 }
 _FLEXIBLE: Final = {
     f"{ApiKey.FIND_COORDINATOR}.4",
@@ -115,15 +115,15 @@ class HostileSocket:
         while at + 12 <= len(data):
             size = int.from_bytes(data[at : at + 4], "big")
             key, version = (int.from_bytes(data[at + i : at + i + 2], "big") for i in (4, 6))
-            self._received += self._framed(f"{key}.{version}", data[at + 8 : at + 12])
+            self._received += self._frame(f"{key}.{version}", data[at + 8 : at + 12])
             at += 4 + size
 
-    def _framed(self, key: str, number: bytes) -> bytes:
+    def _frame(self, key: str, number: bytes) -> bytes:
         rng = self._rng
         bodies = self._bodies.get(key, [b"\0\0"])
         body = rng.choice(bodies) if rng.random() < self._unchanged else mutated_body(rng, bodies)
         if key == f"{ApiKey.SASL_AUTHENTICATE}.0":
-            body = _authenticated(rng)
+            body = _sasl_response(rng)
         message = number + (b"\0" if key in _FLEXIBLE else b"") + body
         chance = rng.random()
         if chance < 0.02:
@@ -151,7 +151,7 @@ class HostileSocket:
         pass
 
 
-def _authenticated(rng: random.Random) -> bytes:
+def _sasl_response(rng: random.Random) -> bytes:
     message = rng.choice(_SASL_MESSAGES)
     body = mutate(rng, message) if rng.random() < 0.5 else message
     return rng.choice((b"\0\0", b"\0\0", b"\0\x3a")) + b"\xff\xff" + len(body).to_bytes(4, "big") + body
