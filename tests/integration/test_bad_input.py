@@ -86,7 +86,7 @@ def test_syntax_error_shows_line_column_and_marked_text(sql: Any) -> None:
 def test_record_too_large_for_the_broker(sql: Any, topics: Topics) -> None:
     topic = topics.create(max_message_bytes="1000")
     sql(f"CREATE TABLE small (a STRING) {topics.with_options(topic)}")
-    with pytest.raises(Exception, match=rf"{topic}\[0\].*Message size too large.*max\.message\.bytes"):
+    with pytest.raises(Exception, match=rf"{topic}\[0\].*too large \(MESSAGE_TOO_LARGE\).*max\.message\.bytes"):
         sql("INSERT INTO small VALUES (repeat('x', 5000))")
     topics.consume(topic, 0)
 

@@ -128,7 +128,7 @@ def test_a_second_query_with_the_prefix_is_rejected(sql: Any, topics: Topics, tm
     sql(f"CREATE TABLE tgt (a INT) {exactly_once(topics, target, 'shared')}")
     sql("SET 'execution.runtime-mode' = 'streaming'")
     sql(f"SET 'execution.checkpointing.dir' = '{tmp_path}'")
-    with pytest.raises(InvalidOptionError, match=r"writes with 'sink.transactional-id-prefix' = 'shared' already"):
+    with pytest.raises(InvalidOptionError, match=r"already writes with 'sink.transactional-id-prefix' = 'shared'"):
         sql("EXECUTE STATEMENT SET BEGIN INSERT INTO tgt SELECT a FROM src; INSERT INTO tgt SELECT a + 1 FROM src; END")
 
 
