@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.engine import engine_for
-from kafka_sql.cli.interruptible import Interrupted, run_interruptible
+from kafka_sql.cli.interrupts import Interrupted, run_interruptible
 from kafka_sql.cli.masking import mask_secrets
 from kafka_sql.cli.results import Lines
 from kafka_sql.cli.screen import Screen, progress_bar

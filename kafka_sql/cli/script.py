@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from kafka_sql.cli.interruptible import Interrupted
+from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.splitter import split, statements
 from kafka_sql.sql.spark_errors import error_message

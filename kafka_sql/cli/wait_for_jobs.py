@@ -9,7 +9,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
-from kafka_sql.cli.interruptible import handle_signals
+from kafka_sql.cli.interrupts import handle_signals
 from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, session_jobs
 from kafka_sql.sql.spark_errors import error_message

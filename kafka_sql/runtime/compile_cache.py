@@ -35,13 +35,13 @@ def cache_folder(module: str) -> str | None:
         module: its dotted name. It must have been imported from a file.
     """
     file = Path(str(sys.modules[module].__file__))
-    name = f"{_PREFIX}{file.stem}-{source_hash(module)}"
+    name = f"{_PREFIX}{module}-{source_hash(module)}"
     for parent in _parents(file):
         folder = parent / name
         with contextlib.suppress(OSError):
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, parents=True)
-                _remove_stale(folder, file)
+                _remove_stale(folder, module)
             if os.access(folder, os.W_OK):
                 return str(folder)
     return None
@@ -79,14 +79,12 @@ def _parents(file: Path) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _remove_stale(folder: Path, file: Path) -> None:
-    """Remove what the same module's earlier sources left, and what numba kept beside the module before."""
-    own = re.compile(rf"{_PREFIX}{re.escape(file.stem)}-[0-9a-f]{{16}}")
+def _remove_stale(folder: Path, module: str) -> None:
+    """Remove what earlier sources of the module left beside its new folder. Modules share the parent folder."""
+    stale = re.compile(rf"{_PREFIX}{re.escape(module)}-[0-9a-f]{{16}}")
     for sibling in folder.parent.iterdir():
-        if sibling != folder and own.fullmatch(sibling.name):
+        if sibling != folder and stale.fullmatch(sibling.name):
             shutil.rmtree(sibling, ignore_errors=True)
-        elif sibling.suffix in (".nbi", ".nbc") and sibling.name.startswith(f"{file.stem}."):
-            sibling.unlink(missing_ok=True)
 
 
 _read: Final[dict[str, tuple[bytes, list[str]]]] = {}

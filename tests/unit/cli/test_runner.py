@@ -11,7 +11,7 @@ import pytest
 from kafka_sql.cli import classic, connect
 from kafka_sql.cli import runner as module
 from kafka_sql.cli.engine import engine_for
-from kafka_sql.cli.interruptible import Interrupted
+from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.runner import Runner
 from kafka_sql.cli.screen import Screen
 

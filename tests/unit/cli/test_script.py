@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_sql.cli import script
-from kafka_sql.cli.interruptible import Interrupted
+from kafka_sql.cli.interrupts import Interrupted
 from kafka_sql.cli.screen import Screen
 from kafka_sql.errors import StatementError
 

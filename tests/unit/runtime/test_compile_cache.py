@@ -85,12 +85,26 @@ def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, 
     cache = loops / "loops" / "__pycache__"
     assert run(RUN_LOOP, loops) == "30 0"
     assert run(RUN_LOOP, loops) == "30 1"
-    before = set(cache.glob("compiled-kernels-*"))
+    before = set(cache.glob("compiled-loops.kernels-*"))
     replace_and_keep_stamp(loops / file, old, new)
     assert run(RUN_LOOP, loops) == result
-    after = set(cache.glob("compiled-kernels-*"))
+    after = set(cache.glob("compiled-loops.kernels-*"))
     assert len(before) == len(after) == 1  # the stale folder is removed
     assert before != after
+
+
+@pytest.mark.large
+def test_modules_of_the_same_name_share_a_parent_folder(loops: Path) -> None:
+    """A cache folder for all modules (NUMBA_CACHE_DIR) has the loops of each of them."""
+    (loops / "loops/more/kernels.py").write_text((loops / "loops/kernels.py").read_text())
+    environment = {"NUMBA_CACHE_DIR": str(loops / "cache")}
+    for module in ("loops.kernels", "loops.more.kernels", "loops.kernels"):
+        run(RUN_LOOP.replace("loops.kernels", module), loops, **environment)
+    assert sorted(p.name.split("-")[1] for p in (loops / "cache").glob("compiled-*")) == [
+        "loops.kernels",
+        "loops.more.kernels",
+    ]
+    assert run(RUN_LOOP, loops, **environment) == "30 1"
 
 
 @pytest.mark.large
@@ -101,7 +115,7 @@ def test_an_executor_without_a_home_uses_a_private_temporary_folder(loops: Path)
     environment = {"HOME": str(loops / "home"), "XDG_CACHE_HOME": "", "TMPDIR": str(loops / "tmp")}
     for hits in (0, 1):
         assert run(RUN_LOOP, loops, **environment) == f"30 {hits}"
-    assert len(list(loops.glob(f"tmp/kafka_sql-{os.getuid()}/compiled-kernels-*/**/*.nbc"))) == 1
+    assert len(list(loops.glob(f"tmp/kafka_sql-{os.getuid()}/compiled-loops.kernels-*/**/*.nbc"))) == 1
 
 
 def test_every_module_with_compiled_loops_is_named_kernels() -> None:

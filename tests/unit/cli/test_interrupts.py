@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.cli import interruptible
-from kafka_sql.cli.interruptible import Interrupted, handle_signals, run_interruptible
+from kafka_sql.cli import interrupts
+from kafka_sql.cli.interrupts import Interrupted, handle_signals, run_interruptible
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     def thread(*, session: object, **arguments: Any) -> threading.Thread:
         return threading.Thread(**arguments)
 
-    monkeypatch.setattr(interruptible, "InheritableThread", thread)
-    monkeypatch.setattr(interruptible, "_TICK", 0.01)
+    monkeypatch.setattr(interrupts, "InheritableThread", thread)
+    monkeypatch.setattr(interrupts, "_TICK", 0.01)
 
     def call(
         work: Callable[[], Any],
@@ -87,7 +87,7 @@ def test_the_second_signal_exits(run: Callable[..., Any], monkeypatch: pytest.Mo
         os.kill(os.getpid(), signal.SIGINT)
         assert done.wait(10)
 
-    monkeypatch.setattr(interruptible, "_exit_now", exit_now)
+    monkeypatch.setattr(interrupts, "_exit_now", exit_now)
     with pytest.raises(Interrupted):
         run(work, canceled.set)
     assert exits == [signal.SIGINT]
