@@ -60,8 +60,8 @@ def _run_sources(arguments: Arguments, runner: Runner) -> int:
         script.run_sources(runner, arguments.sources or [("file", "-")])
     except script.Quit:
         pass
-    except script.Failed as e:
-        return e.code
+    except script.StatementFailed as e:
+        return e.exit_code
     return wait_for_jobs(runner.spark, runner.screen)
 
 

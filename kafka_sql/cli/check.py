@@ -40,8 +40,8 @@ def run(argv: Sequence[str]) -> int:
         for finding in iter_findings(spark, *argv[:table_count]):
             screen.rows([str(finding)])
             failed = failed or finding.ok is False
-    except script.Failed as e:
-        return e.code
+    except script.StatementFailed as e:
+        return e.exit_code
     except Exception as e:  # noqa: BLE001  any error is reported in one line
         print(error_message(e), file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""The engine of a classic session, whose JVM belongs to this process."""
+"""Run the shell's statements in a classic session, whose JVM belongs to this process. Implements ``Engine``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_sql.cli.results import Lines, start_query
 
-_CHUNK = 10_000  # rows per transfer from the JVM
+_CHUNK_ROWS = 10_000  # rows per transfer from the JVM
 
 
 def tag(spark: SparkSession, tag: str) -> None:
@@ -37,23 +37,23 @@ def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
 
 
 def lines(frame: DataFrame) -> Iterator[Lines]:
-    """Return the rows as Spark formats them in spark-sql."""
-    inner = cast(Any, frame)
-    jvm = inner.sparkSession._jvm
-    rows = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(inner._jdf.queryExecution().executedPlan())
-    for start in range(0, rows.size(), _CHUNK):
+    """Yield the rows as Spark formats them in spark-sql."""
+    untyped = cast(Any, frame)
+    jvm = untyped.sparkSession._jvm
+    rows = jvm.org.apache.spark.sql.execution.HiveResult.hiveResultString(untyped._jdf.queryExecution().executedPlan())
+    for start in range(0, rows.size(), _CHUNK_ROWS):
         # one string for many rows: each call to the JVM is slow, and rows of text contain no NUL
-        yield rows.slice(start, start + _CHUNK).mkString("\0").split("\0")
+        yield rows.slice(start, start + _CHUNK_ROWS).mkString("\0").split("\0")
 
 
 def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
     """Start a query that prints each batch; Spark removes its temporary checkpoint."""
 
-    def batch(rows: DataFrame, _: int) -> None:
+    def print_batch(rows: DataFrame, _: int) -> None:
         for chunk in lines(rows):
             emit(chunk)
 
-    return start_query(frame, lambda mode: frame.writeStream.foreachBatch(batch).outputMode(mode).start())
+    return start_query(frame, lambda mode: frame.writeStream.foreachBatch(print_batch).outputMode(mode).start())
 
 
 def finish(query: StreamingQuery, emit: Callable[[Lines], None]) -> None:

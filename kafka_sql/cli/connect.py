@@ -1,4 +1,4 @@
-"""The engine of a Spark Connect session."""
+"""Run the shell's statements in a Spark Connect session. Implements ``kafka_sql.cli.engine.Engine``."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from kafka_sql.cli.results import Lines, start_query
 
-_CHUNK = 10_000  # rows that are printed at once
+_CHUNK_ROWS = 10_000  # rows that are printed at once
 _POLL_SECONDS = 0.5  # between two checks for new rows of a continuous query
 
-_stages: list[Any] = []  # as last reported by the server; a command line process has one session
+# the running stages, as last reported by the server; a command line process has only one session
+_stages: list[Any] = []
 
 
 def tag(spark: SparkSession, tag: str) -> None:
-    """Tag this thread's requests."""
+    """Tag this thread's requests, and follow their progress."""
     spark.clearProgressHandlers()
-    spark.registerProgressHandler(cast(Any, _progress))
+    spark.registerProgressHandler(cast(Any, _update_stages))
     spark.addTag(tag)
 
 
-def _progress(stages: Any, done: bool, **_: Any) -> None:
+def _update_stages(stages: Any, done: bool, **_: Any) -> None:
     _stages[:] = [] if done else stages or []
 
 
@@ -37,19 +38,20 @@ def cancel(spark: SparkSession, tag: str) -> None:
 
 
 def tasks(spark: SparkSession, tag: str) -> tuple[int, int]:
-    """Return the number of completed and of all tasks that the server runs for this session."""
+    """Return the number of completed and of all tasks in this session's running stages."""
     stages = list(_stages)
     return sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages)
 
 
 def lines(frame: DataFrame) -> Iterator[Lines]:
-    """Return the rows as spark-sql prints them; the server formats the values, as it knows Java's number formats."""
+    """Yield the rows as spark-sql prints them. The server formats the values, because number formats are Java's."""
     types = [field.dataType for field in frame.schema]
-    named = frame.toDF(*(str(i) for i in range(len(types))))
-    rows = named.select(
+    # by number, because several columns may have the same name
+    numbered = frame.toDF(*(str(i) for i in range(len(types))))
+    rows = numbered.select(
         *(_format_column(F.col(str(i)), type).alias(str(i)) for i, type in enumerate(types))
     ).toLocalIterator()
-    while chunk := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _CHUNK)]:
+    while chunk := ["\t".join("NULL" if v is None else v for v in row) for row in itertools.islice(rows, _CHUNK_ROWS)]:
         yield chunk
 
 
@@ -60,9 +62,9 @@ def _format_column(column: Column, type: DataType) -> Column:
 
 
 def stream(frame: DataFrame, emit: Callable[[Lines], None]) -> StreamingQuery:
-    """Start a query that writes to a table in the server's memory.
+    """Start a query that writes to a table in the server's memory; ``finish`` prints its rows.
 
-    (``foreachBatch`` is no alternative: its function would run, and print, on the server.)
+    With ``foreachBatch`` instead, the function would run on the server and print there.
     """
     name = f"kafka_sql_select_{uuid4().hex}"
     return start_query(frame, lambda mode: frame.writeStream.format("memory").queryName(name).outputMode(mode).start())

@@ -1,4 +1,4 @@
-"""Run a function in the background while the main thread handles Ctrl-C."""
+"""Run a function in a background thread while the main thread handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
 T = TypeVar("T")
-_TICK = 0.2  # seconds between two progress updates
+_TICK_SECONDS = 0.2  # between two progress updates
 
 
 class Interrupted(Exception):
-    """The user interrupted the function.
+    """SIGINT or SIGTERM was received while the function ran.
 
     Attributes:
         signal: the signal number.
@@ -30,15 +30,15 @@ class Interrupted(Exception):
 
 
 @contextmanager
-def handle_signals(receive: Callable[[int], None]) -> Iterator[None]:
-    """Pass SIGINT and SIGTERM to ``receive`` for a ``with`` block, instead of their handlers."""
-    previous = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
-    for number, _ in previous:
-        signal.signal(number, lambda received, _: receive(received))
+def handle_signals(on_signal: Callable[[int], None]) -> Iterator[None]:
+    """Pass SIGINT and SIGTERM to ``on_signal`` inside a ``with`` block; restore the previous handlers at its end."""
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in previous:
+        signal.signal(number, lambda signum, _: on_signal(signum))
     try:
         yield
     finally:
-        for number, handler in previous:
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
@@ -52,13 +52,13 @@ def run_interruptible(
     """Run ``work`` in a separate thread and return its result.
 
     Args:
-        cancel: called at the first signal and repeatedly until ``work`` ends, because the request to cancel may start
-            only later. A second signal ends the process.
+        cancel: called at the first signal, and repeatedly until ``work`` ends: at the first call, Spark may not have
+            started the job yet. A second signal ends the process.
         tick: called a few times per second.
         print_line: prints a line for the user.
 
     Raises:
-        Interrupted: a signal was received, however ``work`` ended.
+        Interrupted: a signal was received, even if ``work`` then returned a result.
     """
     events: SimpleQueue[int] = SimpleQueue()
     results: list[T] = []
@@ -96,12 +96,12 @@ def run_interruptible(
 
 def _next_event(events: SimpleQueue[int]) -> int | None:
     try:
-        return events.get(timeout=_TICK)
+        return events.get(timeout=_TICK_SECONDS)
     except Empty:
         return None
 
 
 def _exit_now(number: int) -> None:
-    """End the process although a thread still waits for Spark; Spark ends with it."""
+    """End the process, and Spark with it, although a thread still waits for Spark."""
     sys.stdout.flush()
     os._exit(128 + number)

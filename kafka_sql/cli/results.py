@@ -1,4 +1,4 @@
-"""What both engines share: lines of results, and the output mode of a continuous SELECT."""
+"""Start a continuous SELECT in a supported output mode; define the lines in which both engines return results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the statements of a text, a file or a pipe one by one, up to the first error."""
+"""Run the statements in a string, a file or a pipe one by one, up to the first error."""
 
 from __future__ import annotations
 
@@ -18,54 +18,64 @@ class Quit(Exception):
     """The script or the user ran ``quit`` or ``exit``."""
 
 
-class Failed(Exception):
-    """A statement failed, and its error was printed.
+class StatementFailed(Exception):
+    """A statement failed, and its error has been printed.
 
     Attributes:
-        code: the exit code of the process.
+        exit_code: the exit code of the process.
     """
 
-    def __init__(self, code: int = 1) -> None:
-        super().__init__(code)
-        self.code = code
+    def __init__(self, exit_code: int = 1) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
 
 
 def run_text(runner: Runner, text: str, origin: str | None = None) -> None:
-    """Run the statements of a text.
+    """Run the statements in a string.
 
     Args:
-        origin: the file's name, for error messages.
+        text: statements separated by semicolons.
+        origin: the name of the file that contains them, for error messages.
 
     Raises:
-        Failed: a statement failed.
-        Quit: the text has ``quit``.
+        StatementFailed: a statement failed.
+        Quit: the statement is ``quit`` or ``exit``.
     """
-    for piece in statements(text):
-        run_statement(runner, piece.text, origin and f"{origin}:{text.count(chr(10), 0, piece.start) + 1}")
+    for statement in statements(text):
+        line_number = text.count("\n", 0, statement.start) + 1
+        run_statement(runner, statement.text, origin and f"{origin}:{line_number}")
 
 
 def run_sources(runner: Runner, sources: Iterable[tuple[str, str]]) -> None:
-    """Run sources as in ``Arguments.sources``; raises as ``run_text``."""
+    """Run files and statements in order.
+
+    Args:
+        sources: ("text", statements) or ("file", path), as in ``Arguments``.
+
+    Raises:
+        StatementFailed, Quit: as in ``run_text``.
+    """
     for type_, value in sources:
         (run_file if type_ == "file" else run_text)(runner, value)
 
 
 def run_lines(runner: Runner, lines: Iterable[str]) -> None:
-    """Run each statement as soon as its semicolon is read; raises as ``run_text``."""
-    pending, number = "", 1
+    """Run each statement as soon as its semicolon is read; raises the errors of ``run_text``."""
+    pending, line_number = "", 1  # text that has not run yet, and the number of its first line
     for line in lines:
         pending += line
         if ";" in line:
-            pieces, rest = split(pending)
-            for piece in pieces:
-                run_statement(runner, piece.text, f"stdin:{number + pending.count(chr(10), 0, piece.start)}")
-            number += pending.count("\n", 0, rest)
-            pending = pending[rest:]
+            complete, end = split(pending)
+            for statement in complete:
+                location = f"stdin:{line_number + pending.count(chr(10), 0, statement.start)}"
+                run_statement(runner, statement.text, location)
+            line_number += pending.count("\n", 0, end)
+            pending = pending[end:]
     run_text(runner, pending)
 
 
 def run_file(runner: Runner, path: str) -> None:
-    """Run a file, or standard input for ``-``; raises as ``run_text``."""
+    """Run a file, or standard input for ``-``; raises the errors of ``run_text``."""
     if path == "-":
         run_lines(runner, sys.stdin)
         return
@@ -73,38 +83,42 @@ def run_file(runner: Runner, path: str) -> None:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as e:
         runner.screen.error(f"{path} cannot be read: {e.strerror if isinstance(e, OSError) else e}.")
-        raise Failed from e
+        raise StatementFailed from e
     run_text(runner, text, path)
 
 
 def run_statement(runner: Runner, statement: str, location: str | None = None) -> None:
-    """Run one statement or one of spark-sql's commands; raises as ``run_text``."""
-    command, _, rest = statement.partition(" ")
+    """Run a statement or one of spark-sql's commands (``quit``, ``source``, ``!``); raises the errors of ``run_text``.
+
+    Args:
+        location: ``file:line``, for error messages.
+    """
+    command, _, argument = statement.partition(" ")
     try:
-        if command.lower() in ("quit", "exit") and not rest.strip():
+        if command.lower() in ("quit", "exit") and not argument.strip():
             raise Quit
         started = time.monotonic()
         if statement.startswith("!"):
             _run_shell_command(runner, statement[1:])
-        elif command.lower() == "source" and rest.strip():
-            run_file(runner, rest.strip().strip("'\""))
+        elif command.lower() == "source" and argument.strip():
+            run_file(runner, argument.strip().strip("'\""))
         else:
             runner.run(statement)
             return
         runner.screen.info(f"Time taken: {time.monotonic() - started:.3f} seconds")
     except Interrupted as e:
         runner.screen.error("The statement was stopped.")
-        raise Failed(128 + e.signal) from e
-    except (Quit, Failed):
+        raise StatementFailed(128 + e.signal) from e
+    except (Quit, StatementFailed):
         raise
     except Exception as e:
         runner.screen.error(error_message(e))
         if location is not None:
             runner.screen.info(f"at {location}")
-        raise Failed from e
+        raise StatementFailed from e
 
 
 def _run_shell_command(runner: Runner, command: str) -> None:
-    code = subprocess.run(command, shell=True, check=False).returncode
-    if code:
-        runner.screen.error(f"Command failed with exit code = {code}")
+    exit_code = subprocess.run(command, shell=True, check=False).returncode
+    if exit_code:
+        runner.screen.error(f"Command failed with exit code = {exit_code}")

@@ -42,7 +42,7 @@ def shell(runner: Runner) -> int:
             script.run_text(runner, text)
         except script.Quit:
             break
-        except script.Failed:
+        except script.StatementFailed:
             pass
     _stop_running_jobs(runner.spark, runner.screen)
     return 0

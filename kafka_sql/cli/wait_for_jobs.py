@@ -14,7 +14,7 @@ from kafka_sql.cli.screen import Screen
 from kafka_sql.sql.jobs.job_registry import FAILED, RUNNING, Job, session_jobs
 from kafka_sql.sql.spark_errors import error_message
 
-_TICK = 1.0  # seconds between two progress updates
+_TICK_SECONDS = 1.0  # between two progress updates
 
 
 def wait_for_jobs(spark: SparkSession, screen: Screen) -> int:
@@ -59,7 +59,7 @@ def _wait(job: Job, events: SimpleQueue[int]) -> None:
 def _next_event(events: SimpleQueue[int], running: list[Job], screen: Screen) -> int:
     """Return the next signal, or 0; show the progress if nothing happens."""
     try:
-        return events.get(timeout=_TICK)
+        return events.get(timeout=_TICK_SECONDS)
     except Empty:
         screen.status(" | ".join(job_progress(job) for job in running if job.status == RUNNING))
         return 0

@@ -1,4 +1,4 @@
-"""Ctrl-C while a statement runs: the first signal cancels it, the second ends the process."""
+"""Test Ctrl-C while a statement runs: the first signal cancels it, the second ends the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         return threading.Thread(**arguments)
 
     monkeypatch.setattr(interrupts, "InheritableThread", thread)
-    monkeypatch.setattr(interrupts, "_TICK", 0.01)
+    monkeypatch.setattr(interrupts, "_TICK_SECONDS", 0.01)
 
     def call(
         work: Callable[[], Any],

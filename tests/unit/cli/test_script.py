@@ -1,4 +1,4 @@
-"""Statements of a text, a pipe or a file: their order, locations, exit codes and spark-sql's commands."""
+"""Test scripts in a string, a pipe or a file: order, locations and exit codes, and spark-sql's commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_statements_run_up_to_quit(runner: Any) -> None:
     assert runner.statements == ["A", "B x"]
 
 
-def test_quit_is_a_command_only_alone(runner: Any) -> None:
+def test_quit_with_more_words_is_a_statement(runner: Any) -> None:
     script.run_text(runner, "exit now; quitting")
     assert runner.statements == ["exit now", "quitting"]
 
@@ -48,32 +48,32 @@ def test_quit_is_a_command_only_alone(runner: Any) -> None:
 def test_the_first_error_ends_the_script(runner: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.sql"
     file.write_text("A;\n\n  FAIL;\nB;")
-    with pytest.raises(script.Failed) as failed:
+    with pytest.raises(script.StatementFailed) as failed:
         script.run_file(runner, str(file))
-    assert failed.value.code == 1
+    assert failed.value.exit_code == 1
     assert runner.statements == ["A", "FAIL"]
     assert capsys.readouterr().err == f"[STATEMENT] it fails\nat {file}:3\n"
 
 
 def test_an_interrupted_statement_has_the_signals_exit_code(runner: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(script.Failed) as failed:
+    with pytest.raises(script.StatementFailed) as failed:
         script.run_text(runner, "STOP; A")
-    assert failed.value.code == 143
+    assert failed.value.exit_code == 143
     assert capsys.readouterr().err == "The statement was stopped.\n"
 
 
 def test_a_pipe_runs_each_statement_at_its_semicolon(runner: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[int] = []
+    statement_counts: list[int] = []
 
     def lines() -> Any:
         for line in ("A; B\n", "b; SELECT ';\n", "';\n", "C\n"):
-            seen.append(len(runner.statements))
+            statement_counts.append(len(runner.statements))
             yield line
 
     script.run_lines(runner, lines())
     assert runner.statements == ["A", "B\nb", "SELECT ';\n'", "C"]
-    assert seen == [0, 1, 2, 3]
-    with pytest.raises(script.Failed):
+    assert statement_counts == [0, 1, 2, 3]
+    with pytest.raises(script.StatementFailed):
         script.run_lines(runner, ["A;\n", "\n", "FAIL;\n"])
     assert capsys.readouterr().err.endswith("at stdin:3\n")
 
@@ -86,9 +86,9 @@ def test_sources_run_in_order(runner: Any, tmp_path: Path) -> None:
 
 
 def test_a_missing_file(runner: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(script.Failed) as failed:
+    with pytest.raises(script.StatementFailed) as failed:
         script.run_file(runner, "/nowhere.sql")
-    assert failed.value.code == 1
+    assert failed.value.exit_code == 1
     assert capsys.readouterr().err == "/nowhere.sql cannot be read: No such file or directory.\n"
 
 

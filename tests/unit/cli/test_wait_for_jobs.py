@@ -49,7 +49,7 @@ def wait(monkeypatch: pytest.MonkeyPatch) -> Any:
         return threading.Thread(**arguments)
 
     monkeypatch.setattr(module, "InheritableThread", thread)
-    monkeypatch.setattr(module, "_TICK", 0.02)
+    monkeypatch.setattr(module, "_TICK_SECONDS", 0.02)
 
     def call(*queries: Any) -> int:
         jobs = [Job(query, query.id, query.name) for query in queries]
