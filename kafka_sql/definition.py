@@ -1,4 +1,4 @@
-"""Validate a table's options and hold the result, which sources and sinks are created from."""
+"""Validate a table's options. The result, a ``Definition``, is what sources and sinks are created from."""
 
 from __future__ import annotations
 
@@ -79,15 +79,20 @@ class Definition:
         return any(column.metadata == ERROR for column in self.table.stored_columns)
 
     @property
+    def is_exactly_once(self) -> bool:
+        """Whether the table is written with 'sink.delivery-guarantee' = 'exactly-once'."""
+        return self.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE
+
+    @property
     def reads_latest_per_key(self) -> bool:
         """Whether a batch read returns the latest row of each key."""
         return self.is_upsert or (self.is_changelog and bool(self.table.primary_key))
 
 
 def validate_table(table: Table) -> Definition:
-    """Check a table's options in the order of Flink's factories.
+    """Check a table's options in the order of Flink's factories, and return the result.
 
-    That is: formats, missing options, types, unknown options, constraints between options, key and value columns,
+    The order is: formats, missing options, types, unknown options, constraints between options, key and value columns,
     Kafka properties.
 
     Raises:
@@ -96,14 +101,13 @@ def validate_table(table: Table) -> Definition:
     """
     raw = table.options
     connector = _connector(raw)
-    known = _CONNECTORS[connector]
+    connector_options = _CONNECTORS[connector]
     key = parse_payload(opt.KEY_FORMAT.key, "key.", raw) if opt.KEY_FORMAT.key in raw else None
     value = parse_payload(*_value_format(raw, connector), raw)
-    options = Options(known, raw)
-    formats = [p for p in (key, value) if p is not None]
-    reject_unknown_options(
-        connector, raw, {k for o in known for k in o.keys} | {k for p in formats for k in p.option_keys}
-    )
+    options = Options(connector_options, raw)
+    payloads = [payload for payload in (key, value) if payload is not None]
+    known_keys = {k for option in connector_options for k in option.keys}
+    reject_unknown_options(connector, raw, known_keys.union(*(payload.option_keys for payload in payloads)))
     physical = [c.name for c in table.physical_columns]
     if connector == opt.KAFKA:
         check_kafka_options(options)
@@ -116,7 +120,8 @@ def validate_table(table: Table) -> Definition:
     check_topic_config(options, raw)
     value_columns = project_value(options, physical, key_columns)
     reject_unsupported_options(options)
-    aliases = {k for o in known for k in o.aliases}  # connector options with the prefix 'properties.'
+    # of these, some have the prefix 'properties.', but are options of the connector
+    aliases = {k for option in connector_options for k in option.aliases}
     properties = {
         k.removeprefix(opt.PROPERTIES_PREFIX): v
         for k, v in raw.items()
@@ -124,12 +129,12 @@ def validate_table(table: Table) -> Definition:
     }
     _warn_overridden(options, properties)
     topics = options.get(opt.TOPIC) or ()
-    declared = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
+    declared_types = {c.name: c.declared + ("" if c.nullable else " NOT NULL") for c in table.physical_columns}
     definition = Definition(
         table,
         options,
-        value.with_columns(value_columns, topics, declared=declared),
-        key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared),
+        value.with_columns(value_columns, topics, declared_types=declared_types),
+        key and key.with_columns(key_columns, topics, options.get(opt.KEY_FIELDS_PREFIX) or "", declared_types),
         to_librdkafka(properties),
     )
     _check_error_columns(definition)
@@ -149,7 +154,7 @@ def _check_error_columns(definition: Definition) -> None:
 
 
 def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
-    """Warn about properties that Flink's connector overrides, too."""
+    """Warn about properties that are overridden, as they are in Flink's connector."""
     mode = options.get(opt.STARTUP_MODE)
     if "auto.offset.reset" in properties and mode not in (opt.GROUP, opt.SPECIFIC):
         _LOG.warning(
@@ -161,10 +166,10 @@ def _warn_overridden(options: Options, properties: Mapping[str, str]) -> None:
 
 
 def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
-    """Return the columns that the formats of a table without columns provide: the key's first, then the value's.
+    """Infer the columns of a table that declares none from its formats: first the key's columns, then the value's.
 
-    The key's columns become 'key.fields' unless that option is set. Key columns that the value does not have imply
-    'value.fields-include' = 'EXCEPT_KEY'.
+    The inferred options of a 'kafka' table include 'key.fields' with the key's columns. Options that the statement sets
+    take precedence. If the value lacks a key column, 'value.fields-include' is 'EXCEPT_KEY'.
 
     Returns:
         None if the value's format cannot infer columns.
@@ -179,7 +184,7 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
     if value.format.infer_schema is None:
         return None
     inferred = value.format.infer_schema(value.options)
-    options = {value.prefix + key: text for key, text in inferred.options.items()}
+    options = {value.prefix + k: v for k, v in inferred.options.items()}
     columns = dict(inferred.columns)
     if opt.KEY_FORMAT.key in raw:
         key = parse_payload(opt.KEY_FORMAT.key, "key.", raw).with_columns((), topics)
@@ -187,7 +192,7 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
             prefix = raw.get(opt.KEY_FIELDS_PREFIX.key, "")
             inferred_key = key.format.infer_schema(key.options)
             key_columns = {prefix + name: column_type for name, column_type in inferred_key.columns}
-            options |= {"key." + k: text for k, text in inferred_key.options.items()}
+            options |= {"key." + k: v for k, v in inferred_key.options.items()}
             if connector == opt.KAFKA:
                 options[opt.KEY_FIELDS.key] = ";".join(key_columns)
             if not key_columns.keys() <= columns.keys():
@@ -199,8 +204,8 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
 def _connector(raw: Mapping[str, str]) -> str:
     name = raw.get(opt.CONNECTOR.key)
     if name is None:
-        near = nearest(opt.CONNECTOR.key, raw)
-        hint = f" Did you mean '{near}'?" if near else ""
+        similar_key = nearest(opt.CONNECTOR.key, raw)
+        hint = f" Did you mean '{similar_key}'?" if similar_key else ""
         raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}", option="connector")
     if name not in _CONNECTORS:
         raise InvalidOptionError(
@@ -226,7 +231,9 @@ def _value_format(raw: Mapping[str, str], connector: str) -> tuple[str, str]:
         return long, "value."
     alternative = f" (or '{short}')" if connector == opt.KAFKA else ""
     raise MissingOptionError(
-        f"Could not find required scan format '{long}'{alternative}. {opt.FORMAT.doc}", option=long
+        f"Could not find required scan format '{long}'{alternative}. Set it to a format such as 'json', 'csv' or "
+        "'raw'.",
+        option=long,
     )
 
 

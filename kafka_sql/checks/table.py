@@ -57,7 +57,7 @@ def _check_brokers(definition: Definition) -> Iterator[Finding]:
     group = definition.options.get(opt.GROUP_ID)
     if group is not None:
         yield run_check(name, "group", lambda: _check_group(cluster, group))
-    if definition.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE:
+    if definition.is_exactly_once:
         yield from _check_exactly_once(definition)
     yield check_clock(definition, cluster)
 

@@ -47,17 +47,21 @@ class Payload:
         return [self.prefix + key for key in (*keys, *map_entries)]
 
     def with_columns(
-        self, columns: Sequence[str], topics: Sequence[str], prefix: str = "", declared: Mapping[str, str] | None = None
+        self,
+        columns: Sequence[str],
+        topics: Sequence[str],
+        prefix: str = "",
+        declared_types: Mapping[str, str] | None = None,
     ) -> Payload:
         """Return the payload with its columns.
 
         Args:
-            topics: of the table.
+            topics: the topics of the table.
             prefix: 'key.fields-prefix'.
-            declared: the types as written in the statement, by column.
+            declared_types: the types as written in the statement, by column.
         """
         fields = tuple(name.removeprefix(prefix) for name in columns)
-        types = {name: (declared or {}).get(name, "") for name in columns}
+        types = {name: (declared_types or {}).get(name, "") for name in columns}
         return replace(
             self, columns=tuple(columns), fields=fields, declared_types=types, options=self._with_subject(topics)
         )

@@ -34,7 +34,7 @@ class MetadataColumn:
     depends_on_time_zone: bool
 
 
-def written_metadata(definition: Definition, schema: pa.Schema) -> dict[str, MetadataColumn]:
+def resolve_metadata_columns(definition: Definition, schema: pa.Schema) -> dict[str, MetadataColumn]:
     """Return the metadata columns to write, by metadata key.
 
     Args:

@@ -15,7 +15,7 @@ from kafka_sql.formats.format import ROW_KIND_COLUMN
 from kafka_sql.kafka.direct.producer import DirectProducer
 from kafka_sql.options import connector as opt
 from kafka_sql.runtime.time_zone import session_time_zone
-from kafka_sql.sink.metadata import cast_column, check_row_topics, to_epoch_millis, written_metadata
+from kafka_sql.sink.metadata import cast_column, check_row_topics, resolve_metadata_columns, to_epoch_millis
 from kafka_sql.sink.partitioner import choose_partitions, open_partitioner
 from kafka_sql.sink.producer_choice import AnyProducer, table_producer
 from kafka_sql.sink.upsert import encode_with_tombstones, reduce_to_last_rows
@@ -62,7 +62,7 @@ class RowWriter:
         self._definition = definition
         self._value = definition.value.create_encoder(schema)
         self._key = definition.key.create_encoder(schema) if definition.key is not None else None
-        self._metadata = written_metadata(definition, schema)
+        self._metadata = resolve_metadata_columns(definition, schema)
         self._zone = session_time_zone() if any(c.depends_on_time_zone for c in self._metadata.values()) else ""
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0

@@ -1,4 +1,4 @@
-"""Implement Spark's data source writers, for batch and streaming writes.
+"""Implement Spark's data source writers for batch and streaming writes.
 
 At-least-once: a task ends when its records are acknowledged; there is nothing to commit. Exactly-once: a task ends
 with an open transaction, which ``commit`` commits.
@@ -15,13 +15,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.protocol.transaction_admin import check_security
-from kafka_sql.options import connector as opt
 from kafka_sql.runtime.gc_freeze import freeze_modules
 from kafka_sql.runtime.quick_ack import QuickAckMixin
 from kafka_sql.sink.batch_reports import query_and_batch, report_batch
 from kafka_sql.sink.exactly_once import driver
 from kafka_sql.sink.exactly_once.timeout import transaction_timeout
-from kafka_sql.sink.metadata import written_metadata
+from kafka_sql.sink.metadata import resolve_metadata_columns
 from kafka_sql.sink.partitioner import load_partitioner
 from kafka_sql.sink.topics import ensure_topics_exist
 from kafka_sql.sink.write_stats import WriteStats
@@ -29,7 +28,13 @@ from kafka_sql.sink.write_stats import WriteStats
 
 @dataclass
 class TaskCommitMessage(WriterCommitMessage):
-    """Commit message of an at-least-once task: its statistics, query and batch."""
+    """Commit message of an at-least-once task.
+
+    Attributes:
+        stats: what the task has written.
+        query: id of the streaming query; None for a batch write.
+        batch: id of the micro-batch; None for a batch write.
+    """
 
     stats: WriteStats
     query: str | None = None
@@ -37,31 +42,32 @@ class TaskCommitMessage(WriterCommitMessage):
 
 
 class _TableWriter(QuickAckMixin):
-    """Shared implementation of batch and streaming writes. Instances are pickled and sent to the tasks."""
+    """Implements batch and streaming writes. Instances are pickled and sent to the tasks."""
 
-    def __init__(self, definition: Definition, statement: str | None) -> None:
-        """Look up the transaction timeout, if the table is written exactly-once.
+    def __init__(self, definition: Definition, statement_id: str | None) -> None:
+        """Look up the transaction timeout if the table is written exactly-once.
 
         Args:
-            statement: unique id of a batch write; None for a stream.
+            definition: the table to write.
+            statement_id: unique id of a batch write; None for a stream.
         """
-        self._definition, self._statement = definition, statement
-        self._timeout = transaction_timeout(definition) if is_exactly_once(definition) else None
+        self._definition, self._statement_id = definition, statement_id
+        self._timeout = transaction_timeout(definition) if definition.is_exactly_once else None  # milliseconds
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        written = self._write_rows(batches)
+        message = self._write_rows(batches)
         freeze_modules()
-        return written
+        return message
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        # imported here: planning does not need the numba kernels that these modules load
+        # imported here, because planning does not need the numba kernels that these modules load
         if self._timeout is None:
             from kafka_sql.sink.row_writer import write_rows
 
             return TaskCommitMessage(write_rows(self._definition, batches), *query_and_batch())
         from kafka_sql.sink.exactly_once.prepare import current_task, prepare
 
-        return prepare(self._definition, current_task(self._statement), batches, self._timeout)
+        return prepare(self._definition, current_task(self._statement_id), batches, self._timeout)
 
     def _commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         if self._timeout is not None:
@@ -114,25 +120,20 @@ class StreamWriter(_TableWriter, DataSourceStreamArrowWriter):
         self._abort(messages)
 
 
-def is_exactly_once(definition: Definition) -> bool:
-    """Return whether 'sink.delivery-guarantee' is 'exactly-once'."""
-    return definition.options[opt.DELIVERY_GUARANTEE] == opt.EXACTLY_ONCE
-
-
 def check_sink(definition: Definition, schema: pa.Schema) -> None:
-    """Check on the driver that a write can start, so that a wrong address, topic or column fails once and early.
+    """Check a sink on the driver, so that a wrong address, topic or column fails once, and before a task starts.
 
     Args:
         schema: schema of the rows to write.
 
     Raises:
         SchemaError: a metadata column cannot be written.
-        InvalidOptionError: the table has several topics but no writable topic column; the class in 'sink.partitioner'
-            cannot be loaded; or a security setting is not supported with exactly-once.
-        BrokerError: the cluster does not respond, or a topic does not exist.
+        InvalidOptionError: the table has several topics, but no column with the topic of each row is written; the
+            class in 'sink.partitioner' cannot be loaded; or a security setting is not supported with exactly-once.
+        BrokerError: the cluster does not respond, or a topic does not exist or differs from its declaration.
     """
-    written_metadata(definition, schema)
-    if is_exactly_once(definition):
+    resolve_metadata_columns(definition, schema)
+    if definition.is_exactly_once:
         check_security(definition.client)
     load_partitioner(definition)
     ensure_topics_exist(definition)

@@ -39,12 +39,12 @@ class Task:
     batch: int | None
 
 
-def current_task(statement: str | None) -> Task:
+def current_task(statement_id: str | None) -> Task:
     """Return the task that this process runs.
 
     Args:
-        statement: unique id of the statement; None for a streaming query. A statement inside ``foreachBatch`` belongs
-            to the query's batch.
+        statement_id: unique id of the statement; None for a streaming query. A statement inside ``foreachBatch``
+            belongs to the query's batch.
 
     Raises:
         TransactionError: not called in a Spark task, or Spark has not set the local properties of the query.
@@ -53,7 +53,7 @@ def current_task(statement: str | None) -> Task:
     if context is None:
         raise TransactionError("Exactly-once writes are only supported inside Spark tasks.")
     query, batch = context.getLocalProperty("sql.streaming.queryId"), context.getLocalProperty("streaming.sql.batchId")
-    run = context.getLocalProperty("spark.jobGroup.id") if query else statement
+    run = context.getLocalProperty("spark.jobGroup.id") if query else statement_id
     if run is None or (query and batch is None):
         raise TransactionError("The query id or batch id is missing in the task's local properties, which Spark sets.")
     return Task(

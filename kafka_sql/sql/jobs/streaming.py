@@ -17,7 +17,6 @@ from kafka_sql.errors import InvalidOptionError, MissingOptionError
 from kafka_sql.observability import observe
 from kafka_sql.options import connector as opt
 from kafka_sql.sink.exactly_once.timeout import check_trigger_interval
-from kafka_sql.sink.spark_writers import is_exactly_once
 from kafka_sql.source.enumerator.stopping_offsets import end_exists
 from kafka_sql.sql.dataframes import dataframe
 from kafka_sql.sql.jobs import checkpoints, settings
@@ -114,7 +113,7 @@ def check_exactly_once(spark: SparkSession, definition: Definition, interval: in
         InvalidOptionError: a job of this session uses the same prefix, or the transaction timeout is shorter than the
             trigger interval.
     """
-    if not is_exactly_once(definition):
+    if not definition.is_exactly_once:
         return None
     if interval is not None:
         check_trigger_interval(definition, interval)

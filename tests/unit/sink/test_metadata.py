@@ -9,7 +9,7 @@ import pytest
 
 from kafka_sql.definition import Definition, validate_table
 from kafka_sql.errors import EncodeError, InvalidOptionError, SchemaError
-from kafka_sql.sink.metadata import check_row_topics, to_epoch_millis, written_metadata
+from kafka_sql.sink.metadata import check_row_topics, resolve_metadata_columns, to_epoch_millis
 from kafka_sql.table.declaration import Column, Table
 
 
@@ -31,8 +31,8 @@ def schema(**columns: pa.DataType) -> pa.Schema:
 
 def test_columns_that_the_query_does_not_write_are_omitted() -> None:
     definition = table(("timestamp", "TIMESTAMP"))
-    assert written_metadata(definition, schema()) == {}
-    columns = written_metadata(definition, schema(timestamp=pa.timestamp("us", "UTC")))
+    assert resolve_metadata_columns(definition, schema()) == {}
+    columns = resolve_metadata_columns(definition, schema(timestamp=pa.timestamp("us", "UTC")))
     assert [(key, column.name, column.key) for key, column in columns.items()] == [
         ("timestamp", "timestamp", "timestamp")
     ]
@@ -41,24 +41,24 @@ def test_columns_that_the_query_does_not_write_are_omitted() -> None:
 def test_a_read_only_key_is_rejected() -> None:
     definition = table(("offset", "BIGINT"))
     with pytest.raises(SchemaError, match=r"Invalid metadata key 'offset' .* keys for writing: (?!.*topic)") as raised:
-        written_metadata(definition, schema(offset=pa.int64()))
+        resolve_metadata_columns(definition, schema(offset=pa.int64()))
     assert (raised.value.column, raised.value.table) == ("offset", "orders")
 
 
 def test_the_topic_of_a_row_is_writable_only_with_several_topics() -> None:
     with pytest.raises(SchemaError, match="Invalid metadata key 'topic'"):
-        written_metadata(table(("topic", "STRING")), schema(topic=pa.string()))
+        resolve_metadata_columns(table(("topic", "STRING")), schema(topic=pa.string()))
     for definition in (
         table(("topic", "STRING"), topic="t;u"),
         table(("topic", "STRING"), topic="t.*", pattern=True),
     ):
-        assert list(written_metadata(definition, schema(topic=pa.string()))) == ["topic"]
+        assert list(resolve_metadata_columns(definition, schema(topic=pa.string()))) == ["topic"]
 
 
 def test_several_topics_require_the_topic_of_each_row() -> None:
     definition = table(("topic", "STRING"), topic="t;u")
     with pytest.raises(InvalidOptionError, match="has several topics"):
-        written_metadata(definition, schema())
+        resolve_metadata_columns(definition, schema())
 
 
 @pytest.mark.parametrize(("millis", "micros"), [([None], [None]), ([], []), ([1, 0, 7], [1000, None, 7999])])
