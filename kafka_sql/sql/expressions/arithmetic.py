@@ -12,18 +12,19 @@ from kafka_sql.sql.expressions.typed import (
     decimal_type,
     describe_type,
     precision_and_scale,
+    type_family,
     value_family,
 )
 from kafka_sql.sql.grammar.types import INTEGERS, FlinkType, to_spark_type
 
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32}
 _LITERAL_SUFFIX = {"BIGINT": "L", "FLOAT": "F", "DOUBLE": "D"}
-_TRY = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
-_BY_ZERO = raise_error_sql("/ by zero")
+_TRY_FUNCTIONS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+_DIVISION_BY_ZERO = raise_error_sql("/ by zero")
 
 
 def translate_arithmetic(operator: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    """Translate ``left operator right`` of numbers.
+    """Translate ``left operator right``, where operator is one of +, -, *, / and %.
 
     Raises:
         UntranslatableError: an operand is not numeric, or Flink and Spark compute the combination differently.
@@ -35,19 +36,19 @@ def translate_arithmetic(operator: str, left: TypedExpression, right: TypedExpre
     if a is None or b is None:
         return TypedExpression("NULL", None)
     if {a.name, b.name} == {"FLOAT", "DOUBLE"}:
-        raise UntranslatableError("FLOAT with DOUBLE has type FLOAT in Flink; CAST one of them")
-    families = {value_family(TypedExpression("", a)), value_family(TypedExpression("", b))}
+        raise UntranslatableError(
+            f"FLOAT {operator} DOUBLE has type FLOAT in Flink, but DOUBLE in Spark; CAST one of them"
+        )
+    families = {type_family(a), type_family(b)}
     if "approximate" in families:
         return _float_arithmetic(operator, left, right, common_numeric_type(a, b))
     if operator == "%":
         return _remainder(left, right, a, b)
     if families == {"integer"}:
         result = common_numeric_type(a, b)
-        return (
-            _divide_integers(left, right, result)
-            if operator == "/"
-            else _integer_arithmetic(operator, left, right, result)
-        )
+        if operator == "/":
+            return _divide_integers(left, right, result)
+        return _integer_arithmetic(operator, left, right, result)
     return _decimal_arithmetic(operator, left, right, a, b)
 
 
@@ -57,9 +58,9 @@ def negate(value: TypedExpression) -> TypedExpression:
         return value
     if isinstance(value.literal, int):
         minimum = -(2 ** (31 if value.type.name == "INT" else 63))
-        number = value.literal if value.literal == minimum else -value.literal  # its negation overflows to itself
+        number = value.literal if value.literal == minimum else -value.literal  # the minimum is its own negation
         sql = f"({number})" if number == minimum else str(number)
-        sql += "L" if value.type.name == "BIGINT" and number == -(2**31) else ""  # Spark would read an INT
+        sql += "L" if value.type.name == "BIGINT" and number == -(2**31) else ""  # without it, an INT in Spark
         return TypedExpression(sql, value.type, number)
     if value_family(value) == "integer":
         return _integer_arithmetic("-", TypedExpression("0", value.type), value, value.type)
@@ -68,15 +69,15 @@ def negate(value: TypedExpression) -> TypedExpression:
     return TypedExpression(f"(- {value.sql})", value.type)
 
 
-def coerce(value: TypedExpression, to: FlinkType) -> str:
-    """Return a number cast to a wider type; other values are unchanged."""
+def coerce(value: TypedExpression, target: FlinkType) -> str:
+    """Return the SQL of a number or NULL cast to a wider type, and of other values without a cast."""
     if value.type is None:
-        return f"CAST(NULL AS {to_spark_type(to, '')})"
-    if value.type == to or value_family(value) not in NUMERIC:
+        return f"CAST(NULL AS {to_spark_type(target, '')})"
+    if value.type == target or value_family(value) not in NUMERIC:
         return value.sql
-    if isinstance(value.literal, int) and to.name in _LITERAL_SUFFIX:
-        return f"{value.literal}{_LITERAL_SUFFIX[to.name]}"
-    return f"CAST({value.sql} AS {to_spark_type(to, '')})"
+    if isinstance(value.literal, int) and target.name in _LITERAL_SUFFIX:
+        return f"{value.literal}{_LITERAL_SUFFIX[target.name]}"
+    return f"CAST({value.sql} AS {to_spark_type(target, '')})"
 
 
 def wrap_integer(sql: str, type: FlinkType) -> str:
@@ -99,22 +100,24 @@ def _integer_arithmetic(
         return TypedExpression(
             wrap_integer(f"(CAST({left.sql} AS BIGINT) {operator} {coerce(right, BIGINT)})", result), result
         )
-    (fast_a, slow_a), (fast_b, slow_b) = (
-        v.modular or (coerce(v, BIGINT), f"{_as_wide_decimal(v)}") for v in (left, right)
+    (bigint_a, decimal_a), (bigint_b, decimal_b) = (
+        v.bigint_forms or (coerce(v, BIGINT), _integer_as_decimal(v)) for v in (left, right)
     )
-    fast = f"{_TRY[operator]}({fast_a}, {fast_b})"
-    slow = wrap_decimal(f"({slow_a} {operator} {slow_b})")
-    return TypedExpression(f"coalesce({fast}, CAST({slow} AS BIGINT))", BIGINT, modular=(fast, slow))
+    null_on_overflow = f"{_TRY_FUNCTIONS[operator]}({bigint_a}, {bigint_b})"
+    wrapped = wrap_decimal(f"({decimal_a} {operator} {decimal_b})")
+    sql = f"coalesce({null_on_overflow}, CAST({wrapped} AS BIGINT))"
+    return TypedExpression(sql, BIGINT, bigint_forms=(null_on_overflow, wrapped))
 
 
-def _as_wide_decimal(value: TypedExpression) -> str:
+def _integer_as_decimal(value: TypedExpression) -> str:
     return f"{value.sql}BD" if isinstance(value.literal, int) else f"CAST({value.sql} AS DECIMAL(19,0))"
 
 
-def _guard_division_by_zero(a: str, b: str, divisor: TypedExpression, body: str) -> str:
+def _guard_division_by_zero(a: str, b: str, divisor: TypedExpression, quotient: str) -> str:
+    """Return SQL that raises an error if ``b`` is 0, and otherwise evaluates ``quotient``, a division of a by b."""
     if isinstance(divisor.literal, int) and divisor.literal != 0:
-        return body
-    return f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {b} = 0 THEN {_BY_ZERO} ELSE {body} END"
+        return quotient
+    return f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {b} = 0 THEN {_DIVISION_BY_ZERO} ELSE {quotient} END"
 
 
 def _divide_integers(left: TypedExpression, right: TypedExpression, result: FlinkType) -> TypedExpression:
@@ -135,38 +138,36 @@ def _narrow(sql: str, type: FlinkType) -> str:
 
 def _remainder(left: TypedExpression, right: TypedExpression, a: FlinkType, b: FlinkType) -> TypedExpression:
     if a.name in INTEGERS and b.name in INTEGERS:
-        result = b  # the remainder is smaller than the divisor
+        result = b  # the remainder fits the type of the divisor
     else:
-        (p, s), (q, t) = precision_and_scale(a), precision_and_scale(b)
-        result = decimal_type(min(p - s, q - t) + max(s, t), max(s, t), a, b)
+        (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
+        result = decimal_type(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2), a, b)
 
     def body(x: str, y: str) -> str:
-        exact = result.name == "DECIMAL"
-        text = f"({_cast_to_decimal(x, a)} % {_cast_to_decimal(y, b)})" if exact else f"({x} % {y})"
-        return _guard_division_by_zero(x, y, right, f"CAST({text} AS {to_spark_type(result, '')})")
+        is_decimal = result.name == "DECIMAL"
+        remainder = f"({_cast_to_decimal(x, a)} % {_cast_to_decimal(y, b)})" if is_decimal else f"({x} % {y})"
+        return _guard_division_by_zero(x, y, right, f"CAST({remainder} AS {to_spark_type(result, '')})")
 
     return TypedExpression(bind2(left.sql, right.sql, body), result)
 
 
 def _cast_to_decimal(sql: str, type: FlinkType) -> str:
-    return (
-        sql
-        if type.name == "DECIMAL"
-        else f"CAST({sql} AS {to_spark_type(FlinkType('DECIMAL', precision_and_scale(type)), '')})"
-    )
+    if type.name == "DECIMAL":
+        return sql
+    return f"CAST({sql} AS {to_spark_type(FlinkType('DECIMAL', precision_and_scale(type)), '')})"
 
 
 def _decimal_arithmetic(
     operator: str, left: TypedExpression, right: TypedExpression, a: FlinkType, b: FlinkType
 ) -> TypedExpression:
-    (p, s), (q, t) = precision_and_scale(a), precision_and_scale(b)
+    (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
     if operator in "+-":
-        result = decimal_type(max(p - s, q - t) + max(s, t) + 1, max(s, t), a, b)
+        result = decimal_type(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2), a, b)
     elif operator == "*":
-        result = decimal_type(p + q + 1, s + t, a, b)
+        result = decimal_type(p1 + p2 + 1, s1 + s2, a, b)
     else:
-        scale = max(6, s + q + 1)
-        result = decimal_type(p - s + t + scale, scale, a, b)
+        scale = max(6, s1 + p2 + 1)
+        result = decimal_type(p1 - s1 + s2 + scale, scale, a, b)
     if operator != "/":
         return TypedExpression(f"({_cast_to_decimal(left.sql, a)} {operator} {_cast_to_decimal(right.sql, b)})", result)
     return TypedExpression(
@@ -190,7 +191,7 @@ def _float_arithmetic(
     if result.name == "FLOAT":  # Spark divides only doubles; rounding twice gives the same float
         a, b = f"CAST({a} AS DOUBLE)", f"CAST({b} AS DOUBLE)"
     # power(0, -1) is infinity with the sign of the zero.
-    text = bind2(a, b, lambda x, y: f"if({y} = 0, {x} * power({y}, -1), {x} / {y})")
+    quotient = bind2(a, b, lambda x, y: f"if({y} = 0, {x} * power({y}, -1), {x} / {y})")
     if isinstance(right.literal, int) and right.literal:
-        text = f"({a} / {b})"
-    return TypedExpression(f"CAST({text} AS FLOAT)" if result.name == "FLOAT" else text, result)
+        quotient = f"({a} / {b})"
+    return TypedExpression(f"CAST({quotient} AS FLOAT)" if result.name == "FLOAT" else quotient, result)

@@ -19,8 +19,8 @@ _DATES = ("date", "timestamp", "timestamp_ltz")
 _INVALID_UTF8 = raise_error_sql("the bytes are not valid UTF-8")
 
 
-def translate_cast(value: TypedExpression, to: FlinkType, column: str, is_try: bool) -> TypedExpression:
-    """Translate ``CAST(value AS to)`` or TRY_CAST.
+def translate_cast(value: TypedExpression, target: FlinkType, column: str, is_try: bool) -> TypedExpression:
+    """Translate ``CAST(value AS target)`` or TRY_CAST.
 
     Args:
         column: the computed column, for error messages about the type.
@@ -30,81 +30,83 @@ def translate_cast(value: TypedExpression, to: FlinkType, column: str, is_try: b
         UntranslatableError: Flink has no such cast, or Spark has no exact equivalent.
         SchemaError: the type is not supported.
     """
-    target = to_spark_type(to, column)
+    spark_type = to_spark_type(target, column)
     if value.type is None:
-        return TypedExpression(f"CAST(NULL AS {target})", to)
-    source_family, target_family = type_family(value.type), type_family(to)
-    sql = _translate_cast(value, value.type, to, target, is_try)
+        return TypedExpression(f"CAST(NULL AS {spark_type})", target)
+    source_family, target_family = type_family(value.type), type_family(target)
+    sql = _translate_cast(value, value.type, target, spark_type, is_try)
     if sql is None:
         name = "TRY_CAST" if is_try else "CAST"
-        raise UntranslatableError(f"{name} of {describe_type(value.type)} to {describe_type(to)} is not supported")
+        raise UntranslatableError(f"{name} of {describe_type(value.type)} to {describe_type(target)} is not supported")
     if target_family == "binary" or (target_family == "string" and source_family != "binary"):
-        sql = _fit_length(sql, to)
-    return TypedExpression(sql, to)
+        sql = _fit_length(sql, target)
+    return TypedExpression(sql, target)
 
 
-def _translate_cast(value: TypedExpression, source: FlinkType, to: FlinkType, target: str, is_try: bool) -> str | None:
-    families = source_family, target_family = type_family(source), type_family(to)
+def _translate_cast(
+    value: TypedExpression, source: FlinkType, target: FlinkType, spark_type: str, is_try: bool
+) -> str | None:
+    families = source_family, target_family = type_family(source), type_family(target)
     if source_family == "string":
-        return string_casts.cast_string(value.sql, to, target, is_try)
+        return string_casts.cast_string(value.sql, target, spark_type, is_try)
     if target_family == "string":
         return _cast_to_string(value.sql, source)
     if source_family in NUMERIC and target_family in NUMERIC:
-        return _cast_number(value.sql, source, to, target)
+        return _cast_number(value.sql, source, target, spark_type)
     if families == ("boolean", "decimal"):
-        return f"CAST(CAST({value.sql} AS INT) AS {target})"
+        return f"CAST(CAST({value.sql} AS INT) AS {spark_type})"
     if source_family == "boolean" and target_family in ("boolean", *NUMERIC):
-        return value.sql if target_family == "boolean" else f"CAST({value.sql} AS {target})"
+        return value.sql if target_family == "boolean" else f"CAST({value.sql} AS {spark_type})"
     if source_family in NUMERIC and target_family == "boolean":
         return f"({value.sql} <> 0)"
     if source_family in _DATES and target_family in _DATES:
-        return _cast_datetime(value.sql, source, to, target)
-    if families == ("time", "time") and source.precision <= to.precision:
+        return _cast_datetime(value.sql, source, target, spark_type)
+    if families == ("time", "time") and source.precision <= target.precision:
         return value.sql
     if families == ("binary", "binary"):
         return value.sql
     if source.elements or source.fields:
-        return value.sql if source == to else None
+        return value.sql if source == target else None
     return None
 
 
-def _cast_number(sql: str, source: FlinkType, to: FlinkType, target: str) -> str:
-    if source == to:
+def _cast_number(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
+    if source == target:
         return sql
-    if to.name == "DECIMAL":
+    if target.name == "DECIMAL":
         if type_family(source) != "approximate":
-            return f"try_cast({sql} AS {target})"
+            return f"try_cast({sql} AS {spark_type})"
         return bind(
             sql,
             lambda x: (
                 f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {raise_error_sql('NumberFormatException', x)}, "
-                f"try_cast(CAST({x} AS DOUBLE) AS {target}))"
+                f"try_cast(CAST({x} AS DOUBLE) AS {spark_type}))"
             ),
         )
-    if to.name not in INTEGERS:
-        return f"CAST({sql} AS {target})"
+    if target.name not in INTEGERS:
+        return f"CAST({sql} AS {spark_type})"
     if type_family(source) == "integer":
-        if INTEGERS[source.name] <= INTEGERS[to.name]:
-            return f"CAST({sql} AS {target})"
-        return wrap_integer(f"CAST({sql} AS BIGINT)", to)
+        if INTEGERS[source.name] <= INTEGERS[target.name]:
+            return f"CAST({sql} AS {spark_type})"
+        return wrap_integer(f"CAST({sql} AS BIGINT)", target)
     if source.name == "DECIMAL":
-        return _decimal_to_integer(sql, source, to)
-    return _float_to_integer(sql, to)
+        return _decimal_to_integer(sql, source, target)
+    return _float_to_integer(sql, target)
 
 
-def _decimal_to_integer(sql: str, source: FlinkType, to: FlinkType) -> str:
+def _decimal_to_integer(sql: str, source: FlinkType, target: FlinkType) -> str:
     precision, scale = source.decimal
     if precision - scale <= 18:
-        return wrap_integer(f"CAST({sql} AS BIGINT)", to)
+        return wrap_integer(f"CAST({sql} AS BIGINT)", target)
     integral = bind(sql, lambda x: f"CAST(if({x} < 0, ceil({x}), floor({x})) AS DECIMAL({precision - scale + 1},0))")
     if precision - scale == 38:
         integral = sql
-    return wrap_integer(f"CAST({wrap_decimal(integral)} AS BIGINT)", to)
+    return wrap_integer(f"CAST({wrap_decimal(integral)} AS BIGINT)", target)
 
 
-def _float_to_integer(sql: str, to: FlinkType) -> str:
+def _float_to_integer(sql: str, target: FlinkType) -> str:
     """Convert a float like Java: truncated and clamped to the integer range; NaN is 0."""
-    is_bigint = to.name == "BIGINT"
+    is_bigint = target.name == "BIGINT"
     low, high = (-(2**63), 2**63 - 1) if is_bigint else (-(2**31), 2**31 - 1)
     integral = bind(
         f"CAST({sql} AS DOUBLE)",
@@ -113,7 +115,7 @@ def _float_to_integer(sql: str, to: FlinkType) -> str:
             f"ELSE CAST({x} AS {'BIGINT' if is_bigint else 'INT'}) END"
         ),
     )
-    return integral if is_bigint or to.name == "INT" else wrap_integer(f"CAST({integral} AS BIGINT)", to)
+    return integral if is_bigint or target.name == "INT" else wrap_integer(f"CAST({integral} AS BIGINT)", target)
 
 
 def _cast_to_string(sql: str, source: FlinkType) -> str | None:
@@ -132,28 +134,28 @@ def _cast_to_string(sql: str, source: FlinkType) -> str | None:
     return f"CAST({sql} AS STRING)" if family in (*NUMERIC, "date") else None
 
 
-def _fit_length(sql: str, to: FlinkType) -> str:
+def _fit_length(sql: str, target: FlinkType) -> str:
     """Truncate a string to its length, and pad it for CHAR."""
-    if to.name == "CHAR":
-        return f"rpad({sql}, {to.sizes[0] if to.sizes else 1}, ' ')"
-    if to.name in ("VARCHAR", "VARBINARY") and to.sizes not in ((), (2147483647,)):
-        return f"substring({sql}, 1, {to.sizes[0]})"
-    if to.name == "BINARY" or (to.name == "VARBINARY" and not to.sizes):
-        raise UntranslatableError(f"CAST to {describe_type(to)} is not supported; use BYTES")
+    if target.name == "CHAR":
+        return f"rpad({sql}, {target.sizes[0] if target.sizes else 1}, ' ')"
+    if target.name in ("VARCHAR", "VARBINARY") and target.sizes not in ((), (2147483647,)):
+        return f"substring({sql}, 1, {target.sizes[0]})"
+    if target.name == "BINARY" or (target.name == "VARBINARY" and not target.sizes):
+        raise UntranslatableError(f"CAST to {describe_type(target)} is not supported; use BYTES")
     return sql
 
 
-def _cast_datetime(sql: str, source: FlinkType, to: FlinkType, target: str) -> str:
-    """Truncate a timestamp to a date or to the target's fractional digits, like Flink. (Spark keeps all six digits.)"""
-    if source.name == "TIMESTAMP" and to.name == "DATE":
+def _cast_datetime(sql: str, source: FlinkType, target: FlinkType, spark_type: str) -> str:
+    """Truncate a timestamp to a date or to the type's fractional digits, like Flink. (Spark keeps all six digits.)"""
+    if source.name == "TIMESTAMP" and target.name == "DATE":
         return bind(sql, lambda x: timestamp_format.reject_before_1970(x, "CAST to DATE", f"CAST({x} AS DATE)"))
-    if source.name == "DATE" or to.name == "DATE" or to.precision >= 6 or source.precision <= to.precision:
-        return f"CAST({sql} AS {target})"
+    if source.name == "DATE" or target.name == "DATE" or target.precision >= 6 or source.precision <= target.precision:
+        return f"CAST({sql} AS {spark_type})"
     return bind(
         sql,
         lambda x: timestamp_format.reject_before_1970(
             x,
-            f"CAST to {describe_type(to)}",
-            timestamp_format.truncate_fraction(f"CAST({x} AS {target})", to.precision),
+            f"CAST to {describe_type(target)}",
+            timestamp_format.truncate_fraction(f"CAST({x} AS {spark_type})", target.precision),
         ),
     )

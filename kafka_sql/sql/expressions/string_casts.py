@@ -18,9 +18,9 @@ _DATE = r"^ *(?=[0-9]{4}-[0-9]{1,2}-[0-9]{1,2} *(?: .*)?$)([0-9]{4}-[0-9]{1,2}-[
 _BOOLEAN_WORDS = {"TRUE": ("true", "t", "yes", "y", "1"), "FALSE": ("false", "f", "no", "n", "0")}
 
 
-def cast_string(sql: str, to: FlinkType, target: str, is_try: bool) -> str | None:
+def cast_string(sql: str, target: FlinkType, spark_type: str, is_try: bool) -> str | None:
     """Translate a CAST of a string; return None if there is no such cast."""
-    family = type_family(to)
+    family = type_family(target)
     if family == "string":
         return sql
     if family == "binary":
@@ -28,19 +28,21 @@ def cast_string(sql: str, to: FlinkType, target: str, is_try: bool) -> str | Non
     if family == "boolean":
         return bind(sql, lambda x: _cast_to_boolean(x, is_try))
     if family == "integer":
-        return _cast_if_matching(sql, target, _INTEGER, "$10$2", is_try)  # "$1", "0", "$2": there is no group 10
+        return _cast_if_matching(sql, spark_type, _INTEGER, "$10$2", is_try)  # "$1", "0", "$2": there is no group 10
     if family == "approximate":
-        return _cast_if_matching(sql, target, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
+        return _cast_if_matching(sql, spark_type, _FLOAT, "$1", is_try, _UNSUPPORTED_FLOAT)
     if family == "decimal":
-        return _cast_to_decimal(sql, target, is_try)
+        return _cast_to_decimal(sql, spark_type, is_try)
     if is_try and family in ("date", "timestamp", "timestamp_ltz"):
         raise UntranslatableError(
-            f"TRY_CAST of a string to {describe_type(to)} is not supported; use TO_TIMESTAMP or CAST"
+            f"TRY_CAST of a string to {describe_type(target)} is not supported; use TO_TIMESTAMP or CAST"
         )
     if family == "date":
-        return _cast_if_matching(sql, target, _DATE, "$1", is_try)
+        return _cast_if_matching(sql, spark_type, _DATE, "$1", is_try)
     if family in ("timestamp", "timestamp_ltz"):
-        return timestamp_format.parse_timestamp(sql, target, to.precision, "DateTimeException: invalid timestamp")
+        return timestamp_format.parse_timestamp(
+            sql, spark_type, target.precision, "DateTimeException: invalid timestamp"
+        )
     return None
 
 
@@ -54,13 +56,13 @@ def _cast_to_boolean(x: str, is_try: bool) -> str:
 
 
 def _cast_if_matching(
-    sql: str, target: str, pattern: str, replacement: str, is_try: bool, unsupported: str | None = None
+    sql: str, spark_type: str, pattern: str, replacement: str, is_try: bool, unsupported: str | None = None
 ) -> str:
     def body(x: str) -> str:
         regex = string_literal(pattern)
         text = f"if({x} RLIKE {regex}, regexp_replace({x}, {regex}, {string_literal(replacement)}), NULL)"
-        value = f"try_cast({text} AS {target})"
-        error = raise_error_sql(f"NumberFormatException: For input string, which is not a valid {target}", x)
+        value = f"try_cast({text} AS {spark_type})"
+        error = raise_error_sql(f"NumberFormatException: For input string, which is not a valid {spark_type}", x)
         if not is_try:
             return f"if({x} IS NULL, NULL, coalesce({value}, {error}))"
         return value if unsupported is None else f"if({x} RLIKE {string_literal(unsupported)}, {error}, {value})"
@@ -68,6 +70,6 @@ def _cast_if_matching(
     return bind(sql, body)
 
 
-def _cast_to_decimal(sql: str, target: str, is_try: bool) -> str:
+def _cast_to_decimal(sql: str, spark_type: str, is_try: bool) -> str:
     """Translate a CAST to DECIMAL; overflow is an error, too."""
-    return _cast_if_matching(sql, target, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)
+    return _cast_if_matching(sql, spark_type, _DECIMAL, "$1", is_try, _UNSUPPORTED_DECIMAL)

@@ -10,7 +10,10 @@ from kafka_sql.sql.grammar.types import BINARIES, INTEGERS, STRINGS, FlinkType
 
 STRING, BOOLEAN, INT, BIGINT = FlinkType("STRING"), FlinkType("BOOLEAN"), FlinkType("INT"), FlinkType("BIGINT")
 DOUBLE, DATE = FlinkType("DOUBLE"), FlinkType("DATE")
-DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # precision of Flink's decimal for each
+NUMERIC = ("integer", "decimal", "approximate")  # type families
+TIMESTAMPS = ("timestamp", "timestamp_ltz")  # type families
+
+_INTEGER_PRECISION = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}  # of the DECIMAL that Flink converts it to
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,14 @@ class TypedExpression:
         sql: Spark SQL text, with parentheses where needed.
         type: the type in Flink; None for NULL.
         literal: the value of an integer or string literal.
-        modular: for BIGINT arithmetic, the expression twice: as a BIGINT that is NULL on overflow, and as a decimal
-            that wraps around.
+        bigint_forms: two more forms of BIGINT arithmetic: a BIGINT that is NULL on overflow, and a DECIMAL that wraps
+            around on overflow.
     """
 
     sql: str
     type: FlinkType | None
     literal: str | int | None = None
-    modular: tuple[str, str] | None = None
+    bigint_forms: tuple[str, str] | None = None
 
 
 class UntranslatableError(Exception):
@@ -54,12 +57,8 @@ def value_family(value: TypedExpression) -> str:
     return "null" if value.type is None else type_family(value.type)
 
 
-NUMERIC = ("integer", "decimal", "approximate")
-TIMESTAMPS = ("timestamp", "timestamp_ltz")
-
-
 def describe_type(type: FlinkType | None) -> str:
-    """Return a type's text for an error message."""
+    """Return a type as text for error messages, with its length or precision."""
     if type is None:
         return "NULL"
     return type.name + (f"({', '.join(map(str, type.sizes))})" if type.sizes else "")
@@ -84,7 +83,7 @@ def _common_type_of_two(a: FlinkType, b: FlinkType) -> FlinkType:
     if families & {"row", "array", "map", "multiset", "interval"}:
         if a == b:
             return a
-        raise UntranslatableError(f"{a.name} cannot be combined with a {b.name} of a different type; CAST one of them")
+        raise UntranslatableError(f"two {a.name} types that differ cannot be combined; CAST one of them")
     if families & {"timestamp", "timestamp_ltz", "time"}:
         return a if a.precision >= b.precision else b
     return a if a == b or "string" not in families else STRING
@@ -94,21 +93,25 @@ def common_numeric_type(a: FlinkType, b: FlinkType) -> FlinkType:
     """Return the common type of two numeric types.
 
     Raises:
-        UntranslatableError: a decimal of more than 38 digits. Flink and Spark drop different digits.
+        UntranslatableError: it would be a DECIMAL of more than 38 digits. Flink and Spark drop different digits.
     """
     families = {type_family(a), type_family(b)}
     if "approximate" in families:
-        single = {a.name, b.name} <= {"FLOAT", *INTEGERS}
-        return FlinkType("FLOAT") if single else DOUBLE
+        is_float = {a.name, b.name} <= {"FLOAT", *INTEGERS}
+        return FlinkType("FLOAT") if is_float else DOUBLE
     if families == {"integer"}:
         return a if INTEGERS[a.name] >= INTEGERS[b.name] else b
-    (p, s), (q, t) = precision_and_scale(a), precision_and_scale(b)
-    scale = max(s, t)
-    return decimal_type(max(p - s, q - t) + scale, scale, a, b)
+    (p1, s1), (p2, s2) = precision_and_scale(a), precision_and_scale(b)
+    scale = max(s1, s2)
+    return decimal_type(max(p1 - s1, p2 - s2) + scale, scale, a, b)
 
 
 def decimal_type(precision: int, scale: int, a: FlinkType, b: FlinkType) -> FlinkType:
-    """Return ``DECIMAL(precision, scale)`` for a combination of ``a`` and ``b``, or raise if it has too many digits."""
+    """Return ``DECIMAL(precision, scale)``, the result type of an operation on ``a`` and ``b``.
+
+    Raises:
+        UntranslatableError: the precision exceeds 38.
+    """
     if precision > 38:
         raise UntranslatableError(
             f"{describe_type(a)} and {describe_type(b)} together need {precision} digits, but DECIMAL has at most 38; "
@@ -118,5 +121,5 @@ def decimal_type(precision: int, scale: int, a: FlinkType, b: FlinkType) -> Flin
 
 
 def precision_and_scale(type: FlinkType) -> tuple[int, int]:
-    """Return the precision and scale of an exact numeric type as a decimal."""
-    return type.decimal if type.name == "DECIMAL" else (DIGITS[type.name], 0)
+    """Return precision and scale of a DECIMAL, or of the DECIMAL that an integer type is converted to."""
+    return type.decimal if type.name == "DECIMAL" else (_INTEGER_PRECISION[type.name], 0)

@@ -16,6 +16,7 @@ from kafka_sql.sql.expressions.typed import (
     TypedExpression,
     UntranslatableError,
     describe_type,
+    type_family,
     value_family,
 )
 from kafka_sql.sql.grammar.types import Field, FlinkType
@@ -29,7 +30,7 @@ def translate_element_access(collection: TypedExpression, index: TypedExpression
         )
     if value_family(collection) == "map":
         key, value = collection.type.elements
-        if index.type is not None and value_family(index) != value_family(TypedExpression("", key)):
+        if index.type is not None and value_family(index) != type_family(key):
             raise UntranslatableError(
                 f"the key of this MAP is {describe_type(key)}, but got {describe_type(index.type)}; CAST it"
             )
@@ -103,11 +104,7 @@ def _element(arguments: Sequence[TypedExpression]) -> TypedExpression:
 def _array_join(arguments: Sequence[TypedExpression]) -> TypedExpression:
     check_argument_count("ARRAY_JOIN", arguments, 2, 3)
     value = arguments[0]
-    if (
-        value.type is None
-        or value.type.name != "ARRAY"
-        or value_family(TypedExpression("", value.type.elements[0])) != "string"
-    ):
+    if value.type is None or value.type.name != "ARRAY" or type_family(value.type.elements[0]) != "string":
         raise UntranslatableError(f"ARRAY_JOIN requires an array of strings, but got {describe_type(value.type)}")
     return TypedExpression(f"array_join({', '.join(a.sql for a in arguments)})", STRING)
 

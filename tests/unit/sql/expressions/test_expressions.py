@@ -146,7 +146,7 @@ def test_supported_expressions(flink: str, spark: str) -> None:
 @pytest.mark.parametrize(
     ("flink", "message"),
     [
-        ("f * x", "FLOAT with DOUBLE has type FLOAT in Flink; CAST one of them."),
+        ("f * x", "FLOAT * DOUBLE has type FLOAT in Flink, but DOUBLE in Spark; CAST one of them."),
         ("UPER(s)", "function UPER is not supported. Did you mean 'UPPER'?"),
         ("my_udf(i)", "function MY_UDF is not supported."),
         (
