@@ -47,7 +47,7 @@ class Definition:
         options: the connector's options, typed.
         value: the format and columns of the record's value.
         key: the format and columns of the record's key; None for a table without a key.
-        client: librdkafka's configuration. May hold secrets, or references to them.
+        client_config: librdkafka's configuration. May contain secrets, or references to them.
         accumulator_id: the Spark accumulator to which tasks report undecodable records; None if they are not counted.
     """
 
@@ -55,7 +55,7 @@ class Definition:
     options: Options
     value: Payload
     key: Payload | None
-    client: Mapping[str, str] = field(repr=False)
+    client_config: Mapping[str, str] = field(repr=False)
     accumulator_id: int | None = None
 
     @property

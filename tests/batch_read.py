@@ -43,7 +43,7 @@ def define_table(topics: Topics, topic: str | None, **options: str) -> Definitio
 
 def planned_ranges(definition: Definition) -> dict[str, tuple[int, int]]:
     """Return the offset ranges of a batch read by ``topic[partition]``, including empty ones."""
-    cluster = Cluster(definition.client)
+    cluster = Cluster(definition.client_config)
     starts, stops = resolve_batch_range(definition, cluster, list_partitions(definition, cluster))
     return {f"{t}[{p}]": (starts[t, p], stops[t, p]) for t, p in sorted(stops)}
 
@@ -125,7 +125,7 @@ def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[Recor
     def read_split(split: Split) -> list[tuple[RecordLocation, bytes | None]]:
         return [
             ((split.topic, split.partition, offset), value)
-            for batch in read_records(definition.client, split, on_data_loss=data_loss_handler(definition))
+            for batch in read_records(definition.client_config, split, on_data_loss=data_loss_handler(definition))
             for offset, value in zip(batch.offsets.tolist(), batch.values.to_pylist(), strict=True)
         ]
 

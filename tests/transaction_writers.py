@@ -139,5 +139,5 @@ def prepared_statement(sink: WriterHarness, numbers: range) -> tuple[Committer, 
         driver.prepare_rows(None, i, [(a, a % 7) for a in part])
         for i, part in enumerate((numbers[:half], numbers[half:]))
     ]
-    sink.opened.append(Committer(driver.sink.client, writer))
+    sink.opened.append(Committer(driver.sink.client_config, writer))
     return sink.opened[-1], prepared

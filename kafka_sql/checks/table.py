@@ -1,4 +1,4 @@
-"""Check one table. Checks run in order of dependency; those that depend on a failed check are skipped."""
+"""Check one table. Checks run in dependency order; a check that depends on a failed one is skipped."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def check_table(definition: Definition, schema: pa.Schema) -> Iterator[Finding]:
 
 
 def _check_settings(definition: Definition) -> str:
-    resolve_config(definition.client)
+    resolve_config(definition.client_config)
     return "secret references can be resolved, and key and trust stores can be read"
 
 
 def _check_brokers(definition: Definition) -> Iterator[Finding]:
     name = definition.name
-    connections = list(_check_connections(definition))
+    connections = list(_check_bootstrap_servers(definition))
     yield from connections
     if not any(finding.ok for finding in connections):
         return
-    cluster = Cluster(definition.client)
+    cluster = Cluster(definition.client_config)
     authentication = run_check(name, "authentication", lambda: _check_authentication(definition, cluster))
     yield authentication
     if not authentication.ok:
@@ -62,13 +62,13 @@ def _check_brokers(definition: Definition) -> Iterator[Finding]:
     yield check_clock(definition, cluster)
 
 
-def _check_connections(definition: Definition) -> Iterator[Finding]:
-    for server in definition.client["bootstrap.servers"].split(","):
+def _check_bootstrap_servers(definition: Definition) -> Iterator[Finding]:
+    for server in definition.client_config["bootstrap.servers"].split(","):
         address = server.strip().rpartition("://")[2]
-        yield run_check(definition.name, f"reachable {address}", partial(_connect, address))
+        yield run_check(definition.name, f"reachable {address}", partial(_check_connection, address))
 
 
-def _connect(address: str) -> str:
+def _check_connection(address: str) -> str:
     host, _, port = address.rpartition(":")
     try:
         open_connection(host.strip("[]"), int(port))
@@ -79,8 +79,8 @@ def _connect(address: str) -> str:
 
 def _check_authentication(definition: Definition, cluster: Cluster) -> str:
     cluster.topics()
-    protocol = definition.client.get("security.protocol", "plaintext").upper()
-    sasl_mechanism = kerberos.sasl_mechanism(definition.client)
+    protocol = definition.client_config.get("security.protocol", "plaintext").upper()
+    sasl_mechanism = kerberos.sasl_mechanism(definition.client_config)
     return f"the brokers responded ({protocol}{', ' + sasl_mechanism if sasl_mechanism else ''})"
 
 
@@ -134,7 +134,7 @@ def _check_exactly_once(definition: Definition) -> Iterator[Finding]:
 
 
 def _check_transactional_id(definition: Definition, transactional_id: str) -> str:
-    client = TransactionAdmin(definition.client)
+    client = TransactionAdmin(definition.client_config)
     with closing(client):
         if not client.can_write(transactional_id):
             raise AuthorizationError(

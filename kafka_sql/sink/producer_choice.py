@@ -24,8 +24,8 @@ def table_producer(definition: Definition) -> AbstractContextManager[AnyProducer
     """Return a producer for a task."""
     topic = single_topic(definition)
     if topic is not None and can_use_direct(definition):
-        return cached_direct_producer(definition.client, topic, definition.name)
-    return cached_producer(definition.client, topic, definition.name)
+        return cached_direct_producer(definition.client_config, topic, definition.name)
+    return cached_producer(definition.client_config, topic, definition.name)
 
 
 def table_transaction(
@@ -47,4 +47,4 @@ def table_transaction(
 def can_use_direct(definition: Definition) -> bool:
     """Return whether the direct producer can write the table, so that librdkafka is not needed."""
     persisted = {column.metadata for column in definition.table.persisted_columns}
-    return not persisted & _PER_ROW_KEYS and can_write(definition.client)
+    return not persisted & _PER_ROW_KEYS and can_write(definition.client_config)

@@ -134,6 +134,6 @@ def check_sink(definition: Definition, schema: pa.Schema) -> None:
     """
     resolve_metadata_columns(definition, schema)
     if definition.is_exactly_once:
-        check_security(definition.client)
+        check_security(definition.client_config)
     load_partitioner(definition)
     ensure_topics_exist(definition)

@@ -26,10 +26,10 @@ def ensure_topics_exist(definition: Definition) -> None:
         BrokerError: the cluster does not respond, or rejects a request.
     """
     topics = opt.topics(definition.options) or ()
-    with cached_cluster(definition.client) as cluster:
+    with cached_cluster(definition.client_config) as cluster:
         if definition.options[opt.TOPIC_CREATE]:
             settings = topic_settings(definition)
-            key = (definition.client["bootstrap.servers"], *topics, repr(settings))
+            key = (definition.client_config["bootstrap.servers"], *topics, repr(settings))
             if key not in _ensured:
                 new = _UPSERT_CONFIG if definition.is_upsert else {}
                 for topic in ensure_topics(cluster, topics, settings, definition.name, new):

@@ -19,9 +19,9 @@ def client_config(definition: Definition, role: str) -> Mapping[str, str]:
         role: a task's number, or ``ENUMERATOR``.
     """
     prefix = definition.options.get(opt.CLIENT_ID_PREFIX)
-    if prefix is None and "client.id" not in definition.client:
+    if prefix is None and "client.id" not in definition.client_config:
         prefix = definition.options.get(opt.GROUP_ID)
-    return definition.client if prefix is None else {**definition.client, "client.id": f"{prefix}-{role}"}
+    return definition.client_config if prefix is None else {**definition.client_config, "client.id": f"{prefix}-{role}"}
 
 
 def task_client_config(definition: Definition, task: int) -> Mapping[str, str]:

@@ -113,7 +113,7 @@ def fuzz_options(rng: random.Random) -> str:
             definition.value.create_decoder(_SCHEMA)
             definition.value.create_encoder(_SCHEMA)
         with contextlib.suppress(KafkaSqlError):
-            resolve_config(definition.client)
+            resolve_config(definition.client_config)
     except OptionError as e:
         require(PLANTED not in str(e), options)
         return e.condition().lower()

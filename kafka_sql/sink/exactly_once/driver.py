@@ -32,12 +32,12 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
         first.run,
         first.query,
     )
-    key = definition.client["bootstrap.servers"], writer.prefix
+    key = definition.client_config["bootstrap.servers"], writer.prefix
     committer = _committers.get(key)
     if committer is None or committer.writer != writer:
         if committer is not None:
             committer.close()
-        committer = _committers[key] = Committer(definition.client, writer)
+        committer = _committers[key] = Committer(definition.client_config, writer)
     try:
         committer.commit(first.batch, prepared)
     except BaseException:
@@ -49,4 +49,4 @@ def commit(definition: Definition, messages: Sequence[Any]) -> None:
 
 def abort(definition: Definition, messages: Sequence[Any]) -> None:
     """Abort the transactions that the tasks of a failed write have prepared."""
-    abort_failed_job(definition.client, [m if isinstance(m, PreparedTransaction) else None for m in messages])
+    abort_failed_job(definition.client_config, [m if isinstance(m, PreparedTransaction) else None for m in messages])

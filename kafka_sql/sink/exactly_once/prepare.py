@@ -86,8 +86,8 @@ def prepare(definition: Definition, task: Task, batches: Iterator[pa.RecordBatch
         rows = itertools.chain([first], rows)
     transaction = _transactional_id(definition, task)
     # librdkafka rejects a socket timeout above the transaction timeout
-    socket_timeout = min(int(definition.client[SOCKET_TIMEOUT]), timeout)
-    config = {**definition.client, TRANSACTION_TIMEOUT: str(timeout), SOCKET_TIMEOUT: str(socket_timeout)}
+    socket_timeout = min(int(definition.client_config[SOCKET_TIMEOUT]), timeout)
+    config = {**definition.client_config, TRANSACTION_TIMEOUT: str(timeout), SOCKET_TIMEOUT: str(socket_timeout)}
     with table_transaction(definition, config, transaction) as producer:
         stats = write_with_producer(producer, definition, rows)
         hint = producer.hint if isinstance(producer, DirectProducer) else TransactionHint()

@@ -10,25 +10,25 @@ from kafka_sql.kafka.admin.descriptions import broker_setting
 from kafka_sql.kafka.config.properties import TRANSACTION_TIMEOUT
 
 _OPTION: Final = f"properties.{TRANSACTION_TIMEOUT}"
-_LIMIT: Final = "transaction.max.timeout.ms"
-_DEFAULT_LIMIT: Final = 900_000  # milliseconds: Kafka's default
-_limits: dict[str, int | None] = {}
+_MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+_DEFAULT_MAX_TIMEOUT: Final = 900_000  # milliseconds: Kafka's default
+_broker_limits: dict[str, int | None] = {}  # by bootstrap servers; None if unknown
 
 
 def transaction_timeout(definition: Definition) -> int:
-    """Return the timeout in milliseconds: the option's value, or the brokers' limit (at most 15 minutes).
+    """Return the transaction timeout in milliseconds: the option, or else the brokers' limit, at most 15 minutes.
 
     Raises:
         InvalidOptionError: the option exceeds the brokers' limit.
-        BrokerError: the brokers do not respond.
+        BrokerError: librdkafka rejects the configuration.
     """
     limit = _broker_limit(definition)
-    if TRANSACTION_TIMEOUT not in definition.client:
-        return min(limit or _DEFAULT_LIMIT, _DEFAULT_LIMIT)
-    timeout = int(definition.client[TRANSACTION_TIMEOUT])
+    if TRANSACTION_TIMEOUT not in definition.client_config:
+        return min(limit or _DEFAULT_MAX_TIMEOUT, _DEFAULT_MAX_TIMEOUT)
+    timeout = int(definition.client_config[TRANSACTION_TIMEOUT])
     if limit is not None and timeout > limit:
         raise InvalidOptionError(
-            f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' exceeds the brokers' '{_LIMIT}' = "
+            f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' exceeds the brokers' '{_MAX_TIMEOUT}' = "
             f"'{limit}'. Lower it, raise the brokers' limit, or remove the option to use the limit.",
             table=definition.name,
             option=_OPTION,
@@ -37,15 +37,15 @@ def transaction_timeout(definition: Definition) -> int:
 
 
 def check_trigger_interval(definition: Definition, interval: int) -> None:
-    """Check that the timeout covers the trigger interval. Otherwise a batch that takes that long would be aborted.
+    """Check that the transaction timeout is not shorter than the trigger interval, which a batch may take.
 
     Args:
         interval: trigger interval in milliseconds.
 
     Raises:
-        InvalidOptionError: the timeout is set, and shorter than the interval.
+        InvalidOptionError: the option is set, and shorter than the interval.
     """
-    timeout = definition.client.get(TRANSACTION_TIMEOUT)
+    timeout = definition.client_config.get(TRANSACTION_TIMEOUT)
     if timeout is not None and int(timeout) < interval:
         raise InvalidOptionError(
             f"Table '{definition.name}': option '{_OPTION}' = '{timeout}' is less than "
@@ -57,8 +57,8 @@ def check_trigger_interval(definition: Definition, interval: int) -> None:
 
 
 def _broker_limit(definition: Definition) -> int | None:
-    servers = definition.client["bootstrap.servers"]
-    if servers not in _limits:
-        text = broker_setting(definition.client, _LIMIT)
-        _limits[servers] = int(text) if text is not None else None
-    return _limits[servers]
+    servers = definition.client_config["bootstrap.servers"]
+    if servers not in _broker_limits:
+        text = broker_setting(definition.client_config, _MAX_TIMEOUT)
+        _broker_limits[servers] = int(text) if text is not None else None
+    return _broker_limits[servers]

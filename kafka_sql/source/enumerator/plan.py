@@ -25,7 +25,7 @@ def plan_batch(definition: Definition) -> list[Split]:
     Raises:
         BrokerError: the cluster, a topic or an offset is unavailable.
     """
-    with cached_cluster(definition.client) as cluster:
+    with cached_cluster(definition.client_config) as cluster:
         partitions = list_partitions(definition, cluster)
         starts, stops = resolve_batch_range(definition, cluster, partitions)
         is_bounded = definition.options[opt.BOUNDED_MODE] != opt.UNBOUNDED

@@ -149,7 +149,7 @@ def apply_offset_reset(
     """
     if not partitions:
         return {}
-    strategy = definition.client.get("auto.offset.reset", default)
+    strategy = definition.client_config.get("auto.offset.reset", default)
     if strategy in _EARLIEST:
         return cluster.earliest(partitions)
     if strategy in _LATEST:

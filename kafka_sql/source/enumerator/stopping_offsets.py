@@ -46,7 +46,7 @@ def end_exists(definition: Definition) -> bool:
     """
     if definition.options[opt.BOUNDED_MODE] in (opt.LATEST, opt.TIMESTAMP):
         return True
-    cluster = Cluster(definition.client)
+    cluster = Cluster(definition.client_config)
     partitions = list_partitions(definition, cluster)
     ends = cluster.latest(partitions)
     return all(stop <= ends[p] for p, stop in (resolve_stop_offsets(definition, cluster, partitions) or {}).items())

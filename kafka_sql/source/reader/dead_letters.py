@@ -44,7 +44,7 @@ def write_dead_letters(
     ]
     # -1 means no timestamp; 0 makes the producer set the current time
     timestamps = np.maximum(records.timestamps, 0)
-    with cached_producer(definition.client, target, definition.name) as producer:
+    with cached_producer(definition.client_config, target, definition.name) as producer:
         producer.produce(records.values, records.keys, timestamps, pa.array(headers, HEADER_LIST))
         producer.flush()
 

@@ -58,4 +58,6 @@ def _fetch_records(
     definition: Definition, decoder: RowDecoder, split: Split, config: Mapping[str, str] | None
 ) -> Iterator[Records]:
     size = BatchSize(definition.options[opt.BATCH_ROWS], definition.options[opt.BATCH_BYTES])
-    return read_records(config or definition.client, split, decoder.record_fields, size, data_loss_handler(definition))
+    return read_records(
+        config or definition.client_config, split, decoder.record_fields, size, data_loss_handler(definition)
+    )

@@ -219,7 +219,7 @@ class MicroBatchStream:
         is_known = all(p in sizes for p in backlogs)
         max_bytes = self.limits.max_bytes or 0
         if not is_known or sum(n * sizes[p] for p, n in backlogs.items()) > max_bytes / 2:
-            sizes |= bytes_per_offset(self._definition.client, {p: starts[p] for p in backlogs})
+            sizes |= bytes_per_offset(self._definition.client_config, {p: starts[p] for p in backlogs})
         default = max(sizes.values(), default=_DEFAULT_BYTES_PER_OFFSET)
         return {p: sizes.get(p, default) for p in backlogs}
 

@@ -117,7 +117,7 @@ def check_exactly_once(spark: SparkSession, definition: Definition, interval: in
         return None
     if interval is not None:
         check_trigger_interval(definition, interval)
-    writer = definition.client["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
+    writer = definition.client_config["bootstrap.servers"], definition.options[opt.TRANSACTIONAL_ID_PREFIX]
     for job in session_jobs(spark):
         if job.writer == writer and job.query.isActive:
             key = opt.TRANSACTIONAL_ID_PREFIX.key

@@ -54,7 +54,7 @@ def kill_leader(nodes: EmbeddedKafka) -> int:
 
 def test_a_task_resumes_with_the_new_leader(cluster: EmbeddedKafka) -> None:
     small_fetches = {"properties_queued_max_messages_kbytes": "1024", "properties_max_partition_fetch_bytes": "1048576"}
-    config = define_table(Topics(cluster.bootstrap_servers), TOPIC, **small_fetches).client
+    config = define_table(Topics(cluster.bootstrap_servers), TOPIC, **small_fetches).client_config
     offsets: list[int] = []
     killed = None
     for records in read_records(config, Split(TOPIC, 0, 0, COUNT), size=BatchSize(max_rows=500)):
@@ -83,7 +83,7 @@ def test_a_stream_and_a_batch_resume_with_the_new_leader(cluster: EmbeddedKafka)
 
 def test_the_broker_that_clients_use_as_controller_is_killed(cluster: EmbeddedKafka) -> None:
     """librdkafka waits for the controller that it knows until metadata is requested."""
-    config = define_table(Topics(cluster.bootstrap_servers), TOPIC).client
+    config = define_table(Topics(cluster.bootstrap_servers), TOPIC).client_config
     reader, creator = Cluster(config), Cluster(config)
     ids = topic_ids(reader.admin(), [TOPIC])
     assert ids.keys() == {TOPIC}

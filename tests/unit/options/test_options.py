@@ -148,7 +148,7 @@ def test_keys_of_the_datastream_api() -> None:
         assert table.options[opt.REGISTER_METRICS] is False
         assert table.options[opt.COMMIT_OFFSETS] is False
         assert table.options[opt.DISCOVERY_INTERVAL] == 0
-        assert not {k for k in table.client if "prefix" in k or "discovery" in k or "checkpoint" in k}
+        assert not {k for k in table.client_config if "prefix" in k or "discovery" in k or "checkpoint" in k}
     assert define_table(**{"partition.discovery.interval.ms": "10000"}).options[opt.DISCOVERY_INTERVAL] == 10_000
     message = validation_error(
         ConflictingOptionsError,
@@ -170,8 +170,8 @@ def test_properties_that_flink_overrides_are_overridden_with_a_warning(caplog: p
                 "properties.key.deserializer": "a.b.C",
             }
         )
-    assert "key.deserializer" not in table.client
-    assert "enable.auto.commit" not in table.client
+    assert "key.deserializer" not in table.client_config
+    assert "enable.auto.commit" not in table.client_config
     for message in (
         "'properties.key.deserializer' has no effect: it is overridden, as in Flink",
         "'properties.enable.auto.commit' has no effect: it is overridden",

@@ -112,13 +112,13 @@ def define_table(**options: str) -> Definition:
 
 def test_definitions_keep_references(secrets: Path) -> None:
     definition = define_table()
-    assert definition.client["sasl.password"] == "${env:KAFKA_PASSWORD}"
+    assert definition.client_config["sasl.password"] == "${env:KAFKA_PASSWORD}"
     assert SECRET.encode() not in cloudpickle.dumps(definition)
     assert SECRET not in repr(definition)
 
 
 def test_references_are_resolved_when_a_client_is_created(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = define_table().client
+    client = define_table().client_config
     with open_handle(bindings.CONSUMER, client):
         pass
     Cluster(client)

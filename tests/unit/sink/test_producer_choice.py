@@ -45,6 +45,6 @@ def test_choice(definition: Definition, is_direct: bool, monkeypatch: pytest.Mon
         monkeypatch.setattr(producer_choice, function, lambda *_: "librdkafka")
     expected: Any = "direct" if is_direct else "librdkafka"
     assert table_producer(definition) == expected
-    assert table_transaction(definition, definition.client, "id") == expected
+    assert table_transaction(definition, definition.client_config, "id") == expected
     if ";" not in definition.table.options["topic"]:
         assert can_use_direct(definition) is is_direct

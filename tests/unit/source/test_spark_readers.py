@@ -63,7 +63,7 @@ def test_a_split_is_read_with_the_tables_configuration_unless_the_task_has_its_o
     table = define()
     list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1)))
     list(split_reader.read_split(table, SCHEMA, Split("t", 0, 0, 1), {"client.id": "own"}))
-    assert [config for config, _ in requests] == [table.client, {"client.id": "own"}]
+    assert [config for config, _ in requests] == [table.client_config, {"client.id": "own"}]
 
 
 @pytest.mark.parametrize("connector", ["upsert-kafka", "kafka"])

@@ -68,7 +68,7 @@ def test_concurrent_statements_with_the_same_prefix(sink: WriterHarness) -> None
 def test_a_lost_part_of_a_statement_must_be_accepted(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def crash(query: SimulatedQuery) -> None:
-        driver = Committer(query.sink.client, dataclasses.replace(query.committer.writer, query=None))
+        driver = Committer(query.sink.client_config, dataclasses.replace(query.committer.writer, query=None))
         sink.opened.append(driver)
         prepared = [query.prepare_rows(None, i, [(i, 0)]) for i in range(3)]
         crash_in_commit(monkeypatch, commit_first_only, lambda: driver.commit(None, prepared))

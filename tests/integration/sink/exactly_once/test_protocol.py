@@ -136,7 +136,9 @@ def test_a_zombie_in_a_new_process_does_not_fence_the_active_driver(sink: Writer
     zombie.run_batch(tasks=2)
     active = sink.driver()
     active.run_batch(tasks=2)
-    committer = Committer(zombie.sink.client, zombie.committer.writer)  # Spark starts a new process for its commits
+    committer = Committer(
+        zombie.sink.client_config, zombie.committer.writer
+    )  # Spark starts a new process for its commits
     sink.opened.append(committer)
     (sink.folder / "planned" / "2").write_text(json.dumps({"start": 2 * ROWS, "end": 3 * ROWS}))
     with pytest.raises(WriterFencedError, match="another writer has taken over"):
@@ -165,7 +167,7 @@ def test_a_failed_job_of_a_zombie_aborts_only_its_transactions(sink: WriterHarne
     zombie, active = sink.driver(), sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     old, new = zombie.prepare_batch(0, 2), active.prepare_batch(0, 3)
-    abort_failed_job(zombie.sink.client, [*old, None])
+    abort_failed_job(zombie.sink.client_config, [*old, None])
     assert sorted(sink.open()) == sorted(str(m.transaction) for m in new)
     active.committer.commit(0, new)
     assert sink.numbers(ROWS) == rows(1)
@@ -175,7 +177,7 @@ def test_a_job_whose_tasks_all_succeeded_is_not_aborted(sink: WriterHarness) -> 
     driver = sink.driver()
     (sink.folder / "planned" / "0").write_text(json.dumps({"start": 0, "end": ROWS}))
     prepared = driver.prepare_batch(0, 2)
-    abort_failed_job(driver.sink.client, prepared)  # Spark does this after commit() raised an error
+    abort_failed_job(driver.sink.client_config, prepared)  # Spark does this after commit() raised an error
     assert len(sink.open()) == 2
 
 

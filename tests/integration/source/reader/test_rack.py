@@ -127,7 +127,7 @@ def test_tasks_read_from_replicas_in_their_rack(
         assert mine.pop(node) > 100_000, text
         assert all(count < 100_000 for count in mine.values()), text
     # a rack without a replica: reads from the leader
-    config = {**define_table(cluster.topics, topic, **SMALL_FETCHES).client, "client.rack": "nowhere"}
+    config = {**define_table(cluster.topics, topic, **SMALL_FETCHES).client_config, "client.rack": "nowhere"}
     read(topic, config)
     assert statistics.received[1] > 100_000
     # the replica in the rack fails while it is read: no records are missing

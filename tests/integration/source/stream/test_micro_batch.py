@@ -78,7 +78,7 @@ def test_discovery_interval(topics: Topics) -> None:
         "never": define_table(topics, topic, scan_topic__partition__discovery_interval="0"),
         "bounded": define_table(topics, topic, scan_bounded_mode="latest-offset", **NOW),
     }
-    cluster = Cluster(tables["never"].client)
+    cluster = Cluster(tables["never"].client_config)
     discoveries = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
     found = {name: [len(discovery.partitions(cluster))] for name, discovery in discoveries.items()}
     add_partitions(topics, topic, 3)

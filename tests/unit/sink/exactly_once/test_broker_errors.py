@@ -242,11 +242,13 @@ def test_failed_aborts_are_left_to_the_next_start(
 
     monkeypatch.setattr(committer, "abort_all", unavailable)
     monkeypatch.setattr(transaction_admin.TransactionAdmin, "close", lambda _: closed.append(1))
-    committer.abort_failed_job(table().client, [done(1), None])
+    committer.abort_failed_job(table().client_config, [done(1), None])
     assert "transactions stay open until the next start: [BROKER] away" in caplog.text
     assert len(closed) == 1
-    committer.abort_failed_job(table().client, [done(1), done(1)])  # all tasks succeeded: the driver may have decided
-    committer.abort_failed_job(table().client, [None])
+    committer.abort_failed_job(
+        table().client_config, [done(1), done(1)]
+    )  # all tasks succeeded: the driver may have decided
+    committer.abort_failed_job(table().client_config, [None])
     assert len(closed) == 1
 
 
@@ -258,7 +260,7 @@ def test_drivers_that_repeatedly_fence_each_other(monkeypatch: pytest.MonkeyPatc
         raise committer.LogWriterFenced
 
     writer = Writer("orders", "p", "t", "r", "q")
-    contender = committer.Committer(table().client, writer)
+    contender = committer.Committer(table().client_config, writer)
     monkeypatch.setattr(contender, "_commit", fenced)
     monkeypatch.setattr(committer, "fencing_error", lambda *_: None)
     with pytest.raises(
@@ -287,7 +289,7 @@ def test_decided_open_transactions_are_committed_and_others_aborted() -> None:
         ended.extend(("abort", key) for key in described)
         return list(described)
 
-    contender = committer.Committer(table().client, writer)
+    contender = committer.Committer(table().client_config, writer)
     contender._owner = PrefixOwner(writer, cast(Any, None), ("p",), [decision], frozenset({run}))
     contender._cleanup_transactions = cast(
         Any,
