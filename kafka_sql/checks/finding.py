@@ -1,4 +1,4 @@
-"""Represent the result of one check."""
+"""Run one check, and represent its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the schema registry of a table's formats: connectivity, and whether its schemas fit the table."""
+"""Check the schema registries of a table's formats: connectivity, and compatibility with the table's columns."""
 
 from __future__ import annotations
 
@@ -26,28 +26,33 @@ def check_schemas(definition: Definition, schema: pa.Schema) -> Iterator[Finding
     Args:
         schema: the Arrow schema of the written columns.
     """
-    payloads = {"key": definition.key, "value": definition.value}
-    for part, payload in payloads.items():
-        if payload is not None:
-            for option in payload.format.options:
-                if option.key == f"{payload.format.identifier}.url":
-                    yield from _check_registry(definition.name, part, payload, option, schema)
+    for part, payload in (("key", definition.key), ("value", definition.value)):
+        if payload is not None and (url_option := _url_option(payload)) is not None:
+            yield from _check_registry(definition.name, part, payload, url_option, schema)
 
 
-def _check_registry(table: str, part: str, payload: Payload, url: Option[Any], schema: pa.Schema) -> Iterator[Finding]:
+def _url_option(payload: Payload) -> Option[Any] | None:
+    """Return the option with the registry's addresses; None if the format has no registry."""
+    key = f"{payload.format.identifier}.url"
+    return next((option for option in payload.format.options if option.key == key), None)
+
+
+def _check_registry(
+    table: str, part: str, payload: Payload, url_option: Option[Any], schema: pa.Schema
+) -> Iterator[Finding]:
     connections = [
-        run_check(table, f"registry of the {part}", partial(_connect, resolve(address, url.key)))
-        for address in payload.options[url]
+        run_check(table, f"registry of the {part}", partial(_check_connection, resolve(address, url_option.key)))
+        for address in payload.options[url_option]
     ]
     yield from connections
     if not any(finding.ok for finding in connections):
         return
-    for subject, find_check in (
-        (f"schema of the {part}, to read", _read_check),
-        (f"schema of the {part}, to write", _write_check),
+    for subject, create_check in (
+        (f"schema of the {part}, to read", _create_read_check),
+        (f"schema of the {part}, to write", _create_write_check),
     ):
         try:
-            check = find_check(payload, schema)
+            check = create_check(payload, schema)
         except KafkaSqlError as e:
             yield Finding(table, subject, False, str(e))
             continue
@@ -57,17 +62,19 @@ def _check_registry(table: str, part: str, payload: Payload, url: Option[Any], s
             yield run_check(table, subject, check)
 
 
-def _read_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+def _create_read_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+    """Return a check that records can be read; None if the decoder does not support it."""
     decoder = payload.create_decoder(schema)
     return decoder.check_readable if isinstance(decoder, SupportsReadCheck) else None
 
 
-def _write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+def _create_write_check(payload: Payload, schema: pa.Schema) -> Callable[[], str] | None:
+    """Return a check that rows can be written; None if the encoder does not support it."""
     encoder = payload.create_encoder(schema)
     return encoder.check_compatible if isinstance(encoder, SupportsWriteCheck) else None
 
 
-def _connect(address: str) -> str:
+def _check_connection(address: str) -> str:
     url = urlsplit(address)
     port = url.port or _DEFAULT_PORTS.get(url.scheme, 0)
     location = f"{url.hostname}:{port}"

@@ -9,32 +9,39 @@ from pyspark.sql import SparkSession
 
 from kafka_sql.errors import StatementError
 
-# not env and system: Spark replaces them in its own statements, and in WITH, ${env:NAME} is a secret reference
+# without env: and system:, which Spark replaces in its own statements; in WITH, ${env:NAME} is a secret reference
 _VARIABLE = re.compile(r"\$\{(?:(?:hivevar|hiveconf|spark|sparkconf):)?([^\s:}]+)\}")
 
 
 def substitute(spark: SparkSession, statement: str) -> str:
-    """Replace variables by the session's configuration; unknown names stay unchanged.
+    """Replace variables by the values in the session's configuration. Unknown variables stay unchanged.
 
     Raises:
-        StatementError: a variable's value refers to the variable itself.
+        StatementError: the value of a variable refers to the variable itself, directly or through other variables.
     """
     if "${" not in statement or spark.conf.get("spark.sql.variable.substitute", "true") != "true":
         return statement
     return expand(statement, lambda name: spark.conf.get(name, None))
 
 
-def expand(text: str, find: Callable[[str], str | None], within: frozenset[str] = frozenset()) -> str:
-    """Replace variables by the values of ``find``, recursively; ``within`` are the variables being replaced."""
+def expand(text: str, lookup: Callable[[str], str | None], enclosing: frozenset[str] = frozenset()) -> str:
+    """Replace variables, also in their values.
 
-    def value(match: re.Match[str]) -> str:
-        replacement = find(match[1])
-        if replacement is None:
+    Args:
+        lookup: returns the value of a variable; None if it is unknown, and stays unchanged.
+        enclosing: the variables whose values contain ``text``.
+
+    Raises:
+        StatementError: see ``substitute``.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name = match[1]
+        value = lookup(name)
+        if value is None:
             return match[0]
-        if match[1] in within:
-            raise StatementError(
-                f"Variable '{match[1]}' contains ${{{match[1]}}} in its own value. Change it with SET."
-            )
-        return expand(replacement, find, within | {match[1]})
+        if name in enclosing:
+            raise StatementError(f"The value of variable '{name}' refers to the variable itself. Change it with SET.")
+        return expand(value, lookup, enclosing | {name})
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(replace, text)

@@ -35,13 +35,13 @@ def kafka_jars(java: str, lockfile: Path = LOCKFILE) -> list[Path]:
         EmbeddedKafkaError: the jars could not be downloaded or stored.
     """
     jars = read_lockfile(lockfile)
-    digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # another lockfile uses another folder
+    digest = hashlib.sha256(lockfile.read_bytes()).hexdigest()[:8]  # each lockfile has its own folder
     folder = cache_folder() / f"kafka-{VERSION}-{digest}"
     if not is_complete(folder, jars):
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            with open(f"{folder}.busy", "w") as busy:
-                fcntl.flock(busy, fcntl.LOCK_EX)  # a file lock, which the kernel releases when the process exits
+            with open(f"{folder}.busy", "w") as lock_file:
+                fcntl.flock(lock_file, fcntl.LOCK_EX)  # the kernel releases it when the process exits
                 if not is_complete(folder, jars):
                     _download(java, folder, lockfile)
         except OSError as error:
@@ -61,10 +61,10 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
     (partial / "ivy.xml").write_text(ivy_module(jars))
     retrieve(java, ivy_jar(), ivy_settings(), partial, len(jars))
     if errors := differences(partial / "jars", jars):
-        shutil.rmtree(partial)  # do not reuse a wrong file
+        shutil.rmtree(partial)  # Ivy would reuse a wrong file
         raise EmbeddedKafkaError(
-            f"The download of Apache Kafka {VERSION} has unexpected files: {'; '.join(errors[:3])}. "
-            "It was discarded. Try again. If the error persists, Ivy's repository serves different files."
+            f"The download of Apache Kafka {VERSION} does not match the lockfile: {'; '.join(errors[:3])}. It was "
+            "discarded. Try again. If the error persists, the repository in ivysettings.xml serves different files."
         )
     shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
     (partial / "jars").rename(folder)
@@ -72,19 +72,27 @@ def _download(java: str, folder: Path, lockfile: Path) -> None:
 
 
 def ivy_jar() -> Path:
-    """Return the path of the Ivy jar that PySpark ships."""
-    spec = importlib.util.find_spec("pyspark")  # located without importing it
+    """Return the path of the Ivy jar that PySpark ships.
+
+    Raises:
+        EmbeddedKafkaError: the installed pyspark has no such jar.
+    """
+    spec = importlib.util.find_spec("pyspark")  # without importing it
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder, "jars").glob("ivy-*.jar")):
             return path
     raise EmbeddedKafkaError(
-        "Apache Ivy, which downloads Apache Kafka, was not found: the installed pyspark has no jars/ivy-*.jar. "
+        "Apache Ivy, which downloads Apache Kafka, is missing: the installed pyspark has no jars/ivy-*.jar. "
         "Install the full package: pip install pyspark."
     )
 
 
 def ivy_settings() -> Path:
-    """Return the path of ``ivysettings.xml``, which names the repositories to download from."""
+    """Return the path of ``ivysettings.xml``, which names the repositories to download from.
+
+    Raises:
+        EmbeddedKafkaError: KAFKA_SQL_IVY_SETTINGS is not a file.
+    """
     override = os.environ.get("KAFKA_SQL_IVY_SETTINGS")
     if override is None:
         return Path(__file__).with_name("ivysettings.xml")

@@ -116,14 +116,14 @@ class EmbeddedRegistry:
         while not self._responds():
             try:
                 self._watchdog.wait(0.1)
-                fault = "exited during start-up"
+                reason = "exited during start-up"
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
-                fault = "was not ready in time"
+                reason = "was not ready in time"
             log_tail = (self._folder / "registry.log").read_text(errors="replace").splitlines()[-15:]
             self.stop()
-            raise EmbeddedKafkaError(f"{_NAME} {fault}:\n" + "\n".join(log_tail))
+            raise EmbeddedKafkaError(f"{_NAME} {reason}:\n" + "\n".join(log_tail))
 
     def _responds(self) -> bool:
         try:
@@ -179,8 +179,8 @@ def _unpacked_app(java: str) -> Path:
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with open(f"{folder}.busy", "w") as busy:
-            fcntl.flock(busy, fcntl.LOCK_EX)
+        with open(f"{folder}.busy", "w") as lock_file:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
             if not folder.is_dir():
                 _download(java, folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``kafka-sql-extension``: print the path of the jar for Spark's shells."""
+"""Print the path of the extension's jar for Spark's shells, and build it if it is missing: ``kafka-sql-extension``."""
 
 import sys
 

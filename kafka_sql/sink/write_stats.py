@@ -1,4 +1,4 @@
-"""Write statistics of tasks, and their sum."""
+"""Represent and sum the write statistics of tasks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WriteStats:
-    """Statistics of a write.
+    """Statistics of a write by one task or several.
 
     Attributes:
         rows: number of acknowledged records.
         bytes: size of their keys and values, before compression.
-        errors: number of broker errors that the client reported and recovered from.
+        errors: number of broker errors that the client reported; it retries most of them.
         send_time: milliseconds until the latest records were acknowledged (Flink's currentSendTime).
     """
 
@@ -23,12 +23,12 @@ class WriteStats:
     send_time: float = 0
 
 
-def total_stats(parts: Iterable[WriteStats]) -> WriteStats:
-    """Return the sum over several tasks; ``send_time`` is the longest."""
-    tasks = list(parts)
+def total_stats(stats: Iterable[WriteStats]) -> WriteStats:
+    """Return the sum of statistics; ``send_time`` is the maximum."""
+    items = list(stats)
     return WriteStats(
-        sum(s.rows for s in tasks),
-        sum(s.bytes for s in tasks),
-        sum(s.errors for s in tasks),
-        max((s.send_time for s in tasks), default=0),
+        rows=sum(s.rows for s in items),
+        bytes=sum(s.bytes for s in items),
+        errors=sum(s.errors for s in items),
+        send_time=max((s.send_time for s in items), default=0),
     )

@@ -1,4 +1,4 @@
-"""Test the checks of schema registries against a registry that answers from memory."""
+"""Test the checks of schema registries with an in-memory registry."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kafka_sql.table.declaration import Column, Table
 from tests.http_server import serve
 
 SCHEMA = pa.schema([("id", pa.int64())])
-FITTING = {"type": "record", "name": "r", "fields": [{"name": "id", "type": ["null", "long"]}]}
-OTHER = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "boolean"}]}
+COMPATIBLE = {"type": "record", "name": "r", "fields": [{"name": "id", "type": ["null", "long"]}]}
+INCOMPATIBLE = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "boolean"}]}
 
 
 class Registry(BaseHTTPRequestHandler):
-    """Has at most one schema.
+    """A registry with at most one schema.
 
     Attributes:
         latest: the latest schema of every subject.
-        is_compatible: whether it accepts other schemas.
+        is_compatible: whether it accepts a new schema.
     """
 
     latest: Any = None
@@ -63,20 +63,20 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def define(format: str = "avro-confluent", **options: str) -> Definition:
-    given = {
+    table_options = {
         "connector": "kafka",
         "topic": "orders",
         "properties.bootstrap.servers": "h:1",
         "value.format": format,
         **{f"value.{format}.{key}": value for key, value in options.items()},
     }
-    return validate_table(Table(("db", "t"), (Column("id", "BIGINT", "BIGINT"),), given))
+    return validate_table(Table(("db", "t"), (Column("id", "BIGINT", "BIGINT"),), table_options))
 
 
 def findings(table: Definition) -> list[tuple[str, bool | None, str]]:
-    found = list(check_schemas(table, SCHEMA))
-    assert {finding.table for finding in found} == {"db.t"}
-    return [(finding.subject, finding.ok, finding.message) for finding in found]
+    results = list(check_schemas(table, SCHEMA))
+    assert {finding.table for finding in results} == {"db.t"}
+    return [(finding.subject, finding.ok, finding.message) for finding in results]
 
 
 def test_a_subject_without_a_schema_can_be_read_and_written(url: str) -> None:
@@ -88,21 +88,21 @@ def test_a_subject_without_a_schema_can_be_read_and_written(url: str) -> None:
 
 
 def test_the_latest_schema_is_compared_with_the_columns(url: str) -> None:
-    Registry.latest = FITTING
+    Registry.latest = COMPATIBLE
     _, read, write = findings(define(url=url))
     assert read[1:] == (True, "the latest schema of subject 'orders-value' (id 7) has the table's columns")
     assert write[1:] == (True, "the table's schema is compatible with the latest schema of subject 'orders-value'")
 
 
-def test_schemas_that_do_not_fit(url: str) -> None:
-    Registry.latest, Registry.is_compatible = OTHER, False
+def test_incompatible_schemas(url: str) -> None:
+    Registry.latest, Registry.is_compatible = INCOMPATIBLE, False
     _, read, write = findings(define(url=url))
     assert (read[1], write[1]) == (False, False)
     assert "The latest schema of subject 'orders-value' (id 7) " in read[2]
     assert "The table's schema is incompatible with the latest schema of subject 'orders-value'" in write[2]
 
 
-def test_formats_that_cannot_check_schemas_say_so(url: str) -> None:
+def test_formats_without_schema_checks_report_that(url: str) -> None:
     _, read, write = findings(define("debezium-avro-confluent", url=url))
     assert read == ("schema of the value, to read", None, "not supported by format 'debezium-avro-confluent'")
     assert write == ("schema of the value, to write", None, "not supported by format 'debezium-avro-confluent'")
@@ -110,9 +110,9 @@ def test_formats_that_cannot_check_schemas_say_so(url: str) -> None:
 
 def test_a_table_that_cannot_be_written_can_still_be_checked_for_reading(url: str) -> None:
     table = define(url=url)
-    given = {**table.table.options, "topic": "orders;returns"}
-    both = validate_table(Table(("db", "t"), table.table.columns, given))
-    _, read, write = findings(both)
+    options = {**table.table.options, "topic": "orders;returns"}
+    two_topics = validate_table(Table(("db", "t"), table.table.columns, options))
+    _, read, write = findings(two_topics)
     assert read[1:] == (True, "the table has no single subject; each record names its own schema")
     assert write[1] is False
     assert "is required for serialization if the table does not have exactly one topic" in write[2]
@@ -126,8 +126,8 @@ def test_schemas_are_not_checked_without_a_connection() -> None:
 
 
 def test_one_of_several_registries_is_enough(url: str) -> None:
-    found = findings(define(url=f"http://127.0.0.1:1,{url}"))
-    assert [ok for _, ok, _ in found] == [False, True, True, True]
+    results = findings(define(url=f"http://127.0.0.1:1,{url}"))
+    assert [ok for _, ok, _ in results] == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
@@ -136,8 +136,8 @@ def test_default_ports(scheme: str, port: int, monkeypatch: pytest.MonkeyPatch) 
 
     opened = []
     monkeypatch.setattr(schemas, "open_connection", lambda host, port: opened.append((host, port)))
-    found = check_schemas(define(url=f"{scheme}://registry.invalid"), SCHEMA)
-    assert next(found).message == f"connected to registry.invalid:{port}"
+    results = check_schemas(define(url=f"{scheme}://registry.invalid"), SCHEMA)
+    assert next(results).message == f"connected to registry.invalid:{port}"
     assert opened == [("registry.invalid", port)]
 
 

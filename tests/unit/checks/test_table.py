@@ -26,9 +26,10 @@ class Cluster(FakeCluster):
     """A cluster whose brokers also describe topics, groups and transactions.
 
     Attributes:
-        state: of every topic.
+        state: the state of every topic.
         group_operations: what the user may do with every group; None if the brokers do not report it.
         writable_ids: the transactional ids that the user may write as.
+        timeout: the transaction timeout in milliseconds.
     """
 
     state = HEALTHY
@@ -67,8 +68,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def findings(brokers: str, **options: str) -> dict[str, tuple[bool | None, str]]:
-    found = list(check_table(define(properties_bootstrap_servers=brokers, **options), SCHEMA))
-    return {finding.subject: (finding.ok, finding.message) for finding in found}
+    results = list(check_table(define(properties_bootstrap_servers=brokers, **options), SCHEMA))
+    return {finding.subject: (finding.ok, finding.message) for finding in results}
 
 
 def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
@@ -86,31 +87,31 @@ def test_a_healthy_table(cluster: Cluster, brokers: str) -> None:
 
 def test_exactly_once_needs_transactional_ids(cluster: Cluster, brokers: str) -> None:
     exactly_once = {"sink_delivery__guarantee": "exactly-once", "sink_transactional__id__prefix": "shop"}
-    found = findings(brokers, **exactly_once)
-    assert found["transactional id of tasks"] == (True, "allowed to write as 'shop-t-check'")
-    assert found["transactional id of the driver"] == (True, "allowed to write as 'shop-driver-check'")
-    assert found["exactly-once"] == (True, "the brokers keep a transaction open for 900 s")
+    results = findings(brokers, **exactly_once)
+    assert results["transactional id of tasks"] == (True, "allowed to write as 'shop-t-check'")
+    assert results["transactional id of the driver"] == (True, "allowed to write as 'shop-driver-check'")
+    assert results["exactly-once"] == (True, "the brokers keep a transaction open for 900 s")
     cluster.writable_ids = ("shop-t-check",)
-    found = findings(brokers, **exactly_once)
-    assert found["transactional id of tasks"][0] is True
-    assert found["transactional id of the driver"][0] is False
-    assert "not allowed to write as 'shop-driver-check'. Grant WRITE" in found["transactional id of the driver"][1]
+    results = findings(brokers, **exactly_once)
+    assert results["transactional id of tasks"][0] is True
+    assert results["transactional id of the driver"][0] is False
+    assert "not allowed to write as 'shop-driver-check'. Grant WRITE" in results["transactional id of the driver"][1]
 
 
 def test_missing_permissions(cluster: Cluster, brokers: str) -> None:
     cluster.state = replace(HEALTHY, allowed_operations=frozenset({"WRITE"}))
     cluster.group_operations = frozenset({"DESCRIBE"})
-    found = findings(brokers, properties_group_id="g")
-    assert [found[subject][0] for subject in ("read 't'", "write 't'", "group")] == [False, True, False]
-    assert "not allowed. Grant READ on the topic." in found["read 't'"][1]
-    assert "not allowed to use group 'g' ('properties.group.id'). Grant READ on it." in found["group"][1]
+    results = findings(brokers, properties_group_id="g")
+    assert [results[subject][0] for subject in ("read 't'", "write 't'", "group")] == [False, True, False]
+    assert "not allowed. Grant READ on the topic." in results["read 't'"][1]
+    assert "not allowed to use group 'g' ('properties.group.id'). Grant READ on it." in results["group"][1]
 
 
 def test_brokers_that_do_not_report_permissions(cluster: Cluster, brokers: str) -> None:
     cluster.state, cluster.group_operations = replace(HEALTHY, allowed_operations=None), None
-    found = findings(brokers, properties_group_id="g")
-    assert found["read 't'"] == (True, "the brokers do not report allowed operations")
-    assert found["group"][0] is True
+    results = findings(brokers, properties_group_id="g")
+    assert results["read 't'"] == (True, "the brokers do not report allowed operations")
+    assert results["group"][0] is True
 
 
 def test_partitions_in_trouble(cluster: Cluster, brokers: str) -> None:
@@ -136,22 +137,22 @@ def test_a_clock_that_is_behind_the_newest_record(cluster: Cluster, brokers: str
 
 def test_a_topic_that_does_not_exist(cluster: Cluster, brokers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def not_found(*_: object) -> Any:
-        raise TopicNotFoundError("Topic 't' not found")
+        raise TopicNotFoundError("Topic 't' not results")
 
     monkeypatch.setattr(table, "list_partitions", not_found)
     monkeypatch.setattr(clock, "list_partitions", not_found)
-    found = findings(brokers, properties_group_id="g")
-    assert found["topic"][0] is False
-    assert "Topic 't' not found" in found["topic"][1]
-    assert "read 't'" not in found
-    assert found["group"][0] is True  # the group does not depend on the topic
-    assert found["clock"][0] is None
+    results = findings(brokers, properties_group_id="g")
+    assert results["topic"][0] is False
+    assert "Topic 't' not results" in results["topic"][1]
+    assert "read 't'" not in results
+    assert results["group"][0] is True  # the group does not depend on the topic
+    assert results["clock"][0] is None
 
 
 def test_a_pattern_without_topics(cluster: Cluster, brokers: str) -> None:
-    found = findings(brokers, topic="", topic__pattern="none.*")
-    assert found["topic"] == (None, "no topic exists yet")
-    assert "read 't'" not in found
+    results = findings(brokers, topic="", topic__pattern="none.*")
+    assert results["topic"] == (None, "no topic exists yet")
+    assert "read 't'" not in results
 
 
 def test_the_first_failure_ends_the_checks_that_depend_on_it(
@@ -166,9 +167,9 @@ def test_the_first_failure_ends_the_checks_that_depend_on_it(
     )
     assert findings(f"127.0.0.1:1, PLAINTEXT://{brokers}")["authentication"][0] is True  # one broker is enough
     monkeypatch.setattr(cluster, "topics", unavailable)
-    found = findings(brokers)
-    assert list(found) == ["settings", f"reachable {brokers}", "authentication"]
-    assert found["authentication"][0] is False
+    results = findings(brokers)
+    assert list(results) == ["settings", f"reachable {brokers}", "authentication"]
+    assert results["authentication"][0] is False
     unresolvable = findings(brokers, properties_ssl_key_password="${env:NOT_SET_ANYWHERE}")
     assert list(unresolvable) == ["settings"]
     assert unresolvable["settings"][0] is False

@@ -28,7 +28,7 @@ def test_variables() -> None:
 
 
 def test_a_variable_that_contains_itself() -> None:
-    with pytest.raises(StatementError, match=r"Variable 'b' contains \$\{b\} in its own value"):
+    with pytest.raises(StatementError, match="The value of variable 'b' refers to the variable itself"):
         expand("${b}", {"a": "${b}${b}", "b": "${a}"}.get)
 
 
