@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 
 import pytest
 
-from kafka_sql.cli.screen import Screen
+from kafka_sql.cli.screen import Screen, progress_bar
 
 
 @pytest.fixture
@@ -52,3 +53,10 @@ def test_an_obsolete_progress_line_is_not_drawn(capsys: pytest.CaptureFixture[st
     screen.status("s", lambda: False)
     screen.clear()
     assert capsys.readouterr().err == ""
+
+
+def test_progress_bar() -> None:
+    now = time.monotonic()
+    assert progress_bar(1, 2, now) is None
+    assert progress_bar(1, 2, now - 3) == "[============            ] 1/2 tasks, 3 s"
+    assert progress_bar(0, 0, now - 3) == "3 s"
