@@ -1,4 +1,4 @@
-"""The shell's history file, which only its owner can read and which contains no secrets."""
+"""Store the shell's history in a file that only its owner can read, with secrets masked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class MaskedHistory(FileHistory):
 
     def __init__(self, path: Path) -> None:
         """Create the file, or restrict an existing one to its owner."""
-        handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
         try:
-            os.fchmod(handle, 0o600)
+            os.fchmod(descriptor, 0o600)
         finally:
-            os.close(handle)
+            os.close(descriptor)
         super().__init__(str(path))
 
     def store_string(self, string: str) -> None:

@@ -1,4 +1,4 @@
-"""Run one statement, print its result and time; Ctrl-C stops it."""
+"""Run a statement, and print its rows and the time it took. Ctrl-C stops it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kafka_sql.cli.screen import Screen, progress_bar
 from kafka_sql.cli.variables import substitute
 from kafka_sql.sql.recognize import classify as st
 
-_HEADERS = ("spark.sql.cli.print.header", "hive.cli.print.header")
-_NUMBERS = itertools.count(1)
+_HEADER_KEYS = ("spark.sql.cli.print.header", "hive.cli.print.header")
+_STATEMENT_NUMBERS = itertools.count(1)
 
 
 class Runner:
@@ -51,9 +51,11 @@ class Runner:
         started = time.monotonic()
 
         def tick() -> None:
-            line = progress_bar(*self._engine.tasks(self.spark, running.tag), started) if not running.printing else None
+            if running.is_printing:
+                return
+            line = progress_bar(*self._engine.tasks(self.spark, running.tag), started)
             if line is not None:
-                self.screen.status(line, lambda: not running.printing)
+                self.screen.status(line, lambda: not running.is_printing)
 
         try:
             run_interruptible(self.spark, running.work, running.cancel, tick, self.screen.error)
@@ -62,21 +64,21 @@ class Runner:
                 raise
         finally:
             self.screen.clear()
-        fetched = f", Fetched {running.rows} row(s)" if running.rows else ""
-        self.screen.info(f"Time taken: {(running.first_rows_at or time.monotonic()) - started:.3f} seconds{fetched}")
+        row_count = f", Fetched {running.rows} row(s)" if running.rows else ""
+        self.screen.info(f"Time taken: {(running.first_rows_at or time.monotonic()) - started:.3f} seconds{row_count}")
 
 
 class _RunningStatement:
-    """A running statement: ``work`` runs in one thread, ``cancel`` in another."""
+    """A running statement. ``work`` and ``cancel`` are called in different threads."""
 
     def __init__(self, runner: Runner, statement: str) -> None:
         self.spark, self.screen, self.engine = runner.spark, runner.screen, runner._engine
         self.statement = statement
-        self.tag = f"kafka-sql-{next(_NUMBERS)}"
+        self.tag = f"kafka-sql-{next(_STATEMENT_NUMBERS)}"
         self.query: StreamingQuery | None = None
         self.first_rows_at: float | None = None  # monotonic time
         self.rows = 0
-        self.printing = False
+        self.is_printing = False
         self._stop = threading.Event()
 
     def work(self) -> None:
@@ -109,15 +111,15 @@ class _RunningStatement:
             self._print(chunk)
 
     def _print_header(self, result: DataFrame) -> None:
-        if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADERS):
+        if any((self.spark.conf.get(key, None) or "").lower() == "true" for key in _HEADER_KEYS):
             self.screen.rows(["\t".join(result.columns)])
 
     def _print(self, lines: Lines) -> None:
-        self.printing = True
+        self.is_printing = True
         self.screen.rows(lines)
         self.rows += len(lines)
 
 
 def _select_table_names(result: DataFrame, statement: str) -> DataFrame:
-    """Return only the names for SHOW TABLES, as spark-sql does, and other results unchanged."""
+    """Return only the table names if the statement is SHOW TABLES, as spark-sql does; otherwise the whole result."""
     return result.select("tableName") if isinstance(st.classify(statement), st.ShowTables) else result

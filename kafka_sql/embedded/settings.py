@@ -1,4 +1,4 @@
-"""Write the files of a node: server.properties and meta.properties."""
+"""Create a node's configuration (server.properties) and storage identity (meta.properties)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from kafka_sql.errors import EmbeddedKafkaError
 Properties = Mapping[str, str | int | bool]
 
 RACKS = "abc"
-DATA = "data"  # relative to the node's folder, because log.dirs is a list: an absolute path with a comma would be split
+# relative to the node's folder: log.dirs is a list, and a comma in an absolute path would split it
+_DATA_FOLDER = "data"
 
 _RESERVED = (
     "node.id",
@@ -24,23 +25,23 @@ _RESERVED = (
     "log.dirs",
     "log.dir",
 )
-_LISTS = ("listeners", "advertised.listeners", "listener.security.protocol.map")
+_LISTENER_PROPERTIES = ("listeners", "advertised.listeners", "listener.security.protocol.map")
 
 
 def server_properties(node: int, ports: list[int], controllers: list[int], overrides: Properties) -> dict[str, str]:
-    """Return the settings of node 1, 2 or 3.
+    """Return the properties of a node.
 
     Args:
-        node: id of the node.
+        node: id of the node: 1, 2 or 3.
         ports: client ports of all nodes.
         controllers: controller ports of all nodes.
-        overrides: the caller's settings, which take precedence. Listeners are appended to the node's own.
+        overrides: the caller's properties, which take precedence. Its listeners are added to those of the node.
 
     Raises:
-        EmbeddedKafkaError: the caller sets a property that the embedded broker manages itself.
+        EmbeddedKafkaError: a property is managed by the embedded broker, or its name is invalid.
     """
     nodes, port = len(ports), ports[node - 1]
-    durable = min(nodes, 2)
+    min_isr = min(nodes, 2)
     settings: dict[str, str | int | bool] = {
         "process.roles": "broker,controller",
         "node.id": node,
@@ -51,17 +52,17 @@ def server_properties(node: int, ports: list[int], controllers: list[int], overr
         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controllers[node - 1]}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": DATA,
+        "log.dirs": _DATA_FOLDER,
         "auto.create.topics.enable": False,  # a misspelled topic is an error
         "default.replication.factor": nodes,
-        "min.insync.replicas": durable,
+        "min.insync.replicas": min_isr,
         "offsets.topic.replication.factor": nodes,
         "offsets.topic.num.partitions": 4,
         "transaction.state.log.replication.factor": nodes,
-        "transaction.state.log.min.isr": durable,
+        "transaction.state.log.min.isr": min_isr,
         "transaction.state.log.num.partitions": 4,
         "share.coordinator.state.topic.replication.factor": nodes,
-        "share.coordinator.state.topic.min.isr": durable,
+        "share.coordinator.state.topic.min.isr": min_isr,
         # A killed node can rejoin, and its partitions get a new leader, only after its session has expired.
         "broker.session.timeout.ms": 1500,
         "broker.heartbeat.interval.ms": 300,
@@ -77,10 +78,13 @@ def server_properties(node: int, ports: list[int], controllers: list[int], overr
         "num.network.threads": 2,
     }
     for key, value in overrides.items():
-        if key in _RESERVED or not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
-            fault = "is managed by the embedded broker" if key in _RESERVED else "is not a valid name"
-            raise EmbeddedKafkaError(f"Broker property '{key}' {fault}. Remove it.")
-        settings[key] = f"{settings[key]},{value}" if key in _LISTS else value
+        if key in _RESERVED:
+            raise EmbeddedKafkaError(f"Broker property '{key}' is managed by the embedded broker. Remove it.")
+        if not re.fullmatch(r"[\w.\-]+", key, re.ASCII):
+            raise EmbeddedKafkaError(
+                f"Broker property '{key}' is not a valid name. Use ASCII letters, digits, '.', '-' and '_'."
+            )
+        settings[key] = f"{settings[key]},{value}" if key in _LISTENER_PROPERTIES else value
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
 
 
@@ -98,15 +102,15 @@ def _escape(value: str) -> str:
 
 def format_storage(folder: Path, node: int, cluster: str) -> None:
     """Write meta.properties, as ``kafka-storage.sh format`` does."""
-    (folder / DATA).mkdir(exist_ok=True)
-    (folder / DATA / "meta.properties").write_text(
+    (folder / _DATA_FOLDER).mkdir(exist_ok=True)
+    (folder / _DATA_FOLDER / "meta.properties").write_text(
         f"version=1\ncluster.id={cluster}\nnode.id={node}\ndirectory.id={random_uuid()}\n"
     )
 
 
 def cluster_id(folder: Path) -> str | None:
     """Return the id of the cluster that a node's data belongs to; None if the folder is empty."""
-    meta = folder / DATA / "meta.properties"
+    meta = folder / _DATA_FOLDER / "meta.properties"
     if not meta.exists():
         return None
     match = re.search(r"^cluster\.id=(\S+)$", meta.read_text(), re.MULTILINE)

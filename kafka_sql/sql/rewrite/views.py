@@ -1,4 +1,4 @@
-"""Look up views in Spark's catalog. In streaming mode, their text is rewritten to read streams, as in Flink."""
+"""Look up the query texts of views in Spark's catalog. A streaming query reads the tables of its views as streams."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, 
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.recognize.names import strip_catalog
 
-_TEXT = re.compile(r"^View Text: (.*?)\nView (?:Original Text|Schema Mode|Catalog and Namespace): ", re.DOTALL | re.M)
-_NAMESPACE = re.compile(r"^View Catalog and Namespace: spark_catalog\.(.*)$", re.MULTILINE)
+_VIEW_TEXT = re.compile(
+    r"^View Text: (.*?)\nView (?:Original Text|Schema Mode|Catalog and Namespace): ", re.DOTALL | re.MULTILINE
+)
+_VIEW_NAMESPACE = re.compile(r"^View Catalog and Namespace: spark_catalog\.(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,12 @@ def find_view(tables: Tables, name: tuple[str, ...]) -> ViewDefinition | None:
     Returns None if the name is not a view, or is a view created from a DataFrame, which has no text.
     """
     information = _show_table_extended(tables, strip_catalog(name))
-    text = _TEXT.search(information) if information else None
-    if information is None or text is None:
+    if information is None:
         return None
-    namespace = _NAMESPACE.search(information)
+    text = _VIEW_TEXT.search(information)
+    if text is None:
+        return None
+    namespace = _VIEW_NAMESPACE.search(information)
     database = namespace[1].strip("`") if namespace else None
     return ViewDefinition(text[1], None if database == _current_database(tables) else database)
 
@@ -50,7 +54,7 @@ def _current_database(tables: Tables) -> str:
 
 
 def _show_table_extended(tables: Tables, name: tuple[str, ...]) -> str | None:
-    """Return Spark's description of a table or view; a temporary view takes precedence."""
+    """Return what SHOW TABLE EXTENDED prints for a table or view; a temporary view takes precedence."""
     if len(name) > 2:
         return None
     database = f"IN {quote(name[0])} " if len(name) > 1 else ""
