@@ -63,8 +63,8 @@ class ApplicationTables:
         """Return whether this application uses a name in Spark's catalog."""
         return storage_name in self._storage_names
 
-    def hidden_names(self) -> set[str]:
-        """Return the names in Spark's catalog that are not tables of a user."""
+    def internal_names(self) -> set[str]:
+        """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
         return {name[1] for name in self._storage_names if name not in self.tables}
 
     def put(self, entry: CatalogTable) -> None:

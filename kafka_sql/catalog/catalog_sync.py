@@ -82,7 +82,7 @@ class CatalogSync:
         if self._permanent.store is not None:
             self._permanent.store.remove(name)
 
-    def check_not_skipped(self, name: TableName) -> None:
+    def check_file_is_applied(self, name: TableName) -> None:
         """Check that creating a table does not overwrite a file that this session could not apply.
 
         Raises:

@@ -30,7 +30,7 @@ from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, string_
 from kafka_sql.errors import StatementError, TableExistsError
 from kafka_sql.runtime.spark_context import spark_context
 
-VIEW_SOURCE_SUFFIX = "__kafka"  # of the data source behind a view
+VIEW_SOURCE_SUFFIX = "__kafka"  # of the storage name of a table that is a view
 _FIELD = r"^{}: (.*)$"  # a line of SHOW TABLE EXTENDED
 _OWNER_PROPERTY = re.compile(rf"\b{re.escape(OWNER)}=([^,\]]*)")
 
@@ -60,10 +60,10 @@ class SparkCatalog:
             self._registered[entry.provider] = entry.data_source
 
     def put(self, entry: CatalogTable, old: CatalogTable | None) -> None:
-        """Replace ``old`` by ``entry`` in Spark's catalog; restore ``old`` if that fails.
+        """Replace ``old`` with ``entry`` in Spark's catalog; restore ``old`` if that fails.
 
         Raises:
-            TableExistsError: another object has the name.
+            TableExistsError: another object uses the name.
         """
         self.register(entry)
         try:
@@ -148,10 +148,10 @@ class SparkCatalog:
             self.spark_sql(statement)
 
     def _drop_stale(self, name: TableName, cause: Exception) -> None:
-        """Drop an object that an ended application left: its declaration is lost, only the name remained.
+        """Drop an object of an application that has ended. Its declaration is lost; only the name is left.
 
         Raises:
-            TableExistsError: another object has the name.
+            TableExistsError: another object uses the name.
         """
         full_name = ".".join(filter(None, name))
         objects = find_existing(self.spark_sql, name) if name[0] and not self._permanent.is_reserved(name) else {}

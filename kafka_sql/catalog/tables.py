@@ -1,7 +1,8 @@
-"""The Kafka tables of one session: declared with Flink's DDL, stored in Spark's catalog.
+"""Create, find, alter and drop the Kafka tables of one session.
 
-A table is ``CREATE TABLE t USING kafka.t`` there, so that all of Spark works with it. If it has computed columns or is
-temporary, the data source has a second name, and ``t`` is a view over it.
+They are declared with Flink's DDL. In Spark's catalog, table ``t`` is ``CREATE TABLE t USING kafka.t``, so that all of
+Spark works with it. If ``t`` has computed columns or is temporary, that table has another name, the storage name, and
+``t`` is a view over it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from kafka_sql.table.declaration import Table
 __all__ = ["CatalogTable", "Tables"]
 
 _VALID_NAME = re.compile(r"\w+", re.ASCII)
-_TEMPORARY_SUFFIX, _HINTED_SUFFIX = "__kafka_temporary", "__kafka_hinted"  # of storage names
+# suffixes of storage names
+_TEMPORARY_SUFFIX, _HINTED_SUFFIX = "__kafka_temporary", "__kafka_hinted"
 
 
 class Tables:
@@ -52,7 +54,8 @@ class Tables:
         self._permanent = permanent
         self._sync = CatalogSync(permanent, self._spark_catalog, parse, render, self._make_table)
         self._temporary: dict[TableName, CatalogTable] = {}
-        self._with_options: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
+        # (name, options) -> the table, and the table with these options
+        self._hinted: dict[tuple[TableName, frozenset[tuple[str, str]]], tuple[CatalogTable, CatalogTable]] = {}
         self._version = 0
         self.refresh()
 
@@ -70,7 +73,7 @@ class Tables:
         return self._spark_catalog.spark_sql
 
     def is_hidden_by_view(self, name: str) -> bool:
-        """Return whether a temporary view of Spark hides the permanent tables of a name."""
+        """Return whether a temporary view of Spark hides the permanent table with a name."""
         return self._spark_catalog.has_temporary_view(name)
 
     def attach(self, store: FileCatalogStore) -> None:
@@ -85,7 +88,7 @@ class Tables:
         self.refresh()
 
     def refresh(self) -> None:
-        """Apply what other sessions and processes declared since; without changes, this only compares file times."""
+        """Apply the changes of other sessions and processes. Without any, this only compares file times."""
         self._sync.refresh()
         if self._version != self._permanent.version:
             with self._permanent.lock:
@@ -98,8 +101,8 @@ class Tables:
         parts = tuple(p.lower() for p in name)
         if len(parts) == 1 and ("", parts[0]) in self._temporary:
             return self._temporary["", parts[0]]
-        if not any(name[1] == parts[-1] for name in self._permanent.tables):  # saves asking for the current database
-            return None
+        if not any(table == parts[-1] for _, table in self._permanent.tables):
+            return None  # without looking up the current database
         if len(parts) == 3:
             return self._permanent.tables.get(parts[1:]) if parts[0] == "spark_catalog" else None
         if len(parts) > 3 or self._spark_catalog.current_catalog() != "spark_catalog":
@@ -119,8 +122,8 @@ class Tables:
             TableExistsError: the name is in use, and the statement has neither IF NOT EXISTS nor OR REPLACE.
         """
         name = self._target_name(table)
-        with self._exclusive(name):
-            old = (self._permanent.tables if name[0] else self._temporary).get(name)
+        with self._write_lock(name):
+            old = self._get(name)
             try:
                 if old is not None and not replace:
                     raise TableExistsError(
@@ -128,7 +131,7 @@ class Tables:
                         "CREATE TABLE IF NOT EXISTS.",
                         table=old.definition.name,
                     )
-                self._sync.check_not_skipped(name)
+                self._sync.check_file_is_applied(name)
                 return self._put(self._make_table(name, table), old)
             except TableExistsError:
                 if not table.if_not_exists:
@@ -141,7 +144,7 @@ class Tables:
         Raises:
             OptionError, SchemaError: the declaration is invalid; nothing changes.
         """
-        with self._exclusive(entry.name):
+        with self._write_lock(entry.name):
             self._put(self._make_table(entry.name, table), entry)
 
     def rename(self, entry: CatalogTable, name: tuple[str, ...]) -> None:
@@ -180,12 +183,12 @@ class Tables:
 
     def remove(self, entry: CatalogTable) -> None:
         """Drop a table."""
-        with self._exclusive(entry.name):
-            if (self._permanent.tables if entry.name[0] else self._temporary).get(entry.name) is None:
+        with self._write_lock(entry.name):
+            if self._get(entry.name) is None:
                 return  # another session dropped it first
             self._spark_catalog.remove(entry)
-            for key in [k for k in self._with_options if k[0] == entry.name]:
-                self._spark_catalog.drop_source(self._with_options.pop(key)[1])
+            for key in [k for k in self._hinted if k[0] == entry.name]:
+                self._spark_catalog.drop_source(self._hinted.pop(key)[1])
             if entry.table.temporary:
                 del self._temporary[entry.name]
             else:
@@ -200,25 +203,29 @@ class Tables:
         """
         key = entry.name, frozenset(options.items())
         with self._permanent.lock:
-            base, cached = self._with_options.get(key, (None, None))
+            original, cached = self._hinted.get(key, (None, None))
             if cached is not None:
-                if base is entry:
+                if original is entry:
                     return cached
-                self._spark_catalog.drop_source(cached)  # the table was altered since
+                self._spark_catalog.drop_source(cached)  # the table has been altered
             table = with_fields(entry.table, options={**entry.table.options, **options})
             storage_name = self._permanent.free_storage_name((entry.storage_name[0], entry.name[1] + _HINTED_SUFFIX))
             hinted = make_catalog_table(entry.name, self._validate(table), storage_name, provider_name=storage_name)
             self._spark_catalog.register(hinted)
             self._spark_catalog.create_source(hinted)
-            self._with_options[key] = entry, hinted
+            self._hinted[key] = entry, hinted
             return hinted
 
-    def hidden_names(self) -> set[str]:
-        """Return the names in Spark's catalog that are not tables of a user."""
-        return self._permanent.hidden_names()
+    def internal_names(self) -> set[str]:
+        """Return the names in Spark's catalog that are not tables of a user, such as the sources behind views."""
+        return self._permanent.internal_names()
+
+    def _get(self, name: TableName) -> CatalogTable | None:
+        """Return the permanent table with a name, or the temporary one if the name has no database."""
+        return (self._permanent.tables if name[0] else self._temporary).get(name)
 
     def _put(self, entry: CatalogTable, old: CatalogTable | None) -> CatalogTable:
-        """Replace ``old`` by ``entry`` in Spark's catalog and in the store; undo both if one fails."""
+        """Replace ``old`` with ``entry`` in Spark's catalog and in the store; restore ``old`` if that fails."""
         self._spark_catalog.put(entry, old)
         try:
             self._sync.save(entry)
@@ -234,8 +241,8 @@ class Tables:
         return entry
 
     @contextlib.contextmanager
-    def _exclusive(self, name: TableName) -> Iterator[None]:
-        """Exclude other writers, in this process and of the store, and apply what they wrote before."""
+    def _write_lock(self, name: TableName) -> Iterator[None]:
+        """Lock the tables of the application and, for a permanent table, the store; apply the store's changes first."""
         store = self._permanent.store if name[0] else None
         with self._permanent.lock, store.lock() if store is not None else contextlib.nullcontext():
             if store is not None:
@@ -243,6 +250,7 @@ class Tables:
             yield
 
     def _target_name(self, table: Table) -> TableName:
+        """Return the name under which a declared table is created."""
         *database, name = (part.lower() for part in table.name)
         if table.temporary:
             if database:
@@ -267,9 +275,9 @@ class Tables:
 
     def _make_table(self, name: TableName, table: Table) -> CatalogTable:
         definition = self._validate(with_fields(table, name=tuple(filter(None, name)), if_not_exists=False))
-        database, short = name
-        if not database:  # a permanent table may have the same name
-            valid_name = re.sub(r"\W", "_", short, flags=re.ASCII)
+        database, table_name = name
+        if not database:  # the storage name differs, because a permanent table may have the same name
+            valid_name = re.sub(r"\W", "_", table_name, flags=re.ASCII)
             storage_name = self._permanent.free_storage_name(
                 (self._spark_catalog.current_database(), valid_name + _TEMPORARY_SUFFIX)
             )
@@ -277,6 +285,6 @@ class Tables:
         return make_catalog_table(
             name,
             definition,
-            (database, short + (VIEW_SOURCE_SUFFIX if table.computed_columns else "")),
+            (database, table_name + (VIEW_SOURCE_SUFFIX if table.computed_columns else "")),
             provider_name=name,
         )

@@ -82,8 +82,9 @@ def show_tables(tables: Tables, statement: ShowTables, text: str, run: Callable[
     if is_flink_syntax:
         matches = F.col("tableName").like(statement.like or "")
         listing = listing.where(~matches if statement.negated else matches)
-    hidden = tables.hidden_names()
-    listing = listing.where(~F.col("tableName").isin(*hidden)) if hidden else listing
+    internal_names = tables.internal_names()
+    if internal_names:
+        listing = listing.where(~F.col("tableName").isin(*internal_names))
     return _with_table_type(tables, statement, listing) if statement.full else listing
 
 

@@ -35,7 +35,7 @@ def test_names_that_are_not_tables_of_a_user_are_hidden() -> None:
     tables.put(entry("o"))
     for name in ("o", "o__kafka"):
         tables.reserve(("shop", name))
-    assert tables.hidden_names() == {"o__kafka"}
+    assert tables.internal_names() == {"o__kafka"}
 
 
 def test_every_change_increases_the_version() -> None:

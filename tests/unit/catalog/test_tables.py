@@ -1,4 +1,4 @@
-"""The tables of a session: names, temporary tables, other sessions and the catalog folder, with a fake Spark."""
+"""Test the tables of a session: names, temporary tables, other sessions and the catalog folder, with a fake Spark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Spark:
 def catalog_table(
     name: TableName, definition: Definition, storage_name: TableName, provider_name: TableName
 ) -> CatalogTable:
-    """Stand in for ``make_catalog_table``, which needs a JVM to parse types."""
+    """Replace ``make_catalog_table``, which needs a JVM to parse types."""
     source = data_source_class(".".join(("kafka", *provider_name)), definition, StructType([]))
     return CatalogTable(name, definition, storage_name, source)
 
@@ -166,7 +166,7 @@ def test_computed_columns_make_the_table_a_view(session: Callable[..., tuple[Tab
         "CREATE TABLE `spark_catalog`.`default`.`t__kafka`",
         "CREATE VIEW `spark_catalog`.`default`.`t`",
     ]
-    assert tables.hidden_names() == {"t__kafka"}
+    assert tables.internal_names() == {"t__kafka"}
 
 
 def test_hinted_options_are_cached_until_the_table_changes(tables: Tables) -> None:
@@ -182,7 +182,7 @@ def test_hinted_options_are_cached_until_the_table_changes(tables: Tables) -> No
     assert altered is not None
     assert [c.name for c in tables.with_options(altered, {"topic": "u"}).table.columns] == ["b"]
     tables.remove(altered)
-    assert tables.hidden_names() == set()
+    assert tables.internal_names() == set()
     with pytest.raises(InvalidOptionError):
         tables.with_options(altered, {"scan.startup.mode": "x"})
 
