@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "grafana.json"
-_SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
+PATH: Final = Path(__file__).parents[1] / "docs" / "grafana.json"
+_DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _JOB_FILTER: Final = '{job_name=~"$job"}'
 
 # title, unit, metric, legend, description
@@ -17,17 +17,23 @@ _PANELS: Final = [
         "short",
         "kafka_sql_pendingRecords",
         "{{job_name}} {{table}}",
-        "Offsets that have not been read. If it rises continuously, the query is too slow.",
+        "Offsets that have not been read. If they increase continuously, the query is too slow.",
     ),
     (
         "Lag per partition",
         "short",
         "kafka_sql_records_lag",
         "{{topic}}[{{partition}}]",
-        "If one partition is far above the others, its keys are skewed or its leader is slow.",
+        "Unread offsets. If one partition is far above the others, keys are skewed or its leader is slow.",
     ),
     ("Rows in", "rowsps", "kafka_sql_numRecordsInPerSecond", "{{job_name}}", "Rows per second of the last batch."),
-    ("Bytes in", "Bps", "kafka_sql_numBytesInPerSecond", "{{job_name}}", "Bytes of columns per second."),
+    (
+        "Bytes in",
+        "Bps",
+        "kafka_sql_numBytesInPerSecond",
+        "{{job_name}}",
+        "Bytes of columns per second of the last batch.",
+    ),
     (
         "Rows read since start",
         "short",
@@ -87,13 +93,19 @@ _PANELS: Final = [
         "{{topic}}[{{partition}}]",
         "The offset last committed to Kafka, as other tools show it.",
     ),
-    ("Commits", "short", "kafka_sql_commitsSucceeded", "{{job_name}} {{table}}", "Since the start of the query."),
+    (
+        "Commits",
+        "short",
+        "kafka_sql_commitsSucceeded",
+        "{{job_name}} {{table}}",
+        "Successful offset commits since the start of the query.",
+    ),
     (
         "Failed commits",
         "short",
         "kafka_sql_commitsFailed",
         "{{job_name}} {{table}}",
-        "The query continues without them. Another application may use the group.",
+        "Offset commits that failed. The query continues. Another application may be using the same group.",
     ),
     ("Rows out", "short", "kafka_sql_numRecordsOut", "{{job_name}}", "Rows written by the sink."),
     ("Bytes out", "bytes", "kafka_sql_numBytesOut", "{{job_name}}", "Size of the keys and values, before compression."),
@@ -109,25 +121,25 @@ _PANELS: Final = [
         "ms",
         "kafka_sql_currentSendTime",
         "{{job_name}}",
-        "Time until the last records were acknowledged.",
+        "Time until the last records of the last batch were acknowledged.",
     ),
     (
         "Open transactions",
         "short",
         "kafka_sql_openTransactions",
         "{{job_name}}",
-        "Transactions of the last batch until it was committed.",
+        "Transactions in which the last batch was written; 0 with at-least-once delivery.",
     ),
 ]
 
 
-def dashboard() -> dict[str, Any]:
+def build_dashboard() -> dict[str, Any]:
     """Return the dashboard in Grafana's import format."""
     job_variable = {
         "name": "job",
         "label": "Query",
         "type": "query",
-        "datasource": _SOURCE,
+        "datasource": _DATASOURCE,
         "query": "label_values(kafka_sql_numRecordsIn, job_name)",
         "refresh": 2,
         "multi": True,
@@ -145,23 +157,23 @@ def dashboard() -> dict[str, Any]:
         "refresh": "30s",
         "time": {"from": "now-1h", "to": "now"},
         "templating": {"list": [source_variable, job_variable]},
-        "panels": [_panel(number, *panel) for number, panel in enumerate(_PANELS)],
+        "panels": [_build_panel(index, *panel) for index, panel in enumerate(_PANELS)],
     }
 
 
-def text() -> str:
-    """Return the dashboard as JSON."""
-    return json.dumps(dashboard(), indent=2) + "\n"
+def to_json(dashboard: dict[str, Any]) -> str:
+    """Return the content of the file."""
+    return json.dumps(dashboard, indent=2) + "\n"
 
 
-def _panel(number: int, title: str, unit: str, metric: str, legend: str, description: str) -> dict[str, Any]:
+def _build_panel(index: int, title: str, unit: str, metric: str, legend: str, description: str) -> dict[str, Any]:
     return {
-        "id": number + 1,
+        "id": index + 1,
         "type": "timeseries",
         "title": title,
         "description": description,
-        "datasource": _SOURCE,
-        "gridPos": {"h": 8, "w": 12, "x": 12 * (number % 2), "y": 8 * (number // 2)},
+        "datasource": _DATASOURCE,
+        "gridPos": {"h": 8, "w": 12, "x": 12 * (index % 2), "y": 8 * (index // 2)},
         "fieldConfig": {"defaults": {"unit": unit, "min": 0}, "overrides": []},
         "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
         "targets": [{"refId": "A", "expr": metric + _JOB_FILTER, "legendFormat": legend}],
@@ -169,4 +181,4 @@ def _panel(number: int, title: str, unit: str, metric: str, legend: str, descrip
 
 
 if __name__ == "__main__":
-    PAGE.write_text(text())
+    PATH.write_text(to_json(build_dashboard()))

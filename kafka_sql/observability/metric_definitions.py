@@ -52,7 +52,7 @@ JOBS: Final[dict[str, tuple[str, Callable[[JobMetrics, int], float | None]]]] = 
         "Time until the last records were acknowledged, ms.",
         lambda j, _: j.send_time,
     ),
-    "openTransactions": ("Transactions of the last batch before it was committed.", lambda j, _: j.transactions),
+    "openTransactions": ("Transactions in which the last batch was written.", lambda j, _: j.transactions),
     "sourceIdleTime": ("Time since a row was read, ms.", JobMetrics.idle_time),
 }
 SOURCES: Final[dict[str, tuple[str, Callable[[SourceMetrics], float]]]] = {

@@ -75,7 +75,7 @@ class JobMetrics:
         last_read: milliseconds since 1970-01-01 UTC of the last batch with rows, or of the first report.
         num_records_out, num_bytes_out, num_send_errors: statistics of the Kafka sink.
         send_time: currentSendTime, milliseconds until the last records of the last batch were acknowledged.
-        transactions: number of transactions that the last batch had open until it was committed.
+        transactions: number of transactions in which the last batch was written.
         sink: the sink's table; None if there is none, or it has not reported yet.
     """
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from kafka_sql.observability.metric_definitions import JOB, JOBS, PARTITION, PARTITIONS, PREFIX, SOURCE, SOURCES
 from kafka_sql.observability.prometheus import serve_metrics
-from tests.unit.observability.fake_observer import Observed
-from tools.dashboard import PAGE, text
+from tests.unit.observability.fake_observer import FakeObserver
+from tools.dashboard import PATH, build_dashboard, to_json
 
 
 def test_the_generated_file_is_up_to_date() -> None:
-    assert PAGE.read_text() == text(), "run: make dashboard"
+    assert PATH.read_text() == to_json(build_dashboard()), "run: make dashboard"
 
 
 def test_the_dashboard_shows_exactly_the_served_metrics() -> None:
-    dashboard = json.loads(PAGE.read_text())
-    observer: Any = Observed()
+    dashboard = json.loads(PATH.read_text())
+    observer: Any = FakeObserver()
     with urllib.request.urlopen(f"http://127.0.0.1:{serve_metrics(observer, 0)}/metrics") as response:
         served = set(re.findall(r"^# TYPE (\w+) gauge$", response.read().decode(), re.MULTILINE))
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
@@ -30,7 +30,7 @@ def test_the_dashboard_shows_exactly_the_served_metrics() -> None:
 
 def test_legends_use_existing_labels() -> None:
     labels = {**dict.fromkeys(JOBS, JOB), **dict.fromkeys(SOURCES, SOURCE), **dict.fromkeys(PARTITIONS, PARTITION)}
-    for panel in json.loads(PAGE.read_text())["panels"]:
+    for panel in json.loads(PATH.read_text())["panels"]:
         (target,) = panel["targets"]
         metric, selected = target["expr"].removeprefix(PREFIX).split("{")
         used = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) | set(re.findall(r"(\w+)=~", selected))
@@ -38,5 +38,5 @@ def test_legends_use_existing_labels() -> None:
 
 
 def test_panels_do_not_overlap() -> None:
-    positions = [tuple(panel["gridPos"].values()) for panel in json.loads(PAGE.read_text())["panels"]]
+    positions = [tuple(panel["gridPos"].values()) for panel in json.loads(PATH.read_text())["panels"]]
     assert len(positions) == len(set(positions))
