@@ -1,4 +1,4 @@
-"""Test the options of the startup position, the end and the partitions of a read, and their constraints."""
+"""Test the options that select the startup position, topics and partitions of a read, and their constraints."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ OPTIONS = {"connector": "kafka", "properties.bootstrap.servers": "h:1", "format"
 
 
 def define_table(**options: str) -> Definition:
-    more = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
-    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**OPTIONS, **more}))
+    """Return a table with additional options, whose keys have '_' for '.' and '__' for '-'."""
+    scan_options = {key.replace("__", "-").replace("_", "."): value for key, value in options.items()}
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**OPTIONS, **scan_options}))
 
 
-def validation_error(error: type[KafkaSqlError], **options: str) -> str:
-    with pytest.raises(error) as caught:
+def validation_error(error_type: type[KafkaSqlError], **options: str) -> str:
+    with pytest.raises(error_type) as caught:
         define_table(**options)
     return str(caught.value)
 
@@ -48,7 +49,7 @@ def validation_error(error: type[KafkaSqlError], **options: str) -> str:
         ("-500 ms", TimestampSpec(-500, relative=True)),
     ],
 )
-def test_timestamps(text: str, expected: TimestampSpec) -> None:
+def test_valid_timestamps(text: str, expected: TimestampSpec) -> None:
     assert parse_timestamp(text) == expected
     assert expected.resolve(10_000_000) == expected.millis + (10_000_000 if expected.relative else 0)
 
@@ -82,11 +83,11 @@ def test_specific_offsets_of_several_topics() -> None:
         parse_specific_offsets("topic:a,partition:0,offset:1;partition:1,offset:1", "o")
 
 
-SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
+SPECIFIC_OFFSETS: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error_type", "message"),
     [
         ({}, MissingOptionError, "Either 'topic' or 'topic-pattern' must be set."),
         (
@@ -100,17 +101,21 @@ SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
             "Topic 'b' of option 'scan.partitions' is not listed in option 'topic'.",
         ),
         (
-            {"topic": "a;b", **SPECIFIC, "scan_startup_specific__offsets": "partition:0,offset:1"},
+            {"topic": "a;b", **SPECIFIC_OFFSETS, "scan_startup_specific__offsets": "partition:0,offset:1"},
             ConflictingOptionsError,
             "Currently Kafka source only supports specific offset for single topic",
         ),
         (
-            {"topic": "a;b", **SPECIFIC, "scan_startup_specific__offsets": "topic:ab,partition:0,offset:1"},
+            {"topic": "a;b", **SPECIFIC_OFFSETS, "scan_startup_specific__offsets": "topic:ab,partition:0,offset:1"},
             ConflictingOptionsError,
             "Topic 'ab' of option",
         ),
         (
-            {"topic__pattern": "a.*", **SPECIFIC, "scan_startup_specific__offsets": "topic:ba,partition:0,offset:1"},
+            {
+                "topic__pattern": "a.*",
+                **SPECIFIC_OFFSETS,
+                "scan_startup_specific__offsets": "topic:ba,partition:0,offset:1",
+            },
             ConflictingOptionsError,
             "Topic 'ba' of option",
         ),
@@ -133,19 +138,25 @@ SPECIFIC: dict[str, Any] = {"scan_startup_mode": "specific-offsets"}
         ({"topic": "a", "scan_fail__on__data__loss": "no"}, InvalidOptionError, "expected 'true' or 'false'"),
     ],
 )
-def test_constraints(options: dict[str, str], error: type[KafkaSqlError], message: str) -> None:
-    assert message in validation_error(error, **options)
+def test_invalid_options(options: dict[str, str], error_type: type[KafkaSqlError], message: str) -> None:
+    assert message in validation_error(error_type, **options)
 
 
-def test_parsed_options() -> None:
+def test_topics() -> None:
     assert opt.topics(define_table(topic="a;b").options) == ("a", "b")
     assert opt.topics(define_table(scan_partitions="b:1;a:0,2").options) == ("a", "b")
     assert opt.topics(define_table(topic__pattern="a").options) is None
+
+
+def test_valid_combinations() -> None:
     offsets = "topic:ab,partition:0,offset:1"
-    define_table(topic__pattern="a.*", **SPECIFIC, scan_startup_specific__offsets=offsets)
-    define_table(topic="ab", **SPECIFIC, scan_startup_specific__offsets=offsets)
-    define_table(scan_partitions="ab:0", **SPECIFIC, scan_startup_specific__offsets="partition:0,offset:1")
+    define_table(topic__pattern="a.*", **SPECIFIC_OFFSETS, scan_startup_specific__offsets=offsets)
+    define_table(topic="ab", **SPECIFIC_OFFSETS, scan_startup_specific__offsets=offsets)
+    define_table(scan_partitions="ab:0", **SPECIFIC_OFFSETS, scan_startup_specific__offsets="partition:0,offset:1")
     define_table(topic="a", scan_startup_offsets__initializer="my.module:f")
+
+
+def test_defaults() -> None:
     options = define_table(topic="a").options
     assert (options[opt.DISCOVERY_INTERVAL], options[opt.MISSING_TOPICS]) == (300_000, "fail")
     assert options[opt.FAIL_ON_DATA_LOSS] is True

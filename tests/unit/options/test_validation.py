@@ -56,7 +56,7 @@ def validation_error(
     return str(caught.value)
 
 
-SPECIFIC = {"scan.startup.mode": "specific-offsets"}
+SPECIFIC_OFFSETS = {"scan.startup.mode": "specific-offsets"}
 BOUNDED = {"scan.bounded.mode": "specific-offsets"}
 EXACTLY_ONCE = "exactly-once"
 
@@ -81,17 +81,17 @@ EXACTLY_ONCE = "exactly-once"
             "'scan.startup.timestamp-millis' is required in 'timestamp' startup mode but missing.",
         ),
         (
-            SPECIFIC,
+            SPECIFIC_OFFSETS,
             MissingOptionError,
             "'scan.startup.specific-offsets' is required in 'specific-offsets' startup mode but missing.",
         ),
         (
-            {**SPECIFIC, "scan.startup.specific-offsets": "partition:0,offset:1", "topic": "a;b"},
+            {**SPECIFIC_OFFSETS, "scan.startup.specific-offsets": "partition:0,offset:1", "topic": "a;b"},
             ConflictingOptionsError,
             "Currently Kafka source only supports specific offset for single topic",
         ),
         (
-            {**SPECIFIC, "scan.startup.specific-offsets": "0:1"},
+            {**SPECIFIC_OFFSETS, "scan.startup.specific-offsets": "0:1"},
             InvalidOptionError,
             "Invalid properties 'scan.startup.specific-offsets' should follow the format "
             "'partition:0,offset:42;partition:1,offset:300', but is '0:1'.",
