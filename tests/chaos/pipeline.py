@@ -19,7 +19,7 @@ from kafka_sql.source.stream.micro_batch import MicroBatchStream
 from kafka_sql.source.stream.stream_offset import from_json, to_json
 from kafka_sql.table.declaration import Column, Table
 from tests.kills import simulated_query
-from tests.kills.crash_points import CrashTrigger, kill_process, stop_process
+from tests.kills.crash_points import CrashTrigger, kill_process, suspend_process
 from tests.kills.simulated_query import SCHEMA, SimulatedQuery
 
 FENCED, FAILED = 3, 1  # exit codes of drivers that were fenced or failed
@@ -100,17 +100,17 @@ class QueryConfig:
 
 @dataclass(frozen=True)
 class CrashPlan:
-    """Crash of a driver.
+    """When and how a driver crashes.
 
     Attributes:
         point: name of the crash point; empty for none.
         after_batches: number of batches before it crashes.
-        stops: whether it is only stopped (SIGSTOP).
+        is_suspended: whether it is only suspended (SIGSTOP), instead of killed.
     """
 
     point: str = ""
     after_batches: int = 1
-    stops: bool = False
+    is_suspended: bool = False
 
 
 def run_driver(query: QueryConfig, run: str, crash: CrashPlan) -> None:
@@ -121,7 +121,7 @@ def run_driver(query: QueryConfig, run: str, crash: CrashPlan) -> None:
     """
     try:
         pipeline = query.pipeline(run)
-        trigger = CrashTrigger(crash.point, stop_process if crash.stops else kill_process)
+        trigger = CrashTrigger(crash.point, suspend_process if crash.is_suspended else kill_process)
         done = 0
         while True:
             should_finish = (query.folder / "finish").exists()

@@ -19,7 +19,7 @@ import psutil
 from kafka_sql.embedded import Node
 from kafka_sql.errors import WriterFencedError
 from tests.kills import oracle
-from tests.kills.crash_points import POINTS, CrashTrigger, kill_process, stop_process
+from tests.kills.crash_points import POINTS, CrashTrigger, kill_process, suspend_process
 from tests.kills.simulated_query import ROWS, SimulatedQuery, sink_table
 
 PARTITIONS = 3
@@ -67,11 +67,12 @@ def campaign(
             point = "anywhere" if rng.random() < 0.2 else POINTS[number % len(POINTS)]
             point = "never" if nodes and number % 10 == 5 else point
             before = _last_done(folder)
-            stops = number % 10 == 7
-            arguments = (bootstrap, topic, prefix, naming, folder, f"{seed}-{number}", point, rng.random(), stops)
+            is_suspended = number % 10 == 7
+            run = f"{seed}-{number}"
+            arguments = (bootstrap, topic, prefix, naming, folder, run, point, rng.random(), is_suspended)
             child = _FORK.Process(target=_run_driver, args=arguments)
             child.start()
-            if stops:
+            if is_suspended:
                 _wait_until_stopped(child)
                 assert _last_done(folder) > before, f"driver {number}, '{point}': no progress"
                 zombie = child
@@ -145,20 +146,28 @@ def _resume_zombie(zombie: Any) -> None:
 
 
 def _run_driver(
-    bootstrap: str, topic: str, prefix: str, naming: str, folder: Path, run: str, point: str, seed: float, stops: bool
+    bootstrap: str,
+    topic: str,
+    prefix: str,
+    naming: str,
+    folder: Path,
+    run: str,
+    point: str,
+    seed: float,
+    is_suspended: bool,
 ) -> None:
     """Run a driver: one to three batches, then crash in the next one; without a crash point, three batches."""
     try:
         _run_batches(
-            SimulatedQuery(sink_table(bootstrap, topic, prefix, naming), folder, run, prefix), point, seed, stops
+            SimulatedQuery(sink_table(bootstrap, topic, prefix, naming), folder, run, prefix), point, seed, is_suspended
         )
     except WriterFencedError:
         os._exit(_FENCED)
 
 
-def _run_batches(query: SimulatedQuery, point: str, seed: float, stops: bool) -> None:
+def _run_batches(query: SimulatedQuery, point: str, seed: float, is_suspended: bool) -> None:
     rng = random.Random(seed)
-    trigger = CrashTrigger(point, stop_process if stops else kill_process)
+    trigger = CrashTrigger(point, suspend_process if is_suspended else kill_process)
     for _ in range(rng.randint(1, 3) if point else 3):
         query.run_batch()
     trigger.armed = True

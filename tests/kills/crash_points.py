@@ -31,8 +31,8 @@ def kill_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def stop_process() -> None:
-    """Send SIGSTOP to this process: the driver appears to be dead, but is not."""
+def suspend_process() -> None:
+    """Suspend this process with SIGSTOP: the driver appears to be dead, but is not."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 

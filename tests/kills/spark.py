@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 KEYS: Final = 3
 QUERIES: Final = ("copy", "aggregate", "window")  # of spark_query
-SENT: Final = timedelta(seconds=100)
+SEND_SPAN: Final = timedelta(seconds=100)  # of event time, per call of ``send``
 _EPOCH: Final = datetime(2024, 1, 1)
 
 
@@ -42,10 +42,10 @@ def running_query(
 
 
 def send(bootstrap: str, topic: str, start: int, count: int = 100) -> int:
-    """Send the next numbers, with timestamps that span ``SENT``. Return the following number."""
+    """Send the next numbers, with timestamps that span ``SEND_SPAN``. Return the number after the last one."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for a in range(start, start + count):
-        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + a * SENT / count).isoformat(" ", "milliseconds") + "Z"}
+        row = {"a": a, "k": a % KEYS, "t": (_EPOCH + a * SEND_SPAN / count).isoformat(" ", "milliseconds") + "Z"}
         producer.produce(topic, json.dumps(row).encode(), partition=a % KEYS)
     assert producer.flush(120) == 0
     return start + count
