@@ -1,12 +1,12 @@
-"""Provide job metrics without Spark."""
+"""Provide fixed job metrics without Spark."""
 
 from __future__ import annotations
 
 from kafka_sql.observability.metrics import JobMetrics, SourceMetrics
 
 
-class Observed:
-    """Provides the metrics of two queries."""
+class FakeObserver:
+    """Provides the metrics of two queries; the second one has none yet."""
 
     def jobs(self) -> dict[str, JobMetrics]:
         table = SourceMetrics("default.src", {("a", 0): 5}, {("a", 0): 7}, {}, 3, 1)

@@ -12,14 +12,14 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from kafka_sql.observability.metric_definitions import JOBS, PARTITIONS, SOURCES
 from kafka_sql.observability.opentelemetry import register_gauges
-from tests.unit.observability.fake_observer import Observed
+from tests.unit.observability.fake_observer import FakeObserver
 
 
 def test_metrics_and_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = InMemoryMetricReader()
     # the process's provider can be set only once, and another test may have set it
     monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
-    observer: Any = Observed()
+    observer: Any = FakeObserver()
     assert register_gauges(observer)
     assert register_gauges(observer)  # registers only once
     data = reader.get_metrics_data()
@@ -47,4 +47,4 @@ def test_without_the_library_nothing_is_registered(monkeypatch: pytest.MonkeyPat
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", import_without_opentelemetry)
-    assert not register_gauges(Observed())
+    assert not register_gauges(FakeObserver())

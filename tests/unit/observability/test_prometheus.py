@@ -9,17 +9,18 @@ import pytest
 
 from kafka_sql.errors import InvalidOptionError
 from kafka_sql.observability.prometheus import serve_metrics
-from tests.unit.observability.fake_observer import Observed
+from tests.unit.observability.fake_observer import FakeObserver
 
 
 def test_metrics_and_labels() -> None:
-    observer = Observed()
+    observer = FakeObserver()
     port = serve_metrics(observer, 0)
     assert serve_metrics(observer, 0) == port
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as response:
         lines = [line for line in response.read().decode().splitlines() if not line.startswith("#")]
-    stable = [line for line in lines if "sourceIdleTime" not in line]
-    assert stable == [
+    # the idle time grows with the clock
+    constant_lines = [line for line in lines if "sourceIdleTime" not in line]
+    assert constant_lines == [
         'kafka_sql_numRecordsIn{job_id="id-1",job_name="copy"} 5.0',
         'kafka_sql_numRecordsIn{job_id="id-2",job_name=""} 0.0',
         'kafka_sql_numRecordsWithoutRow{job_id="id-1",job_name="copy"} 3.0',
@@ -33,13 +34,13 @@ def test_metrics_and_labels() -> None:
         'kafka_sql_currentOffset{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 5.0',
         'kafka_sql_records_lag{job_id="id-1",job_name="copy",partition="0",table="default.src",topic="a"} 2.0',
     ]
-    assert len(lines) == len(stable) + 2
+    assert len(lines) == len(constant_lines) + 2
 
 
-def test_a_port_in_use() -> None:
-    with socket.socket() as taken:
-        taken.bind(("0.0.0.0", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_rejected() -> None:
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         with pytest.raises(InvalidOptionError, match=f"'{port}' for option 'metrics.reporter.prom.port': .*'0' for a"):
-            serve_metrics(Observed(), port)
+            serve_metrics(FakeObserver(), port)
