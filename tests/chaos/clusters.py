@@ -18,7 +18,8 @@ from kafka_sql.kafka.protocol.connection import Connection
 from tests.proxy import ProxyNetwork
 
 TIMEOUT = 240.0  # seconds; most waits take a few
-_PAUSE = 0.1
+FREEZE_SECONDS = 4.0  # longer than the session timeout of a broker, so that its partitions get other leaders
+_POLL_INTERVAL = 0.1  # seconds
 
 
 def wait_until(condition: Callable[[], object], description: str, timeout: float = TIMEOUT) -> None:
@@ -30,7 +31,7 @@ def wait_until(condition: Callable[[], object], description: str, timeout: float
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, f"{description}: not within {timeout:g} s"
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_INTERVAL)
 
 
 def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
@@ -39,8 +40,8 @@ def leader_of(kafka: EmbeddedKafka, topic: str, partition: int = 0) -> Node:
     nodes: list[Node] = []
 
     def poll() -> bool:
-        described = admin.list_topics(topic, timeout=30).topics[topic].partitions.get(partition)
-        nodes[:] = [node for node in kafka.nodes if described is not None and node.id == described.leader]
+        metadata = admin.list_topics(topic, timeout=30).topics[topic].partitions.get(partition)
+        nodes[:] = [node for node in kafka.nodes if metadata is not None and node.id == metadata.leader]
         return bool(nodes)
 
     wait_until(poll, f"a leader of {topic}[{partition}]")
@@ -57,11 +58,11 @@ def coordinator_of(kafka: EmbeddedKafka, transactional_id: str) -> Node:
             try:
                 connection = Connection((HOST, node.port), config)
                 request = transactions.find_coordinators([transactional_id])
-                found = transactions.read_find_coordinators(connection.ask(request))
+                coordinators = transactions.read_find_coordinators(connection.ask(request))
                 connection.close()
             except OSError:
                 continue
-            code, (_, port) = found[transactional_id]
+            code, (_, port) = coordinators[transactional_id]
             nodes[:] = [n for n in kafka.nodes if not code and n.port == port]
             if nodes:
                 return True
@@ -100,12 +101,12 @@ def cluster_behind_proxy(nodes: int) -> Iterator[tuple[EmbeddedKafka, str, Proxy
     def with_proxy(
         node: int, ports: list[int], controllers: list[int], properties: settings.Properties
     ) -> dict[str, str]:
-        more = {
+        listeners = {
             "listeners": f"FAR://{HOST}:{inner[node - 1]}",
             "advertised.listeners": f"FAR://{HOST}:{outer[node - 1]}",
             "listener.security.protocol.map": "FAR:PLAINTEXT",
         }
-        return original(node, ports, controllers, {**properties, **more})
+        return original(node, ports, controllers, {**properties, **listeners})
 
     proxy = ProxyNetwork(dict(zip(outer, inner, strict=True)))
     with mock.patch.object(cluster, "server_properties", with_proxy), EmbeddedKafka(nodes) as kafka, proxy as network:

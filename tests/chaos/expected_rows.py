@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.chaos.outcome import Outcome
 from tests.kills.spark import KEYS
 
-CLOSING: Final = 10**7  # greater than all numbers: such rows close the earlier windows
+WINDOW_CLOSING_NUMBER: Final = 10**7  # greater than all sent numbers: a row with it closes the earlier windows
 
 Rows = Sequence[dict[str, Any]]
 

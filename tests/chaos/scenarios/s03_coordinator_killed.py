@@ -7,15 +7,13 @@ import time
 from kafka_sql.embedded import EmbeddedKafka, Node
 from kafka_sql.kafka.decision_log import LOG_TOPIC
 from kafka_sql.sink.exactly_once.transactional_ids import driver_id
-from tests.chaos.clusters import coordinator_of, leader_of, wait_for_replicas
+from tests.chaos.clusters import FREEZE_SECONDS, coordinator_of, leader_of, wait_for_replicas
 from tests.chaos.outcome import Outcome, ScenarioConfig
 from tests.chaos.run import PipelineRun, running
 
-_FROZEN = 4.0  # seconds: longer than the session timeout of a broker
-
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Target leader, coordinators of the driver and of open transactions, decision log leader, source leader."""
+    """Kill or freeze the node that has each role in turn."""
     rng = config.rng()
     with EmbeddedKafka(3) as kafka, running(kafka.bootstrap_servers, config.folder) as run:
         run.start()
@@ -29,7 +27,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
             if i % 4 == 3:
                 config.log(f"{i + 1} frozen: {node.id}, {role}")
                 node.pause()
-                time.sleep(_FROZEN)
+                time.sleep(FREEZE_SECONDS)
                 run.send(config.rows_per_fault // 10)
                 node.resume()
             else:

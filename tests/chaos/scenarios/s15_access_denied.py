@@ -14,18 +14,18 @@ from tests.chaos.run import PipelineRun, running
 from tests.integration.kafka.config.test_security import FAILURES, test_failure
 from tests.secured_broker import SecuredBroker, secured_broker
 
-TOPIC, ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
+TOPIC, TRANSACTIONAL_ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 READ, WRITE = AclOperation.READ, AclOperation.WRITE
 
 
 def scenario(config: ScenarioConfig) -> Outcome:
-    """Run all cases of the security test; then revoke ACLs of a running query, and grant them again."""
+    """Run the failure cases of the security test; then revoke ACLs of a running query, and grant them again."""
     folder = config.folder / "broker"
     folder.mkdir()
     with secured_broker(folder) as secured:
         cases = 0
         for name, case in list(FAILURES.items())[: None if config.long else 4]:
-            test_failure(name, {name: _error(case.properties(secured, folder))})
+            test_failure(name, {name: _connection_error(case.properties(secured, folder))})
             cases += 1
             config.log(f"refused: {name}")
         credentials = {f"properties.{key}": value for key, value in secured.properties("SASL", "PLAIN").items()}
@@ -37,29 +37,30 @@ def scenario(config: ScenarioConfig) -> Outcome:
             source_options=credentials,
             sink_options=credentials,
         ) as run:
+            # resource type, resource name, operation, fragment of the error without the ACL
             acls = {
                 "source": (TOPIC, run.query.source, READ, "Grant the user"),
                 "target": (TOPIC, run.query.target, WRITE, "WRITE"),
-                "transactions": (ID, f"{run.query.prefix}*", WRITE, "sink.transactional-id-prefix"),
+                "transactions": (TRANSACTIONAL_ID, f"{run.query.prefix}*", WRITE, "sink.transactional-id-prefix"),
                 "decisions": (TOPIC, LOG_TOPIC, WRITE, LOG_TOPIC),
             }
-            for resource_type, subject, operation, _ in acls.values():
-                secured.allow("user", resource_type, subject, operation)
-            for subject in (run.query.target, LOG_TOPIC):
-                secured.allow("user", TOPIC, subject, READ)
+            for resource_type, resource, operation, _ in acls.values():
+                secured.allow("user", resource_type, resource, operation)
+            for topic in (run.query.target, LOG_TOPIC):
+                secured.allow("user", TOPIC, topic, READ)
             secured.allow("user", TOPIC, LOG_TOPIC, AclOperation.CREATE)
             for i in range(config.repeat):
                 run.start()
                 run.send(config.rows_per_fault // 2)
                 run.wait_until_caught_up()
-                name, (resource_type, subject, operation, expected) = list(acls.items())[i % len(acls)]
-                _revoke(secured, resource_type, subject, operation)
+                name, (resource_type, resource, operation, expected) = list(acls.items())[i % len(acls)]
+                _revoke(secured, resource_type, resource, operation)
                 run.send(config.rows_per_fault - config.rows_per_fault // 2)
-                wait_until(lambda: _sends_more(run), "failure of the driver without the ACL")
+                _send_until_failure(run)
                 error = run.wait_for_failure()
                 assert expected in error, error
                 assert "AuthorizationError" in error, error
-                secured.allow("user", resource_type, subject, operation)
+                secured.allow("user", resource_type, resource, operation)
                 config.log(f"{i + 1} revoked and granted again: {name}")
                 run.start()
                 run.wait_until_caught_up()
@@ -69,13 +70,18 @@ def scenario(config: ScenarioConfig) -> Outcome:
     return outcome
 
 
-def _sends_more(run: PipelineRun) -> bool:
+def _send_until_failure(run: PipelineRun) -> None:
     """Send rows until the driver has failed. Brokers apply a deleted ACL with a delay."""
-    run.send(10)
-    return not run.driver.is_alive()
+
+    def poll() -> bool:
+        run.send(10)
+        return not run.driver.is_alive()
+
+    wait_until(poll, "failure of the driver without the ACL")
 
 
-def _error(properties: dict[str, str]) -> KafkaSqlError | None:
+def _connection_error(properties: dict[str, str]) -> KafkaSqlError | None:
+    """Connect to the broker, and return the error; None if there is none."""
     try:
         Cluster(to_librdkafka(properties)).topics()
     except KafkaSqlError as e:
