@@ -34,7 +34,7 @@ def measure_latency(
 
 
 def _measure_stream(rate: int, seconds: int, process: PeerProcess, cluster: Cluster, folder: Path) -> dict[str, float]:
-    topic = Topic(f"followed_{uuid.uuid4().hex[:8]}", "raw", 0, 2, cluster.bootstrap)
+    topic = Topic(f"latency_{uuid.uuid4().hex[:8]}", "raw", 0, 2, cluster.bootstrap)
     cluster.create(topic.name, topic.partitions)
     table, options = None, {}
     if process.name == OURS:
@@ -47,13 +47,13 @@ def _measure_stream(rate: int, seconds: int, process: PeerProcess, cluster: Clus
             "startingOffsets": "earliest",
         }
     producer = Producer({"bootstrap.servers": topic.bootstrap, "log_level": 0})
-    process.request("follow", table=table, options=options, checkpoint=str(folder / topic.name))
-    sent = send(producer, topic.name, rate, 3)  # warm-up
-    while sent > 0:
-        sent -= process.request("seen")
+    process.request("start_stream", table=table, options=options, checkpoint=str(folder / topic.name))
+    pending = send(producer, topic.name, rate, 3)  # warm-up
+    while pending > 0:
+        pending -= process.request("count_received")
         time.sleep(0.1)
     sent = send(producer, topic.name, rate, seconds)
-    response: dict[str, Any] = process.request("latencies", count=sent)
+    response: dict[str, Any] = process.request("stop_stream", count=sent)
     cluster.delete(topic.name)
     return response
 

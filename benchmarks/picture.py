@@ -10,9 +10,9 @@ from benchmarks.comparison import Result
 from benchmarks.peers.launch import FLINK, OURS, SPARK
 from benchmarks.report import ratio
 
-_LEFT, _BAR, _WIDTH, _MOST = 270, 18, 460, 5.0
+_LEFT, _BAR, _WIDTH, _MAX_RATIO = 270, 18, 460, 5.0
 _COLORS = {SPARK: "#e25a1c", FLINK: "#7b4397"}
-_OTHER = "#4a6fa5"
+_DEFAULT_COLOR = "#4a6fa5"
 
 
 def draw(results: Sequence[Result]) -> str:
@@ -23,18 +23,18 @@ def draw(results: Sequence[Result]) -> str:
         by_peer = {r.peer: r for r in measured}
         if OURS in by_peer:
             ours = by_peer.pop(OURS)
-            bars += [(f"{group} {comparison}", peer, ratio(ours, other)) for peer, other in by_peer.items()]
+            bars += [(f"{group} {comparison}", peer, ratio(ours, result)) for peer, result in by_peer.items()]
     lines, y = [], 46
     for i, (label, peer, value) in enumerate(bars):
         if not i or bars[i - 1][0] != label:
             y += 10
             lines.append(_text(_LEFT - 10, y + 13, label, "end"))
-        width = min(value, _MOST) / _MOST * _WIDTH
-        color = _COLORS.get(peer, _OTHER)
+        width = min(value, _MAX_RATIO) / _MAX_RATIO * _WIDTH
+        color = _COLORS.get(peer, _DEFAULT_COLOR)
         lines.append(f'<rect x="{_LEFT}" y="{y}" width="{width:.1f}" height="{_BAR - 3}" rx="2" fill="{color}"/>')
         lines.append(_text(_LEFT + width + 6, y + 12, f"{value:.2f} × {peer}", "start"))
         y += _BAR
-    x_of_one = _LEFT + _WIDTH / _MOST
+    x_of_one = _LEFT + _WIDTH / _MAX_RATIO
     height = y + 24
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 170} {height}" '

@@ -44,7 +44,7 @@ def format_line(result: Result) -> str:
 
 
 def ratio(ours: Result, peer: Result) -> float:
-    """Return how many times as fast this project is or, for latencies and start-up, how many times as long it takes."""
+    """Return our throughput divided by the peer's or, for latencies and start-up, our time divided by the peer's."""
     return peer.median / ours.median if ours.records else ours.median / peer.median
 
 

@@ -58,15 +58,15 @@ def _insert(
         if process.name == SPARK:
             value = _payload(topic)
             query = f"SELECT {value} AS value FROM ({select_rows(topic, numbers)})"
-            response: RunResult = process.request("sink", text=query, bootstrap=topic.bootstrap, topic=topic.name)
+            response: RunResult = process.request("write", text=query, bootstrap=topic.bootstrap, topic=topic.name)
         else:
             if process.name == FLINK:
                 process.request("sql", text="DROP TABLE IF EXISTS numbers")
                 process.request("sql", text=_numbers(like.records))
-            more = dict(options)
+            table_options = dict(options)
             if EXACTLY_ONCE.items() <= options.items():
-                more["sink.transactional-id-prefix"] = f"benchmark-{topic.name}"
-            process.request("sql", text=create_table(topic.name, topic, more))
+                table_options["sink.transactional-id-prefix"] = f"benchmark-{topic.name}"
+            process.request("sql", text=create_table(topic.name, topic, table_options))
             response = process.request("sql", text=f"INSERT INTO {topic.name} {select_rows(topic, numbers)}")
         content = _content(verifier, topic)
         cluster.delete(topic.name)

@@ -1,4 +1,4 @@
-"""Run a Spark session that processes requests: ``python -m benchmarks.peers.spark_peer '{"cores": 2, ...}'``."""
+"""Process requests with a Spark session: ``python -m benchmarks.peers.spark_peer '{"cores": 2, ...}'``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Json = dict[str, Any]
 def main() -> int:
     """Process requests until the input ends."""
     responses = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # output of Spark goes to stderr
+    os.dup2(2, 1)  # what Spark prints goes to stderr
     settings = json.loads(sys.argv[1])
 
     def respond(response: object) -> None:
         print(RESPONSE_MARK + json.dumps(response), file=responses, flush=True)
 
-    spark = session(settings)
+    spark = create_session(settings)
     handler = RequestHandler(spark)
     respond("ready")
     for line in sys.stdin:
@@ -41,8 +41,8 @@ def main() -> int:
     return 0
 
 
-def session(settings: Json) -> SparkSession:
-    """Return a session with this project, or only with Spark's own jars."""
+def create_session(settings: Json) -> SparkSession:
+    """Return a session with the jars in the settings, and with kafka_sql if the settings enable it."""
     spark = (
         SparkSession.builder.master(f"local[{settings['cores']}]")
         .config("spark.jars", ",".join(settings["jars"]))
@@ -58,12 +58,12 @@ def session(settings: Json) -> SparkSession:
 
 
 class RequestHandler:
-    """The requests; each is a method."""
+    """Processes requests; each public method is one."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Start without a stream."""
+        """Start without a streaming query."""
         self._spark = spark
-        self._stream: Any = None
+        self._query: Any = None
         self._latencies: list[float] = []
         self._lock = threading.Lock()
 
@@ -73,43 +73,49 @@ class RequestHandler:
         rows = self._spark.sql(text).collect()
         return {"seconds": time.perf_counter() - started, "rows": [[str(v) for v in row] for row in rows]}
 
-    def sink(self, text: str, bootstrap: str, topic: str) -> Json:
+    def write(self, text: str, bootstrap: str, topic: str) -> Json:
         """Write the rows of a query with Spark's own sink."""
         started = time.perf_counter()
         writer = self._spark.sql(text).write.format("kafka").option("kafka.bootstrap.servers", bootstrap)
         writer.option("topic", topic).save()
         return {"seconds": time.perf_counter() - started}
 
-    def follow(self, table: str | None, options: Json, checkpoint: str) -> str:
-        """Start a streaming query over a topic whose values are the send times in seconds."""
-        source = self._spark.readStream
-        rows = source.table(table) if table is not None else source.format("kafka").options(**options).load()
+    def start_stream(self, table: str | None, options: Json, checkpoint: str) -> str:
+        """Start a streaming query over a topic whose values are the send times in seconds.
+
+        Args:
+            table: a table of this project, or None to use Spark's own source.
+            options: options of Spark's own source.
+            checkpoint: the checkpoint location.
+        """
+        reader = self._spark.readStream
+        rows = reader.table(table) if table is not None else reader.format("kafka").options(**options).load()
 
         def record_latencies(batch: DataFrame, _: int) -> None:
-            sent = batch.selectExpr("CAST(CAST(value AS STRING) AS DOUBLE) AS sent").toArrow().column(0).to_numpy()
+            send_times = batch.selectExpr("CAST(CAST(value AS STRING) AS DOUBLE)").toArrow().column(0).to_numpy()
             now = time.time()
             with self._lock:
-                self._latencies += (now - sent).tolist()
+                self._latencies += (now - send_times).tolist()
 
         writer = rows.writeStream.foreachBatch(record_latencies).option("checkpointLocation", checkpoint)
-        self._stream = writer.trigger(processingTime="0 seconds").start()
+        self._query = writer.trigger(processingTime="0 seconds").start()
         return "started"
 
-    def seen(self) -> int:
-        """Return the number of records since the last call, and reset the latencies."""
-        if not self._stream.isActive:
-            raise RuntimeError(f"the query has stopped: {self._stream.exception()}")
+    def count_received(self) -> int:
+        """Return the number of records received since the last call, and discard their latencies."""
+        if not self._query.isActive:
+            raise RuntimeError(f"the query has stopped: {self._query.exception()}")
         with self._lock:
             count = len(self._latencies)
             self._latencies = []
         return count
 
-    def latencies(self, count: int) -> Json:
-        """Wait for a number of records, stop the query and return the latencies in seconds."""
+    def stop_stream(self, count: int) -> Json:
+        """Wait until ``count`` records are received, stop the query, and return latency quantiles in seconds."""
         deadline = time.monotonic() + 60
         while len(self._latencies) < count and time.monotonic() < deadline:
             time.sleep(0.05)
-        self._stream.stop()
+        self._query.stop()
         latencies, self._latencies = sorted(self._latencies), []
         if len(latencies) < count:
             raise RuntimeError(f"{len(latencies)} of {count} records arrived within a minute")
