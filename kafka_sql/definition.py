@@ -12,7 +12,6 @@ from kafka_sql.errors import (
     MissingOptionError,
     SchemaError,
     did_you_mean,
-    nearest,
 )
 from kafka_sql.formats.format import InferredSchema
 from kafka_sql.formats.payload import Payload, parse_payload
@@ -204,9 +203,10 @@ def infer_columns(raw: Mapping[str, str]) -> InferredSchema | None:
 def _connector(raw: Mapping[str, str]) -> str:
     name = raw.get(opt.CONNECTOR.key)
     if name is None:
-        similar_key = nearest(opt.CONNECTOR.key, raw)
-        hint = f" Did you mean '{similar_key}'?" if similar_key else ""
-        raise MissingOptionError(f"Table options do not contain an option key 'connector'.{hint}", option="connector")
+        raise MissingOptionError(
+            "Table options do not contain an option key 'connector'." + did_you_mean(opt.CONNECTOR.key, raw),
+            option="connector",
+        )
     if name not in _CONNECTORS:
         raise InvalidOptionError(
             f"Could not find any connector for identifier '{name}' (option 'connector'). Available: "

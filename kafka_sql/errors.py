@@ -11,7 +11,7 @@ An attribute is None if the message does not name that fact, or if the error arr
     │   ├── TableExistsError
     │   ├── TableNotFoundError
     │   └── JobNotFoundError
-    ├── OptionError              a WITH option or a SET key
+    ├── OptionError              a WITH option or a SET key is wrong
     │   ├── UnknownOptionError
     │   ├── MissingOptionError
     │   ├── InvalidOptionError     wrong type, or not an allowed value
@@ -20,9 +20,9 @@ An attribute is None if the message does not name that fact, or if the error arr
     │   ├── KeyStoreError          a key store, trust store or PEM value cannot be used
     │   └── ConflictingOptionsError
     ├── SchemaError              a column is declared wrongly, or the format or Spark does not support it
-    ├── BrokerError              a Kafka cluster
+    ├── BrokerError              an operation on a Kafka cluster failed
     │   ├── BrokerUnreachableError
-    │   ├── AuthenticationError    a password, token or certificate was rejected
+    │   ├── AuthenticationError    the credentials or a certificate were rejected
     │   ├── TopicNotFoundError
     │   ├── TopicMismatchError     the topic does not match the table's declaration
     │   ├── OffsetError            a start or stop offset cannot be resolved
@@ -31,12 +31,12 @@ An attribute is None if the message does not name that fact, or if the error arr
     │   ├── AuthorizationError     the user lacks a permission
     │   ├── DeliveryError          records were not acknowledged
     │   │   ├── RecordTooLargeError
-    │   │   └── RecordRejectedError    the broker rejects the record
-    │   └── TransactionError       a transaction of the exactly-once sink
+    │   │   └── RecordRejectedError    the broker rejected the record
+    │   └── TransactionError       a transaction of the exactly-once sink failed
     │       ├── WriterFencedError      another query or statement uses the same prefix
     │       ├── PreparedTransactionLostError  aborted before the decision: none of its rows are visible
     │       ├── DecidedTransactionLostError   aborted by the brokers after the decision: rows are missing
-    │       └── TransactionInDoubtError       committed or aborted: unknown
+    │       └── TransactionInDoubtError       unknown whether committed or aborted
     ├── SchemaRegistryError      a schema registry request failed
     │   ├── SchemaNotFoundError      no such schema, or one of another type
     │   └── IncompatibleSchemaError  the subject's compatibility rules reject the schema
@@ -71,7 +71,7 @@ class KafkaSqlError(Exception):
         return f"[{self.condition()}] {self.message}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # whatever the signature of __init__: attributes, notes and the message survive a process boundary
+        # does not call __init__, whose signature differs by class; keeps attributes and notes
         return _restore, (type(self), self.args, self.__dict__)
 
     @property
@@ -87,7 +87,7 @@ class KafkaSqlError(Exception):
 
     @classmethod
     def from_message(cls: type[E], message: str) -> E:
-        """Return an error of this class that has a message and no facts, as one that arrived as text."""
+        """Return an error that has only a message, such as one that a Spark task reported as text."""
         return cls(message)
 
     def with_message(self: E, message: str) -> E:
@@ -210,7 +210,7 @@ class SchemaError(KafkaSqlError):
 
 
 class BrokerError(KafkaSqlError):
-    """A Kafka cluster did not do what was requested.
+    """An operation on a Kafka cluster failed.
 
     Attributes:
         topic: the topic.
@@ -240,7 +240,7 @@ class BrokerUnreachableError(BrokerError):
 
 
 class AuthenticationError(BrokerError):
-    """The broker or the client rejected the other's password, token or certificate."""
+    """The broker rejected the client's credentials, or the client rejected the broker's certificate."""
 
 
 class TopicNotFoundError(BrokerError):
@@ -276,14 +276,14 @@ class RecordTooLargeError(DeliveryError):
 
 
 class RecordRejectedError(DeliveryError):
-    """The broker rejects a record."""
+    """The broker rejected a record."""
 
 
 class TransactionError(BrokerError):
     """A transaction of the exactly-once sink could not be started, decided or ended.
 
     Attributes:
-        transactional_id: the transaction, or the prefix that it is written under.
+        transactional_id: the transactional id, or the prefix of several.
     """
 
     def __init__(
@@ -378,7 +378,7 @@ class DecodeError(FormatError):
         """Return an error whose row, field and location are only in its message."""
         return _restore(cls, (message,), {"row": -1, "field": None, "reason": message, "where": None})
 
-    def at(self, where: str) -> DecodeError:
+    def with_location(self, where: str) -> DecodeError:
         """Return the same error with its location in Kafka, ``topic[partition]@offset``."""
         return type(self)(self.row, self.field, self.reason, where)
 
@@ -473,12 +473,12 @@ class ExtensionError(KafkaSqlError):
         self.path = path
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known spelling nearest to ``word``, or None if none is close."""
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
+def find_similar_name(name: str, valid_names: Iterable[str]) -> str | None:
+    """Return the valid name that is most similar to a misspelled one; None if none is similar."""
+    return next(iter(difflib.get_close_matches(name, list(valid_names), n=1, cutoff=0.6)), None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a sentence that suggests the nearest known spelling, or an empty string if none is close."""
-    near = nearest(word, known)
-    return f" Did you mean '{near}'?" if near else ""
+def did_you_mean(name: str, valid_names: Iterable[str]) -> str:
+    """Return a sentence that suggests the most similar valid name, with a leading space; empty if none is similar."""
+    similar_name = find_similar_name(name, valid_names)
+    return f" Did you mean '{similar_name}'?" if similar_name else ""

@@ -16,7 +16,7 @@ from kafka_sql.errors import (
     MissingOptionError,
     UnknownOptionError,
     did_you_mean,
-    nearest,
+    find_similar_name,
 )
 from kafka_sql.options import connector as opt
 from kafka_sql.options.java_pattern import compile_java_pattern
@@ -37,7 +37,7 @@ def reject_unknown_options(connector: str, raw: Collection[str], known: Collecti
     unknown = [k for k in raw if k not in known and not k.startswith(opt.PREFIXES)]
     if not unknown:
         return
-    unsupported = "; ".join(f"'{k}'{_near(k, known)}" for k in unknown)
+    unsupported = "; ".join(f"'{k}'{_suggestion(k, known)}" for k in unknown)
     prefixes = ", ".join(f"'{p}*'" for p in opt.PREFIXES)
     supported = ", ".join(f"'{k}'" for k in sorted(known))
     raise UnknownOptionError(
@@ -46,9 +46,9 @@ def reject_unknown_options(connector: str, raw: Collection[str], known: Collecti
     )
 
 
-def _near(key: str, known: Collection[str]) -> str:
-    near = nearest(key, known)
-    return f" (did you mean '{near}'?)" if near else ""
+def _suggestion(key: str, valid_keys: Collection[str]) -> str:
+    similar_key = find_similar_name(key, valid_keys)
+    return f" (did you mean '{similar_key}'?)" if similar_key else ""
 
 
 def check_kafka_options(options: Options) -> None:

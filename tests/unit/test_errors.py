@@ -72,7 +72,7 @@ def test_a_condition_is_the_name_in_upper_case() -> None:
 
 
 def test_a_decode_error_gets_its_location() -> None:
-    error = DecodeError(3, "a.b[2]", "expected BIGINT").at("orders[0]@17")
+    error = DecodeError(3, "a.b[2]", "expected BIGINT").with_location("orders[0]@17")
     assert str(error) == "[DECODE] orders[0]@17, field 'a.b[2]': expected BIGINT"
     assert (error.row, error.field, error.where) == (3, "a.b[2]", "orders[0]@17")
 

@@ -112,7 +112,7 @@ class RowDecoder:
         self, decoder: Decoder, payloads: pa.BinaryArray | None, records: Records, errors: ErrorSink, part: str = ""
     ) -> Decoded:
         def with_location(error: DecodeError) -> DecodeError:
-            return error.at(self.split.describe_offset(int(records.offsets[error.row])) + part)
+            return error.with_location(self.split.describe_offset(int(records.offsets[error.row])) + part)
 
         new_errors: list[DecodeError] = []
         try:

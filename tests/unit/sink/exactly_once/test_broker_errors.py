@@ -114,7 +114,7 @@ def table(**more: str) -> Definition:
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     def set_limit(milliseconds: str | None) -> None:
-        monkeypatch.setattr(timeout, "_limits", {})
+        monkeypatch.setattr(timeout, "_broker_limits", {})
         monkeypatch.setattr(timeout, "broker_setting", lambda *_: milliseconds)
 
     return set_limit
