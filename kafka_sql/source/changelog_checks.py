@@ -14,16 +14,16 @@ _ROW_KIND_COLUMN = "a column `kind STRING METADATA FROM 'row-kind' VIRTUAL`"
 
 
 def check_batch_read(definition: Definition) -> None:
-    """Check that a batch read of a changelog table is well defined.
+    """Check that a batch read of a changelog table can return the latest rows or the row kinds.
 
     Raises:
-        UnsupportedSqlError: the table has neither a PRIMARY KEY nor a row kind column.
+        UnsupportedSqlError: the table has neither a primary key nor a row kind column.
     """
     if definition.is_changelog and not definition.reads_latest_per_key and not _has_row_kind_column(definition):
         raise UnsupportedSqlError(
-            f"Table '{definition.name}': records of the format '{definition.value.format.identifier}' are changes of "
-            f"rows. Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows, or {_ROW_KIND_COLUMN} to read "
-            "every change.",
+            f"Table '{definition.name}': batch reads of the format '{definition.value.format.identifier}' need a "
+            "primary key or a row kind column. Declare PRIMARY KEY (...) NOT ENFORCED to read the latest rows, or "
+            f"{_ROW_KIND_COLUMN} to read every change.",
             table=definition.name,
         )
 
@@ -32,20 +32,20 @@ def check_stream_read(definition: Definition) -> None:
     """Check that a streaming read does not return changes as if they were rows: Spark's streams are append-only.
 
     Raises:
-        UnsupportedSqlError: the message states how the table can be read.
+        UnsupportedSqlError: the table is an 'upsert-kafka' table, or a changelog table without a row kind column.
     """
     if definition.is_upsert:
         raise UnsupportedSqlError(
-            f"Table '{definition.name}': streaming reads of 'upsert-kafka' tables are not supported. Spark's streams "
-            "are append-only, so that an aggregate could not retract a row. Read the table in a batch query, or "
-            "declare the topic as a 'kafka' table to read all its records.",
+            f"Table '{definition.name}': streaming reads of 'upsert-kafka' tables are not supported, because Spark's "
+            "streams are append-only. Read the table in a batch query, or declare the topic as a 'kafka' table to "
+            "read all its records.",
             table=definition.name,
         )
     if definition.is_changelog and not _has_row_kind_column(definition):
         raise UnsupportedSqlError(
             f"Table '{definition.name}': streaming reads of the format '{definition.value.format.identifier}' need a "
-            "row kind column. Spark's streams are append-only, so that an aggregate could not retract a row. Read the "
-            f"table in a batch query, or declare {_ROW_KIND_COLUMN}, whose value is +I, -U, +U or -D.",
+            f"row kind column, because Spark's streams are append-only. Declare {_ROW_KIND_COLUMN}, whose value is "
+            "+I, -U, +U or -D, or read the table in a batch query.",
             table=definition.name,
         )
 

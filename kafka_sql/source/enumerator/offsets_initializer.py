@@ -1,4 +1,4 @@
-"""Call a user-defined startup position: ``scan.startup.offsets-initializer`` = ``module:callable``."""
+"""Call the user-defined offsets initializer of ``scan.startup.offsets-initializer`` = ``module:callable``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_sql.options.offsets import COMMITTED
 
 @dataclass(frozen=True)
 class OffsetsRetriever:
-    """Offset lookups for an initializer. Methods are named as those of Flink's PartitionOffsetsRetriever."""
+    """Looks up offsets for an initializer. The methods are those of Flink's PartitionOffsetsRetriever."""
 
     _cluster: Cluster
     _group: str | None
@@ -30,41 +30,48 @@ class OffsetsRetriever:
         return self._cluster.latest(partitions)
 
     def committed_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offsets committed by 'properties.group.id'. Partitions without one are missing."""
+        """Return the offsets committed for 'properties.group.id'. Partitions without a committed offset are omitted."""
         return self._cluster.committed(self._group, partitions)
 
     def offsets_for_times(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Return the first offset whose timestamp is at or after the given one, in milliseconds since 1970-01-01 UTC.
+        """Return the offset of the first record in each partition with the requested timestamp or a later one.
 
-        Partitions without such a record are missing.
+        Partitions without such a record are omitted.
+
+        Args:
+            timestamps: milliseconds since 1970-01-01 UTC, by partition.
         """
         return self._cluster.offsets_for_times(timestamps)
 
 
 def call_offsets_initializer(definition: Definition, cluster: Cluster, partitions: list[TopicPartition]) -> Offsets:
-    """Return the initializer's start offsets; -1, -2 and -3 stand for the latest, earliest and committed offset.
+    """Return the start offsets from the initializer; -1, -2 and -3 mean the latest, earliest and committed offset.
 
-    The initializer is called on the driver as ``callable(partitions, client)`` with a list of (topic, partition) and
-    an OffsetsRetriever, and returns an offset for each partition.
+    It is called on the driver as ``initializer(partitions, retriever)`` with a list of (topic, partition) and an
+    OffsetsRetriever, and returns an offset for each partition.
 
     Raises:
         InvalidOptionError: the module or callable was not found.
         OffsetError: the initializer omits a partition, adds one, or returns an invalid offset.
     """
-    text = definition.options[opt.STARTUP_INITIALIZER]
-    client = OffsetsRetriever(cluster, definition.options.get(opt.GROUP_ID))
-    initializer = import_callable(opt.STARTUP_INITIALIZER.key, text, "on the driver")
-    offsets = dict(initializer(list(partitions), client))
-    prefix = f"Table '{definition.name}': the initializer '{text}' (option '{opt.STARTUP_INITIALIZER.key}') returned"
+    name = definition.options[opt.STARTUP_INITIALIZER]
+    retriever = OffsetsRetriever(cluster, definition.options.get(opt.GROUP_ID))
+    initializer = import_callable(opt.STARTUP_INITIALIZER.key, name, "on the driver")
+    offsets = dict(initializer(list(partitions), retriever))
+    prefix = f"Table '{definition.name}': the initializer '{name}' (option '{opt.STARTUP_INITIALIZER.key}') returned"
     invalid = [p for p in partitions if not isinstance(offsets.get(p), int) or offsets[p] < COMMITTED]
     if invalid:
         topic, partition = invalid[0]
         raise OffsetError(
-            f"{prefix} an invalid offset for {topic}[{partition}]: {offsets.get(invalid[0])!r}.",
+            f"{prefix} an invalid offset for {topic}[{partition}]: {offsets.get(invalid[0])!r}. Return an "
+            "integer for each partition: an offset, or -1 (latest), -2 (earliest) or -3 (committed).",
             topic=topic,
             partition=partition,
         )
     unexpected = [p for p in offsets if p not in partitions]
     if unexpected:
-        raise OffsetError(f"{prefix} an offset for {unexpected[0]!r}, which is not a partition of the table.")
+        raise OffsetError(
+            f"{prefix} an offset for {unexpected[0]!r}, which is not a partition of the table. Return offsets only for "
+            "the partitions in the first argument."
+        )
     return offsets

@@ -152,20 +152,20 @@ def test_group_offsets_require_a_group(topics: Topics, ten_records: str) -> None
         planned_ranges(define_table(topics, ten_records, scan_bounded_mode="group-offsets"))
 
 
-def third_from_the_end(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+def third_from_the_end(partitions: list[tuple[str, int]], retriever: OffsetsRetriever) -> dict[tuple[str, int], int]:
     """Start three records before the end of each partition."""
-    first = client.beginning_offsets(partitions)
-    return {p: max(first[p], end - 3) for p, end in client.end_offsets(partitions).items()}
+    first = retriever.beginning_offsets(partitions)
+    return {p: max(first[p], end - 3) for p, end in retriever.end_offsets(partitions).items()}
 
 
-def by_group_and_time(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+def by_group_and_time(partitions: list[tuple[str, int]], retriever: OffsetsRetriever) -> dict[tuple[str, int], int]:
     """Start at the later of the committed offset and a timestamp's offset; -2 is the earliest offset."""
-    committed = client.committed_offsets(partitions)
-    timed = client.offsets_for_times(dict.fromkeys(partitions, NOON + 3000))
+    committed = retriever.committed_offsets(partitions)
+    timed = retriever.offsets_for_times(dict.fromkeys(partitions, NOON + 3000))
     return {p: max(committed.get(p, -2), timed.get(p, -2)) for p in partitions}
 
 
-def empty(partitions: list[tuple[str, int]], client: OffsetsRetriever) -> dict[tuple[str, int], int]:
+def empty(partitions: list[tuple[str, int]], retriever: OffsetsRetriever) -> dict[tuple[str, int], int]:
     return {}
 
 
