@@ -99,7 +99,8 @@ ALLOW_TRAILING_COMMA: Final = boolean(
 )
 FAIL_ON_MISSING_COLUMNS: Final = boolean(
     "csv.fail-on-missing-columns",
-    "Whether fewer values than columns are an error even with 'csv.ignore-parse-errors', which would read null.",
+    "With 'csv.ignore-parse-errors': whether to skip a record with fewer values than columns. By default, its missing "
+    "columns are null.",
     default="false",
 )
 EMPTY_STRING_AS_NULL: Final = boolean(
