@@ -1,8 +1,9 @@
 """Choose the folder in which numba caches a module's compiled loops.
 
-numba keys an entry by the file of the loop alone. Helpers and constants that come from other modules are compiled into
-the loop, too, so an entry would survive a change to them. The folder's name therefore holds a hash of the module and of
-every module of the package that it imports, directly or not. numba itself adds its version, Python's, and the CPU.
+numba keys an entry only by the file of the loop. Helpers and constants of other modules are compiled into the loop
+too, so numba would use an outdated entry after a change to them. The folder's name therefore contains a hash of the
+module and of every module of the package that it imports, directly or not. numba itself adds its version, Python's, and
+the CPU.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def private_folder(parent: str) -> str | None:
 
 
 def _parents(file: Path) -> Iterator[Path]:
+    """Yield the folders that may contain the cache of the module in ``file``, best first."""
     if configured := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(configured)
     yield file.parent / "__pycache__"
@@ -80,18 +82,18 @@ def _parents(file: Path) -> Iterator[Path]:
 
 
 def _remove_stale(folder: Path, module: str) -> None:
-    """Remove what earlier sources of the module left beside its new folder. Modules share the parent folder."""
+    """Remove the folders of earlier sources of the module, which are siblings of its new folder."""
     stale = re.compile(rf"{_PREFIX}{re.escape(module)}-[0-9a-f]{{16}}")
     for sibling in folder.parent.iterdir():
         if sibling != folder and stale.fullmatch(sibling.name):
             shutil.rmtree(sibling, ignore_errors=True)
 
 
-_read: Final[dict[str, tuple[bytes, list[str]]]] = {}
+_read: Final[dict[str, tuple[bytes, list[str]]]] = {}  # module -> its source and the modules it imports
 
 
 def _sources(module: str) -> dict[str, bytes]:
-    """The sources of a module and of all modules it imports from its package, by name."""
+    """Return the sources of a module and of all modules that it imports from its package, by module name."""
     sources: dict[str, bytes] = {}
     pending = [module]
     while pending:
@@ -107,15 +109,15 @@ def _sources(module: str) -> dict[str, bytes]:
 
 
 def _imports(source: str, package: str) -> Iterator[str]:
-    """Modules of the package that a source imports, if they are loaded: a compiled loop's are."""
-    for found in _IMPORT.finditer(source):
-        module, names, plain = found.groups()
-        candidates = [plain] if plain else [f"{module}.{name}" for name in _NAME.findall(names)]
-        loaded = [name for name in candidates if _is_module(name, package)]
+    """Yield the loaded modules of the package that a source imports. When a loop is compiled, all of them are."""
+    for statement in _IMPORT.finditer(source):
+        module, names, imported_module = statement.groups()
+        candidates = [imported_module] if imported_module else [f"{module}.{name}" for name in _NAME.findall(names)]
+        loaded = [name for name in candidates if _is_loaded_module(name, package)]
         yield from loaded
-        if module and len(loaded) < len(candidates) and _is_module(module, package):
+        if module and len(loaded) < len(candidates) and _is_loaded_module(module, package):
             yield module
 
 
-def _is_module(name: str, package: str) -> bool:
+def _is_loaded_module(name: str, package: str) -> bool:
     return name.startswith(f"{package}.") and getattr(sys.modules.get(name), "__file__", None) is not None

@@ -1,4 +1,4 @@
-"""The cache of compiled loops: where it is, and that a change to anything compiled into a loop invalidates it."""
+"""Test the cache of compiled loops: its location, and that a change to any source of a loop invalidates it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kafka_sql.runtime.compile_cache import private_folder
 SOURCES = {
     "loops/__init__.py": "",
     "loops/constants.py": "FACTOR = 3\n",
-    "loops/more/__init__.py": "",
-    "loops/more/helpers.py": """
+    "loops/nested/__init__.py": "",
+    "loops/nested/helpers.py": """
 from kafka_sql.runtime.numba_support import helper
 
 @helper
@@ -27,7 +27,7 @@ def double(x):
     "loops/kernels.py": """
 from kafka_sql.runtime.numba_support import compiled
 from loops.constants import FACTOR
-from loops.more import (
+from loops.nested import (
     helpers,
 )
 
@@ -40,8 +40,9 @@ RUN_LOOP = "from loops.kernels import loop; print(loop(5), sum(loop.stats.cache_
 
 
 def run(program: str, folder: Path, **environment: str) -> str:
+    """Run a Python program that can import the modules in ``folder``, and return its output."""
     path = os.pathsep.join([str(folder), *(p for p in sys.path if p)])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": path, **environment},
         cwd=folder,
@@ -49,18 +50,18 @@ def run(program: str, folder: Path, **environment: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.strip()
+    assert process.returncode == 0, process.stderr[-2000:]
+    return process.stdout.strip()
 
 
-def replace_and_keep_stamp(file: Path, old: str, new: str) -> None:
+def replace_without_new_mtime(file: Path, old: str, new: str) -> None:
     """Change a file but not its size and modification time, as unpacking an archive may."""
     text, status = file.read_text(), file.stat()
     assert text.count(old) == 1
     assert len(old) == len(new)
     file.write_text(text.replace(old, new))
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    for bytecode in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):  # Python compares no more than those two
+    for bytecode in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):  # Python compares only size and time
         bytecode.unlink()
 
 
@@ -76,7 +77,7 @@ def loops(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "old", "new", "result"),
     [
-        ("loops/more/helpers.py", "x * 2", "x * 7", "105 0"),
+        ("loops/nested/helpers.py", "x * 2", "x * 7", "105 0"),
         ("loops/constants.py", "FACTOR = 3", "FACTOR = 4", "40 0"),
     ],
     ids=["helper", "constant"],
@@ -86,7 +87,7 @@ def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, 
     assert run(RUN_LOOP, loops) == "30 0"
     assert run(RUN_LOOP, loops) == "30 1"
     before = set(cache.glob("compiled-loops.kernels-*"))
-    replace_and_keep_stamp(loops / file, old, new)
+    replace_without_new_mtime(loops / file, old, new)
     assert run(RUN_LOOP, loops) == result
     after = set(cache.glob("compiled-loops.kernels-*"))
     assert len(before) == len(after) == 1  # the stale folder is removed
@@ -96,20 +97,20 @@ def test_a_changed_import_recompiles_the_loop(loops: Path, file: str, old: str, 
 @pytest.mark.large
 def test_modules_of_the_same_name_share_a_parent_folder(loops: Path) -> None:
     """A cache folder for all modules (NUMBA_CACHE_DIR) has the loops of each of them."""
-    (loops / "loops/more/kernels.py").write_text((loops / "loops/kernels.py").read_text())
+    (loops / "loops/nested/kernels.py").write_text((loops / "loops/kernels.py").read_text())
     environment = {"NUMBA_CACHE_DIR": str(loops / "cache")}
-    for module in ("loops.kernels", "loops.more.kernels", "loops.kernels"):
+    for module in ("loops.kernels", "loops.nested.kernels", "loops.kernels"):
         run(RUN_LOOP.replace("loops.kernels", module), loops, **environment)
     assert sorted(p.name.split("-")[1] for p in (loops / "cache").glob("compiled-*")) == [
         "loops.kernels",
-        "loops.more.kernels",
+        "loops.nested.kernels",
     ]
     assert run(RUN_LOOP, loops, **environment) == "30 1"
 
 
 @pytest.mark.large
 def test_an_executor_without_a_home_uses_a_private_temporary_folder(loops: Path) -> None:
-    (loops / "loops" / "__pycache__").touch()  # not a folder, nor is the home
+    (loops / "loops" / "__pycache__").touch()  # neither this nor the home is a folder
     (loops / "home").touch()
     (loops / "tmp").mkdir()
     environment = {"HOME": str(loops / "home"), "XDG_CACHE_HOME": "", "TMPDIR": str(loops / "tmp")}
@@ -119,12 +120,12 @@ def test_an_executor_without_a_home_uses_a_private_temporary_folder(loops: Path)
 
 
 def test_every_module_with_compiled_loops_is_named_kernels() -> None:
-    """The type checker's exceptions and readers go by this name."""
+    """The settings of the type checker and readers rely on the name."""
     package = Path(kafka_sql.__file__).parent
-    users = {p for p in package.rglob("*.py") if "runtime.numba_support import" in p.read_text()}
-    assert users
-    other = {p.relative_to(package).as_posix() for p in users if not p.stem.endswith("kernels")}
-    assert other <= {"kafka/librdkafka/native_calls.py"}
+    compiled = {p for p in package.rglob("*.py") if "runtime.numba_support import" in p.read_text()}
+    assert compiled
+    misnamed = {p.relative_to(package).as_posix() for p in compiled if not p.stem.endswith("kernels")}
+    assert misnamed <= {"kafka/librdkafka/native_calls.py"}
 
 
 def test_a_private_folder_is_created_once(tmp_path: Path) -> None:
@@ -134,19 +135,19 @@ def test_a_private_folder_is_created_once(tmp_path: Path) -> None:
     assert private_folder(str(tmp_path)) == folder
 
 
-def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_other_users_can_write_is_rejected(tmp_path: Path) -> None:
     folder = private_folder(str(tmp_path))
     assert folder is not None
     os.chmod(folder, 0o770)
     assert private_folder(str(tmp_path)) is None
 
 
-def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir(0o700)
-    (tmp_path / f"kafka_sql-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+def test_a_symbolic_link_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir(0o700)
+    (tmp_path / f"kafka_sql-{os.getuid()}").symlink_to(tmp_path / "target")
     assert private_folder(str(tmp_path)) is None
 
 
-def test_no_folder_can_be_created(tmp_path: Path) -> None:
+def test_none_if_no_folder_can_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert private_folder(str(tmp_path / "file")) is None
