@@ -23,6 +23,7 @@ An attribute is None if the message does not name that fact, or if the error arr
     ├── BrokerError              an operation on a Kafka cluster failed
     │   ├── BrokerUnreachableError
     │   ├── AuthenticationError    the credentials or a certificate were rejected
+    │   ├── UnsupportedVersionError  a broker is too old or too new for a request
     │   ├── TopicNotFoundError
     │   ├── TopicMismatchError     the topic does not match the table's declaration
     │   ├── OffsetError            a start or stop offset cannot be resolved
@@ -241,6 +242,10 @@ class BrokerUnreachableError(BrokerError):
 
 class AuthenticationError(BrokerError):
     """The broker rejected the client's credentials, or the client rejected the broker's certificate."""
+
+
+class UnsupportedVersionError(BrokerError):
+    """A broker does not support any version of a request that this package supports."""
 
 
 class TopicNotFoundError(BrokerError):

@@ -83,7 +83,7 @@ def open_connections(config: Mapping[str, str]) -> ConnectionPool:
 
 def _init_producer_id(connections: ConnectionPool) -> ProducerIdAndEpoch:
     connection = connections.any_connection()
-    if connection.versions.get(ApiKey.PRODUCE, 0) < produce.VERSION:
+    if connection.versions.get(ApiKey.PRODUCE, (0, 0))[1] < produce.VERSION:
         raise BrokerError("The brokers are older than Apache Kafka 2.1, the oldest supported version for writing.")
     response = connection.ask(transactions.init_producer_id(None, _UNUSED_TIMEOUT_MS))
     code, producer_id, epoch = transactions.read_init_producer_id(response)

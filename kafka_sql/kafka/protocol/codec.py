@@ -31,6 +31,11 @@ class ApiKey(IntEnum):
     DESCRIBE_TRANSACTIONS = 65
     LIST_TRANSACTIONS = 66
 
+    @property
+    def title(self) -> str:
+        """The name in Kafka's documentation, such as "FindCoordinator"."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
 
 class MalformedResponse(ConnectionError):
     """The response violates the protocol. The connection cannot be used any longer."""

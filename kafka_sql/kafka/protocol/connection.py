@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_sql.errors import BrokerError
+from kafka_sql.errors import BrokerError, UnsupportedVersionError
 from kafka_sql.kafka.config.properties import CONNECT_TIMEOUT
 from kafka_sql.kafka.error_codes import ErrorCode, error_text
 from kafka_sql.kafka.protocol import codec
@@ -22,6 +22,9 @@ Address = tuple[str, int]
 _DEFAULT_CLIENT_ID: Final = "kafka_sql"
 _LARGE_PART: Final = 1 << 16  # bytes; from this size on, parts of a request are sent without copying them
 _MAX_RESPONSE: Final = "receive.message.max.bytes"
+# Firewalls and load balancers drop idle connections silently, most of them after four minutes or more. Not every
+# platform has all of these options. macOS calls the first one TCP_KEEPALIVE.
+_KEEPALIVE: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPALIVE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 6))
 
 
 class Request(NamedTuple):
@@ -41,7 +44,9 @@ class Connection:
     """An open connection, authenticated and ready for requests.
 
     Attributes:
-        versions: the latest version of each API that the broker supports, by API key.
+        address: the address of the broker.
+        versions: the oldest and the latest version of each API that the broker supports, by API key.
+        ready_at: when the next request may be sent, in seconds of ``time.monotonic``; see ``throttle``.
     """
 
     def __init__(self, address: Address, config: Mapping[str, str]) -> None:
@@ -55,21 +60,68 @@ class Connection:
             BrokerError: the broker rejected the client or its credentials, or its certificate is not trusted. A retry
                 would not help.
         """
+        self.address, self.ready_at = address, 0.0
         self._correlation_id, self._max_response = 0, int(config.get(_MAX_RESPONSE, "100000000"))
         self._client_id = config.get("client.id", _DEFAULT_CLIENT_ID)
+        self._message, self._filled, self._has_size = bytearray(4), 0, False  # the response that is being received
+        self._timeout = int(config[CONNECT_TIMEOUT]) / 1000  # until the connection is ready for requests
+        self._setup_deadline: float | None = time.monotonic() + self._timeout
         protocol = config.get("security.protocol", "plaintext").lower()
-        self._socket = _connect(address, int(config[CONNECT_TIMEOUT]) / 1000)
+        self._socket = _connect(address, self._timeout)
         try:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _set_options(self._socket)
             if protocol in ("ssl", "sasl_ssl"):
                 self._socket = self._start_tls(address, config)
             if protocol.startswith("sasl"):
                 self._authenticate(address, config)
-            self._socket.settimeout(int(config.get("socket.timeout.ms", "60000")) / 1000)
             self.versions = self._request_versions()
+            self._timeout, self._setup_deadline = int(config.get("socket.timeout.ms", "60000")) / 1000, None
+            self._socket.settimeout(self._timeout)
         except BaseException:
             self._socket.close()
             raise
+
+    def choose_version(self, api: ApiKey, oldest: int, latest: int) -> int:
+        """Return the latest version of an API that the broker supports too.
+
+        Args:
+            oldest, latest: the versions that the caller supports.
+
+        Raises:
+            UnsupportedVersionError: there is none.
+        """
+        supported = self.versions.get(api)
+        if supported is not None and max(oldest, supported[0]) <= min(latest, supported[1]):
+            return min(latest, supported[1])
+        has = "does not support it" if supported is None else f"supports versions {supported[0]} to {supported[1]}"
+        servers = f"{self.address[0]}:{self.address[1]}"
+        raise UnsupportedVersionError(
+            f"Request {api.title} is needed in one of the versions {oldest} to {latest}, but broker {servers} {has}.",
+            servers=servers,
+        )
+
+    def throttle(self, milliseconds: int) -> None:
+        """Delay the next request, as the broker asked for because of a quota (KIP-219)."""
+        if milliseconds > 0:
+            self.ready_at = max(self.ready_at, time.monotonic() + milliseconds / 1000)
+
+    def fileno(self) -> int:
+        """Return the file descriptor, to wait for responses."""
+        return self._socket.fileno()
+
+    def has_response(self) -> bool:
+        """Return whether ``receive`` would return or raise at once. Reads what has arrived, without waiting."""
+        try:
+            self._socket.settimeout(0)
+            try:
+                self._read_message(None)
+            finally:
+                self._socket.settimeout(self._timeout)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return False
+        except OSError:
+            pass  # receive raises it
+        return True
 
     def ask(self, request: Request, seconds: float | None = None) -> Reader:
         """Send a request and wait for its response.
@@ -89,12 +141,13 @@ class Connection:
             OSError: the connection broke, a response is not complete within 'socket.timeout.ms', or is malformed. Any
                 of the requests may have been processed.
         """
+        self._wait_until_ready()
         self._socket.sendall(b"".join(self._frame(request) for request in requests))
         first = self._correlation_id - len(requests) + 1
         return [self.receive(request, first + i) for i, request in enumerate(requests)]
 
     def send(self, request: Request, parts: Sequence[bytes | memoryview] = ()) -> int:
-        """Send a request, followed by ``parts``.
+        """Send a request, followed by ``parts``. Waits until ``ready_at``, but at most for 'socket.timeout.ms'.
 
         Returns:
             the correlation id, for ``receive``.
@@ -102,6 +155,7 @@ class Connection:
         Raises:
             OSError: the connection broke. The request may have been processed.
         """
+        self._wait_until_ready()
         buffer = bytearray(self._frame(request, sum(map(len, parts))))
         for part in parts:
             if len(part) < _LARGE_PART:
@@ -132,39 +186,59 @@ class Connection:
         Raises:
             OSError: the connection broke, or the response is incomplete after the timeout, or is malformed.
         """
-        socket_timeout = self._socket.gettimeout()
-        timeout = socket_timeout if seconds is None else seconds
-        deadline = None if timeout is None else time.monotonic() + timeout
+        now = time.monotonic()
+        deadline = now + (self._timeout if seconds is None else seconds)
         try:
-            (size,) = struct.unpack(">i", self._read(4, deadline))
-            if not 4 <= size <= self._max_response:
-                raise MalformedResponse(
-                    f"the size of the response is {size} bytes. Check that the server is a Kafka broker, and "
-                    f"'properties.{_MAX_RESPONSE}'"
-                )
-            response = Reader(self._read(size, deadline))
+            self._read_message(deadline if self._setup_deadline is None else self._setup_deadline)
         finally:
-            self._socket.settimeout(socket_timeout)
+            self._socket.settimeout(self._timeout)
+        response = Reader(self._message)
+        self._message, self._filled, self._has_size = bytearray(4), 0, False
         if response.number("i") != correlation_id:
             raise MalformedResponse("the responses are out of order")
         if request.flexible:
             response.tags()
         return response
 
-    def _read(self, size: int, deadline: float | None) -> bytearray:
-        content, at = bytearray(size), 0  # the kernel allocates pages only as they are written
-        view = memoryview(content)
-        while at < size:
+    def _wait_until_ready(self) -> None:
+        delay = self.ready_at - time.monotonic()
+        if delay > 0:
+            time.sleep(min(delay, self._timeout))
+
+    def _read_message(self, deadline: float | None) -> None:
+        """Read the rest of the response; without a deadline, what can be read without waiting.
+
+        Raises:
+            BlockingIOError, ssl.SSLWantReadError: there is no deadline, and the response is incomplete.
+        """
+        self._fill(deadline)
+        if self._has_size:
+            return
+        (size,) = struct.unpack(">i", self._message)
+        if not 4 <= size <= self._max_response:
+            raise MalformedResponse(
+                f"the size of the response is {size} bytes. Check that the server is a Kafka broker, and "
+                f"'properties.{_MAX_RESPONSE}'"
+            )
+        self._message, self._filled, self._has_size = (
+            bytearray(size),
+            0,
+            True,
+        )  # the kernel allocates written pages only
+        self._fill(deadline)
+
+    def _fill(self, deadline: float | None) -> None:
+        view = memoryview(self._message)
+        while self._filled < len(view):
             if deadline is not None:  # for the complete response: a slow trickle of bytes must not extend it
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError("timed out")
                 self._socket.settimeout(left)
-            count = self._socket.recv_into(view[at:])
+            count = self._socket.recv_into(view[self._filled :])
             if not count:
                 raise ConnectionError("the broker closed the connection")
-            at += count
-        return content
+            self._filled += count
 
     def _start_tls(self, address: Address, config: Mapping[str, str]) -> ssl.SSLSocket:
         try:
@@ -205,12 +279,13 @@ class Connection:
                 servers=f"{address[0]}:{address[1]}",
             ) from None
 
-    def _request_versions(self) -> dict[int, int]:
+    def _request_versions(self) -> dict[int, tuple[int, int]]:
         response = self.ask(Request(ApiKey.API_VERSIONS, 0, b""))
         code = response.number("h")
         if code != ErrorCode.NONE:
             raise BrokerError(f"The broker did not return its API versions: {error_text(code)}.")
-        return {key: latest for key, _, latest in response.array(lambda: [response.number("h") for _ in range(3)])}
+        ranges = response.array(lambda: (response.number("h"), response.number("h"), response.number("h")))
+        return {key: (oldest, latest) for key, oldest, latest in ranges}
 
 
 def _connect(address: Address, seconds: float) -> socket.socket:
@@ -218,3 +293,11 @@ def _connect(address: Address, seconds: float) -> socket.socket:
         return socket.create_connection(address, seconds)
     except (OverflowError, ValueError):  # a broker may advertise any port and any host name
         raise ConnectionError(f"{address[0]!r}:{address[1]} is not a valid address") from None
+
+
+def _set_options(opened: socket.socket) -> None:
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        if hasattr(socket, name):
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

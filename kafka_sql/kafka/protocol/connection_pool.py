@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import selectors
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeVar
 
 from kafka_sql.errors import BrokerError, BrokerUnreachableError
@@ -41,6 +42,29 @@ class ConnectionPool:
         for connection in self._open.values():
             connection.close()
         self._open.clear()
+
+    def discard(self, connection: Connection) -> None:
+        """Close a connection. A new one is opened on next use of its address."""
+        connection.close()
+        if self._open.get(connection.address) is connection:
+            del self._open[connection.address]
+
+    def wait(self, connections: Collection[Connection], seconds: float) -> list[Connection]:
+        """Wait until connections have a response (``Connection.has_response``).
+
+        Returns:
+            those that have one; empty after the timeout.
+        """
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            for connection in connections:
+                selector.register(connection, selectors.EVENT_READ)
+            while True:
+                ready = [connection for connection in connections if connection.has_response()]
+                left = deadline - time.monotonic()
+                if ready or left <= 0:
+                    return ready
+                selector.select(left)
 
     def credentials_changed(self) -> bool:
         """Return whether the credentials changed since the open connections authenticated."""

@@ -129,7 +129,7 @@ class TransactionAdmin:
 
         def request(connection: Connection, group: list[str]) -> dict[str, tuple[int, None]]:
             require_api(connection, ApiKey.END_TXN)
-            latest = connection.versions[ApiKey.END_TXN]
+            latest = connection.versions[ApiKey.END_TXN][1]
             responses = connection.ask_all(
                 [transactions.end_txn(*by_id[key], committed=True, latest_version=latest) for key in group]
             )
@@ -260,7 +260,7 @@ class TransactionAdmin:
         unknown = [key for key in ids if key not in self._coordinators]
         if unknown:
             connection = self._connections.any_connection()
-            if connection.versions.get(ApiKey.FIND_COORDINATOR, 0) < _BATCHED_FIND_COORDINATOR:
+            if connection.versions.get(ApiKey.FIND_COORDINATOR, (0, 0))[1] < _BATCHED_FIND_COORDINATOR:
                 raise TransactionError(f"The brokers cannot find several coordinators at once: {BROKER_REQUIREMENT}.")
             found = transactions.read_find_coordinators(connection.ask(transactions.find_coordinators(unknown)))
             check_complete(found, unknown)

@@ -20,16 +20,16 @@ from kafka_sql.kafka.types import TopicPartition
 
 LOST: Final = -1000  # instead of an error code: the request is processed, and the connection is closed
 SILENT: Final = -1001  # instead of an error code: the request is processed, and no response is sent
-_VERSIONS: Final = {
-    ApiKey.PRODUCE: 7,
-    ApiKey.FETCH: 4,
-    ApiKey.LIST_OFFSETS: 2,
-    ApiKey.METADATA: 4,
-    ApiKey.FIND_COORDINATOR: 4,
-    ApiKey.API_VERSIONS: 0,
-    ApiKey.INIT_PRODUCER_ID: 1,
-    ApiKey.ADD_PARTITIONS_TO_TXN: 1,
-    ApiKey.END_TXN: 1,
+_VERSIONS: Final[dict[int, tuple[int, int]]] = {
+    ApiKey.PRODUCE: (7, 7),
+    ApiKey.FETCH: (4, 4),
+    ApiKey.LIST_OFFSETS: (2, 2),
+    ApiKey.METADATA: (4, 4),
+    ApiKey.FIND_COORDINATOR: (4, 4),
+    ApiKey.API_VERSIONS: (0, 0),
+    ApiKey.INIT_PRODUCER_ID: (1, 3),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (1, 1),
+    ApiKey.END_TXN: (1, 1),
 }
 _FLEXIBLE: Final = ((ApiKey.FIND_COORDINATOR, 4), (ApiKey.INIT_PRODUCER_ID, 3))
 
@@ -43,7 +43,7 @@ class SimulatedBroker:
         logs: the record batches of each partition, with their offsets.
         last_stable_offset: of all partitions; None if no transaction is open.
         aborted: producer id and first offset of the aborted transactions that Fetch responses list.
-        versions: the latest supported version of each API.
+        versions: the oldest and the latest supported version of each API.
         errors: error codes, LOST or SILENT, for the next requests of an API.
         requests: the APIs of all requests so far, except ApiVersions.
         ended: producer id, epoch and whether it was committed, of each ended transaction.
@@ -55,7 +55,7 @@ class SimulatedBroker:
         self.logs: dict[TopicPartition, list[bytes]] = defaultdict(list)
         self.last_stable_offset: int | None = None
         self.aborted = list[tuple[int, int]]()
-        self.versions: dict[int, int] = dict(_VERSIONS)
+        self.versions = dict(_VERSIONS)
         self.errors: dict[ApiKey, list[int]] = defaultdict(list)
         self.requests = list[ApiKey]()
         self.ended = list[tuple[int, int, bool]]()
@@ -81,7 +81,7 @@ class SimulatedBroker:
             request = Reader(_receive(connection, size))
             key, version, number = ApiKey(request.number("h")), request.number("h"), request.number("i")
             is_flexible = (key, version) in _FLEXIBLE
-            assert is_flexible or version == _VERSIONS[key]
+            assert _VERSIONS[key][0] <= version <= _VERSIONS[key][1]
             request.string()  # client id
             with self._lock:
                 code = ErrorCode.NONE
@@ -96,7 +96,7 @@ class SimulatedBroker:
                 connection.sendall(codec.data(head + body))
 
     def _api_versions(self, _: Reader, code: int) -> bytes:
-        versions = b"".join(pack("hhh", key, 0, latest) for key, latest in self.versions.items())
+        versions = b"".join(pack("hhh", key, *versions) for key, versions in self.versions.items())
         return pack("hi", code, len(self.versions)) + versions
 
     def _metadata(self, request: Reader, code: int) -> bytes:

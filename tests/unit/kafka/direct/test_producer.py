@@ -262,7 +262,7 @@ def test_rejected_producer(broker: SimulatedBroker) -> None:
 def test_brokers_that_are_too_old(broker: SimulatedBroker, latest: int | None) -> None:
     del broker.versions[ApiKey.PRODUCE]
     if latest is not None:
-        broker.versions[ApiKey.PRODUCE] = latest
+        broker.versions[ApiKey.PRODUCE] = (0, latest)
     with pytest.raises(BrokerError, match=r"older than Apache Kafka 2\.1"), open_producer(broker):
         pass
 

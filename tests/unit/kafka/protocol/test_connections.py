@@ -124,9 +124,9 @@ def test_pipelined_requests(broker: SimulatedBroker) -> None:
 
 
 def test_versions_are_those_of_the_broker(broker: SimulatedBroker) -> None:
-    broker.versions = {ApiKey.METADATA: 12}
+    broker.versions = {ApiKey.METADATA: (4, 12)}
     with closing(ConnectionPool(broker.config())) as pool:
-        assert pool.any_connection().versions == {ApiKey.METADATA: 12}
+        assert pool.any_connection().versions == {ApiKey.METADATA: (4, 12)}
 
 
 def failing(*errors: Exception) -> Callable[[], str]:

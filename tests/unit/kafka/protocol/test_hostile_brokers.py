@@ -108,7 +108,7 @@ def test_response_in_pieces() -> None:
 
     with server(slow) as address:
         connection = Connection(address, config(address, socket_timeout_ms="60000"))
-        assert connection.versions == {18: 3}
+        assert connection.versions == {18: (0, 3)}
         assert connection._socket.gettimeout() == 60
         connection.close()
 

@@ -127,7 +127,7 @@ def test_write_permission(broker: SimulatedBroker, client: TransactionAdmin, cod
 
 
 def test_brokers_that_are_too_old(broker: SimulatedBroker, client: TransactionAdmin) -> None:
-    broker.versions[ApiKey.FIND_COORDINATOR] = 3
+    broker.versions[ApiKey.FIND_COORDINATOR] = (0, 3)
     with pytest.raises(TransactionError, match=r"several coordinators at once: .*Kafka 3\.0 or later"):
         client.commit([EndTxnTarget("a", 1, 5)])
     with pytest.raises(TransactionError, match=r"cannot list or describe transactions: .*Kafka 3\.0 or later"):
