@@ -82,7 +82,7 @@ class SchemaRegistry:
 
         Raises:
             SchemaNotFoundError: the id is unknown, or its schema is of another type.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         with self._lock:
             if schema_id not in self._schemas:
@@ -96,7 +96,7 @@ class SchemaRegistry:
 
         Raises:
             SchemaNotFoundError: the subject has no schema, or one of another type.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         what = f"subject '{subject}'"
         response = self._request("GET", f"/subjects/{_quote(subject)}/versions/latest", what)
@@ -107,7 +107,7 @@ class SchemaRegistry:
 
         Raises:
             IncompatibleSchemaError: the schema is incompatible with earlier ones of the subject.
-            SchemaRegistryError: the registry refuses it for another reason, or is unavailable.
+            SchemaRegistryError: the registry rejects it for another reason, or is unavailable.
         """
         return self._id(subject, text, f"/subjects/{_quote(subject)}/versions")
 
@@ -116,7 +116,7 @@ class SchemaRegistry:
 
         Raises:
             SchemaNotFoundError: the subject does not have it.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         return self._id(subject, text, f"/subjects/{_quote(subject)}")
 
@@ -125,7 +125,7 @@ class SchemaRegistry:
 
         Raises:
             IncompatibleSchemaError: the subject would not accept it.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         path = f"/compatibility/subjects/{_quote(subject)}/versions/latest"
         try:
@@ -248,19 +248,19 @@ def _parse_response(response: httpx.Response, url: str, what: str) -> dict[str, 
         reason = f"{response.status_code} {response.reason_phrase}"
     if response.status_code in (401, 403):
         raise SchemaRegistryError(
-            f"{registry} refused the credentials for {what} ({reason}). Check 'basic-auth.user-info' or "
+            f"{registry} rejected the credentials for {what} ({reason}). Check 'basic-auth.user-info' or "
             "'bearer-auth.token'.",
             url=shown_url,
         )
     if response.status_code == 409:
         raise IncompatibleSchemaError(
-            f"{registry} refused the table's schema for {what}: it is incompatible with an earlier schema ({reason}). "
+            f"{registry} rejected the table's schema for {what}: it is incompatible with an earlier schema ({reason}). "
             "Change the columns, or the subject's compatibility mode.",
             url=shown_url,
         )
     if response.status_code == 404:
         raise SchemaNotFoundError(f"{registry}: {what} not found ({reason}).", url=shown_url)
-    raise SchemaRegistryError(f"{registry} refused a request for {what} ({reason}).", url=shown_url)
+    raise SchemaRegistryError(f"{registry} rejected a request for {what} ({reason}).", url=shown_url)
 
 
 def _parse_json(response: httpx.Response) -> Any:

@@ -74,7 +74,7 @@ class WireFormatDecoder(SupportsReadCheck):
         Raises:
             DecodeError: a payload is malformed, or its schema is unknown or cannot be read as the columns, and there
                 is no ``errors``.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)
@@ -93,7 +93,7 @@ class WireFormatDecoder(SupportsReadCheck):
 
         Raises:
             IncompatibleSchemaError: the latest schema cannot be read as the columns.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         if self._subject is None:
             return "the table has no single subject; each record names its own schema"

@@ -55,7 +55,7 @@ class WireFormatEncoder(SupportsWriteCheck):
 
         Raises:
             EncodeError: a value does not fit the schema.
-            SchemaRegistryError: the registry refuses the schema, or is unavailable.
+            SchemaRegistryError: the registry rejects the schema, or is unavailable.
         """
         if not batch.num_rows:
             return pa.array([], pa.binary())
@@ -65,7 +65,7 @@ class WireFormatEncoder(SupportsWriteCheck):
         """Return, as a sentence, that the registry would accept the schema. Registers nothing.
 
         Raises:
-            IncompatibleSchemaError: the registry would refuse the schema.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            IncompatibleSchemaError: the registry would reject the schema.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         return self._registry.check_compatibility(self._subject, self._text)

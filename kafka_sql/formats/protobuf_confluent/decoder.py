@@ -55,7 +55,7 @@ class ProtobufConfluentDecoder:
 
         Raises:
             DecodeError: a payload is malformed, errors are not ignored, and there is no ``errors``.
-            SchemaRegistryError: the registry is unavailable, or refuses the credentials.
+            SchemaRegistryError: the registry is unavailable, or rejects the credentials.
         """
         present = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
         data, offsets = bytes_and_offsets(payloads)

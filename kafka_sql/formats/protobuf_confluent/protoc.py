@@ -81,7 +81,7 @@ def _run_protoc(texts: tuple[tuple[str, str], ...]) -> list[FileDescriptorProto]
             raise ValueError(f"takes protoc more than {_TIMEOUT:g} s to compile") from None
         if done.returncode:
             message = "; ".join(line for line in done.stderr.splitlines() if "warning:" not in line.lower())
-            raise ValueError(f"is refused by protoc: {message.replace(_MAIN, 'line')}")
+            raise ValueError(f"is rejected by protoc: {message.replace(_MAIN, 'line')}")
         return descriptors.parse_descriptor_file(out.read_bytes())
 
 

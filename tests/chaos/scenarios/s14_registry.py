@@ -50,7 +50,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
 
 
 def _expect_failure(run: PipelineRun, name: str, url: str, number: int) -> None:
-    expected = (url, "refused the credentials" if name == "401" else f"schema id {number} not found")
+    expected = (url, "rejected the credentials" if name == "401" else f"schema id {number} not found")
     error = run.wait_for_failure()
     assert all(part in error for part in expected), error
     run.assert_start_fails(*expected)

@@ -27,7 +27,7 @@ def scenario(config: ScenarioConfig) -> Outcome:
         for name, case in list(FAILURES.items())[: None if config.long else 4]:
             test_failure(name, {name: _connection_error(case.properties(secured, folder))})
             cases += 1
-            config.log(f"refused: {name}")
+            config.log(f"rejected: {name}")
         credentials = {f"properties.{key}": value for key, value in secured.properties("SASL", "PLAIN").items()}
         credentials.pop("properties.bootstrap.servers")
         with running(

@@ -184,7 +184,7 @@ def test_credentials(proxy: Any, registry: EmbeddedRegistry, more: dict[str, str
     number = register(registry, "credentials", schema)
     array = pa.array([encode_avro(number, schema, {"id": 5})])
     assert rows(AVRO_CONFLUENT.decoder(PAIR, options(url, **more)).decode(array))[0]["id"] == 5
-    with pytest.raises(SchemaRegistryError, match="refused the credentials") as e:
+    with pytest.raises(SchemaRegistryError, match="rejected the credentials") as e:
         AVRO_CONFLUENT.decoder(PAIR, options(url)).decode(array)
     assert "s:3" not in str(e.value)
 

@@ -147,7 +147,7 @@ def test_schema_option(registry: EmbeddedRegistry) -> None:
     assert payload == header(latest_version(registry, "proto-own-value")["id"], 4, 2, 0) + b"\x0a\x02\xc3\xa9\x18\x01"
     for more, words in (
         ({"message_class_name": "shop.None"}, "has no message 'shop.None'; it has: shop.Other, shop.Pair"),
-        ({"schema": "message {"}, "is refused by protoc"),
+        ({"schema": "message {"}, "is rejected by protoc"),
         ({"message_class_name": "shop.Other"}, "Column id does not exist"),
     ):
         with pytest.raises(SchemaError) as e:
