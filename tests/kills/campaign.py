@@ -37,9 +37,9 @@ def campaign(
     log: Log = print,
     nodes: Sequence[Node] = (),
 ) -> dict[str, Any]:
-    """Kill or stop a number of drivers, and return what readers saw.
+    """Kill or suspend a number of drivers, and return what readers saw.
 
-    Every tenth driver is only stopped, and resumed after the next one has been killed: it must detect that it is
+    Every tenth driver is only suspended, and resumed after the next one has been killed: it must detect that it is
     fenced, and write nothing. Must run in a process without Kafka clients and threads, because it forks.
 
     Args:
@@ -73,11 +73,11 @@ def campaign(
             child = _FORK.Process(target=_run_driver, args=arguments)
             child.start()
             if is_suspended:
-                _wait_until_stopped(child)
+                _wait_until_suspended(child)
                 assert _last_done(folder) > before, f"driver {number}, '{point}': no progress"
                 zombie = child
-                killed["stopped"] += 1
-                log(f"{number + 1:4} stopped {point:9} batches done: {_last_done(folder) + 1}")
+                killed["suspended"] += 1
+                log(f"{number + 1:4} suspended {point:9} batches done: {_last_done(folder) + 1}")
                 continue
             if nodes and number % 10 == 5:
                 _kill_broker(rng.choice(nodes), folder, child)
@@ -129,16 +129,16 @@ def _wait_for_progress(folder: Path, child: Any) -> None:
         child.join(0.05)
 
 
-def _wait_until_stopped(child: Any) -> None:
+def _wait_until_suspended(child: Any) -> None:
     process, deadline = psutil.Process(child.pid), time.monotonic() + 300
     while process.status() != psutil.STATUS_STOPPED:
         assert child.is_alive(), f"the driver exited with {child.exitcode}"
-        assert time.monotonic() < deadline, "not stopped in 300 s"
+        assert time.monotonic() < deadline, "not suspended in 300 s"
         child.join(0.05)
 
 
 def _resume_zombie(zombie: Any) -> None:
-    """Resume a stopped driver, if there is one. It must detect that it is fenced."""
+    """Resume a suspended driver, if there is one. It must detect that it is fenced."""
     if zombie is not None:
         os.kill(zombie.pid, signal.SIGCONT)
         zombie.join(300)
