@@ -71,7 +71,7 @@ class Topic:
         return {**FIELDS, **({"note": "STRING"} if self.filler else {})}
 
 
-def create_table(table: str, topic: Topic, more: Mapping[str, str] | None = None) -> str:
+def create_table(table: str, topic: Topic, extra_options: Mapping[str, str] | None = None) -> str:
     """Return a CREATE TABLE statement for this project and Flink. With format 'raw', the only column has the bytes."""
     options = {
         "connector": "kafka",
@@ -82,7 +82,7 @@ def create_table(table: str, topic: Topic, more: Mapping[str, str] | None = None
         "scan.bounded.mode": "latest-offset",
         "format": topic.format,
         **({"avro-confluent.url": topic.registry} if topic.format == "avro-confluent" else {}),
-        **(more or {}),
+        **(extra_options or {}),
     }
     columns = "`value` BYTES" if topic.format == "raw" else topic.columns
     return f"CREATE TABLE {table} ({columns}) WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in options.items()) + ")"

@@ -21,10 +21,10 @@ import httpx
 from kafka_sql.embedded import EmbeddedRegistry
 
 
-def register(registry: EmbeddedRegistry, subject: str, schema: Any, **more: Any) -> int:
+def register(registry: EmbeddedRegistry, subject: str, schema: Any, **request_fields: Any) -> int:
     """Register a schema, as text or JSON document, under a subject; return its id."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
-    response = httpx.post(f"{registry.url}/subjects/{subject}/versions", json={"schema": text, **more})
+    response = httpx.post(f"{registry.url}/subjects/{subject}/versions", json={"schema": text, **request_fields})
     assert response.is_success, response.text
     return int(response.json()["id"])
 

@@ -135,9 +135,9 @@ class SecuredBroker:
         while self.admin.describe_acls(rules).result(30):
             pass  # each request waits for the broker's response
 
-    def table(self, properties: Mapping[str, str], topic: str, **more: str) -> str:
+    def table(self, properties: Mapping[str, str], topic: str, **overrides: str) -> str:
         """Return the WITH clause of a JSON table with these client properties."""
-        return self.topics.with_options(topic, **{f"properties.{k}": v for k, v in properties.items()}, **more)
+        return self.topics.with_options(topic, **{f"properties.{k}": v for k, v in properties.items()}, **overrides)
 
     def allow(self, user: str, resource: ResourceType, name: str, *operations: AclOperation) -> None:
         """Grant operations on a resource, or on all with a prefix if the name ends with '*'."""
@@ -240,11 +240,13 @@ def intermediate_authority(folder: Path) -> CertificateAndKey:
 
 
 @contextmanager
-def secured_broker(folder: Path, **more: str | int | bool) -> Iterator[SecuredBroker]:
-    """Run the broker for a ``with`` block; ``more`` are broker settings, with '_' for '.'."""
+def secured_broker(folder: Path, **broker_settings: str | int | bool) -> Iterator[SecuredBroker]:
+    """Run the broker for a ``with`` block; the keys of ``broker_settings`` have '_' for '.'."""
     tokens = TokenEndpoint()
     ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
-    properties = _settings(folder, ports, tokens) | {key.replace("_", "."): value for key, value in more.items()}
+    properties = _settings(folder, ports, tokens) | {
+        key.replace("_", "."): value for key, value in broker_settings.items()
+    }
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.url}"
     try:
         with ExitStack() as stack:

@@ -66,8 +66,8 @@ class Topics:
         topic = self.admin.list_topics(timeout=30).topics.get(name)
         return len(topic.partitions) if topic is not None else 0
 
-    def with_options(self, topic: str, **more: str) -> str:
-        """Return the WITH clause of a JSON table that reads from the start; ``more`` adds or replaces options."""
+    def with_options(self, topic: str, **overrides: str) -> str:
+        """Return the WITH clause of a JSON table that reads from the start; ``overrides`` adds or replaces options."""
         options = {
             "connector": "kafka",
             "topic": topic,
@@ -75,20 +75,22 @@ class Topics:
             "scan.startup.mode": "earliest-offset",
             "format": "json",
         }
-        return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
+        return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **overrides}.items()) + ")"
 
-    def client(self, **more: str) -> dict[str, str]:
+    def client(self, **properties: str) -> dict[str, str]:
         """Return a client's configuration for Java's properties, with ``_`` for the dots of their names."""
-        return to_librdkafka({"bootstrap.servers": self.bootstrap, **{k.replace("_", "."): v for k, v in more.items()}})
+        return to_librdkafka(
+            {"bootstrap.servers": self.bootstrap, **{k.replace("_", "."): v for k, v in properties.items()}}
+        )
 
-    def produce(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
-        """Produce records and wait until they are acknowledged."""
+    def produce(self, topic: str, *values: bytes | None, partition: int = 0, **record_fields: Any) -> None:
+        """Produce records and wait until they are acknowledged. All have the same ``record_fields``, such as a key."""
         # one request at a time keeps the order when a new topic's first requests are retried; idempotence would need a
         # producer id for each of these short-lived producers
         settings = {"acks": "all", "max.in.flight.requests.per.connection": 1}
         producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0, **settings})
         for value in values:
-            producer.produce(topic, value, partition=partition, **more)
+            producer.produce(topic, value, partition=partition, **record_fields)
         assert producer.flush(30) == 0
 
     def consume(self, topic: str, expected: int, partitions: int = 1, **config: str) -> list[Message]:

@@ -43,9 +43,9 @@ def styled_lines(text: str) -> list[StyleAndTextTuples]:
     parts.append(("class:comment", text[end:]))
     lines: list[StyleAndTextTuples] = [[]]
     for style, part in parts:
-        first, *more = part.split("\n")
+        first, *next_lines = part.split("\n")
         lines[-1].append((style, first))
-        lines.extend([(style, line)] for line in more)
+        lines.extend([(style, line)] for line in next_lines)
     return lines
 
 

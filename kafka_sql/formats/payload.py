@@ -115,19 +115,19 @@ class Payload:
         )
 
 
-def parse_payload(option: str, prefix: str, given: Mapping[str, str]) -> Payload:
+def parse_payload(option: str, prefix: str, table_options: Mapping[str, str]) -> Payload:
     """Return a payload without its columns.
 
     Args:
         option: key of the option that names the format.
         prefix: of the format's options.
-        given: all options of the table.
+        table_options: all options of the table.
 
     Raises:
         OptionError: the format does not exist, or one of its options is missing or has an invalid value.
     """
-    format_ = find_format(given[option], option)
-    raw_options = extract_format_options(given, prefix, format_.identifier)
+    format_ = find_format(table_options[option], option)
+    raw_options = extract_format_options(table_options, prefix, format_.identifier)
     return Payload(format_, prefix, raw_options, Options(format_.options, _fold_maps(raw_options, format_), prefix))
 
 

@@ -38,9 +38,9 @@ def compile_java_pattern(text: str) -> re.Pattern[str]:
     """
     for part, inside in _parts(text):
         for construct, name in _INSIDE if inside else _OUTSIDE:
-            found = construct.search(part)
-            if found is not None:
-                raise ValueError(f"{name} ('{found[0]}') is not supported")
+            match = construct.search(part)
+            if match is not None:
+                raise ValueError(f"{name} ('{match[0]}') is not supported")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Python warns about syntax that Java interprets differently
         try:

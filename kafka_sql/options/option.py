@@ -64,7 +64,7 @@ class Option(Generic[T]):
             raise InvalidOptionError(f"Invalid value '{text}' for option '{name}': {e}.{near}", option=name) from e
 
 
-def string(key: str, doc: str, **more: Any) -> Option[str]:
+def string(key: str, doc: str, **attributes: Any) -> Option[str]:
     """Define an option with any non-empty string."""
 
     def parse(text: str) -> str:
@@ -72,10 +72,10 @@ def string(key: str, doc: str, **more: Any) -> Option[str]:
             raise ValueError("expected a non-empty string")
         return text
 
-    return Option(key, parse, "String", doc, **more)
+    return Option(key, parse, "String", doc, **attributes)
 
 
-def string_list(key: str, doc: str, **more: Any) -> Option[tuple[str, ...]]:
+def string_list(key: str, doc: str, **attributes: Any) -> Option[tuple[str, ...]]:
     """Define an option with one or more strings separated by ``;``."""
 
     def parse(text: str) -> tuple[str, ...]:
@@ -84,10 +84,10 @@ def string_list(key: str, doc: str, **more: Any) -> Option[tuple[str, ...]]:
             raise ValueError("expected one or more names separated by ';'")
         return values
 
-    return Option(key, parse, "List<String>", doc, **more)
+    return Option(key, parse, "List<String>", doc, **attributes)
 
 
-def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
+def boolean(key: str, doc: str, **attributes: Any) -> Option[bool]:
     """Define an option that is ``true`` or ``false``, case-insensitive."""
 
     def parse(text: str) -> bool:
@@ -95,10 +95,10 @@ def boolean(key: str, doc: str, **more: Any) -> Option[bool]:
             raise ValueError("expected 'true' or 'false'")
         return text.lower() == "true"
 
-    return Option(key, parse, "Boolean", doc, allowed=("true", "false"), **more)
+    return Option(key, parse, "Boolean", doc, allowed=("true", "false"), **attributes)
 
 
-def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[str]:
+def enum(key: str, doc: str, allowed: tuple[str, ...], **attributes: Any) -> Option[str]:
     """Define an option with one of the ``allowed`` values, case-insensitive; the value is returned as listed there."""
 
     def parse(text: str) -> str:
@@ -107,10 +107,10 @@ def enum(key: str, doc: str, allowed: tuple[str, ...], **more: Any) -> Option[st
                 return value
         raise ValueError("expected one of " + ", ".join(f"'{v}'" for v in allowed))
 
-    return Option(key, parse, "Enum", doc, allowed=allowed, **more)
+    return Option(key, parse, "Enum", doc, allowed=allowed, **attributes)
 
 
-def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Option[int]:
+def integer(key: str, doc: str, minimum: int, bits: int = 32, **attributes: Any) -> Option[int]:
     """Define an option with an integer of at least ``minimum`` that fits a signed integer of ``bits`` bits."""
 
     def parse(text: str) -> int:
@@ -118,17 +118,17 @@ def integer(key: str, doc: str, minimum: int, bits: int = 32, **more: Any) -> Op
             raise ValueError(f"expected an integer of at least {minimum}")
         return int(text)
 
-    return Option(key, parse, "Integer" if bits == 32 else "Long", doc, **more)
+    return Option(key, parse, "Integer" if bits == 32 else "Long", doc, **attributes)
 
 
-def duration(key: str, doc: str, **more: Any) -> Option[int]:
+def duration(key: str, doc: str, **attributes: Any) -> Option[int]:
     """Define an option with a duration in Flink's syntax (``10 s``, ``5min``, ``500``), in milliseconds."""
-    return Option(key, parse_duration, "Duration", doc, **more)
+    return Option(key, parse_duration, "Duration", doc, **attributes)
 
 
-def memory_size(key: str, doc: str, **more: Any) -> Option[int]:
+def memory_size(key: str, doc: str, **attributes: Any) -> Option[int]:
     """Define an option with a size in Flink's syntax (``64 mb``, ``500kb``, ``1024``), in bytes."""
-    return Option(key, parse_memory_size, "MemorySize", doc, **more)
+    return Option(key, parse_memory_size, "MemorySize", doc, **attributes)
 
 
 # Units of Flink's MemorySize. A number without a unit is bytes.

@@ -34,9 +34,9 @@ class TimestampSpec:
         return now + self.millis if self.relative else self.millis
 
 
-def timestamp(key: str, doc: str, **more: Any) -> Option[TimestampSpec]:
+def timestamp(key: str, doc: str, **attributes: Any) -> Option[TimestampSpec]:
     """Define an option with a timestamp."""
-    return Option(key, parse_timestamp, "Long", doc, **more)
+    return Option(key, parse_timestamp, "Long", doc, **attributes)
 
 
 def parse_timestamp(text: str) -> TimestampSpec:

@@ -39,7 +39,7 @@ PROCESSES.set_forkserver_preload(["tests.chaos.run"])
 class SharedProgress:
     """Implements ``oracle.ReaderProgress`` with shared memory."""
 
-    wanted: Any
+    expected: Any
     seen: Any
     partitions: Any
 
@@ -62,7 +62,7 @@ class PipelineRun:
         source_options: Mapping[str, str] | None = None,
         partitions: int = PARTITIONS,
         max_record_size: int = 1_000_000,
-        **more: Any,
+        **query_fields: Any,
     ) -> None:
         """Create the topics and start the concurrent reader.
 
@@ -73,7 +73,7 @@ class PipelineRun:
             source_options: additional options of the source.
             partitions: number of partitions of both topics.
             max_record_size: size of the largest record in bytes.
-            more: other fields of ``QueryConfig``.
+            query_fields: other fields of ``QueryConfig``.
         """
         name = uuid.uuid4().hex[:8]
         folder = folder / name
@@ -81,7 +81,7 @@ class PipelineRun:
         source, target = f"{name}-source", f"{name}-target"
         limits = {"scan.max-offsets-per-trigger": "2000", **(source_options or {})}
         self.query = QueryConfig(
-            driver_bootstrap or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **more
+            driver_bootstrap or bootstrap, source, target, f"{name}-prefix", folder, limits, name=name, **query_fields
         )
         self.bootstrap, self.sent, self.drivers = bootstrap, 0, 0
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -127,7 +127,7 @@ class PipelineRun:
     def count(self, count: int) -> None:
         """Count numbers that were added to the source."""
         self.sent += count
-        self.watch.wanted.value += count
+        self.watch.expected.value += count
 
     def encode(self, a: int, key: int) -> bytes:
         """Return the payload of a row."""
@@ -182,14 +182,14 @@ class PipelineRun:
             AssertionError: there is no progress, or the driver has exited.
         """
         self.flush()
-        wanted = self.sent if rows is None else rows
-        self.watch.wanted.value = wanted
+        expected = self.sent if rows is None else rows
+        self.watch.expected.value = expected
 
         def poll() -> bool:
             assert self.driver.is_alive(), f"the driver exited with {self.driver.exitcode}: {self.error()}"
-            return bool(self.watch.seen.value >= wanted)
+            return bool(self.watch.seen.value >= expected)
 
-        wait_until(poll, f"progress from {self.watch.seen.value} to {wanted} rows")
+        wait_until(poll, f"progress from {self.watch.seen.value} to {expected} rows")
         self._wait_for_batch_end()
 
     def _wait_for_batch_end(self) -> None:
@@ -281,9 +281,9 @@ class PipelineRun:
 
 
 @contextlib.contextmanager
-def running(bootstrap: str, folder: Path, **more: Any) -> Iterator[PipelineRun]:
-    """Yield a pipeline. Its processes are killed at the end."""
-    run = PipelineRun(bootstrap, folder, **more)
+def running(bootstrap: str, folder: Path, **arguments: Any) -> Iterator[PipelineRun]:
+    """Yield a pipeline, which is created with these arguments. Its processes are killed at the end."""
+    run = PipelineRun(bootstrap, folder, **arguments)
     try:
         yield run
     finally:

@@ -58,12 +58,12 @@ def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerProcess]:
 def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
     """Return a table name and its CREATE TABLE statement, which is the same in both engines."""
     name = f"both_{uuid.uuid4().hex[:8]}"
-    more = ""
+    format_options = ""
     if request.param == "csv":
-        more = "'value.csv.null-literal' = 'n/a', "
+        format_options = "'value.csv.null-literal' = 'n/a', "
     if request.param == "avro-confluent":
         registry: EmbeddedRegistry = request.getfixturevalue("registry")
-        more = f"'value.avro-confluent.url' = '{registry.url}', "
+        format_options = f"'value.avro-confluent.url' = '{registry.url}', "
     return (
         name,
         f"""
@@ -81,7 +81,7 @@ def table(request: pytest.FixtureRequest, topics: Topics) -> tuple[str, str]:
           'key.fields' = 'k_id',
           'key.fields-prefix' = 'k_',
           'value.fields-include' = 'EXCEPT_KEY',
-          {more}'value.format' = '{request.param}'
+          {format_options}'value.format' = '{request.param}'
         )""",
     )
 

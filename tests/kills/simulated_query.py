@@ -27,7 +27,7 @@ ROWS, KEYS = 40, 7
 Point = Callable[[str], None]
 
 
-def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **more: str) -> Definition:
+def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENTING", **overrides: str) -> Definition:
     """Return the sink, with columns for a number and its key."""
     options = {
         "connector": "kafka",
@@ -39,7 +39,7 @@ def sink_table(bootstrap: str, topic: str, prefix: str, naming: str = "INCREMENT
         "sink.delivery-guarantee": "exactly-once",
         "sink.transactional-id-prefix": prefix,
         "sink.transaction-naming-strategy": naming,
-        **more,
+        **overrides,
     }
     columns = tuple(Column(name, "BIGINT", "BIGINT") for name in ("a", "k"))
     return validate_table(Table(("numbers",), columns, options))

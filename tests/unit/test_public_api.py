@@ -41,9 +41,9 @@ def test_the_versions_agree() -> None:
         ("pyproject.toml", r'^version = "(.+)"'),
         ("dbt_kafka_sql/dbt_project.yml", r"^version: (.+)"),
     ):
-        found = re.search(pattern, Path(ROOT, file).read_text(encoding="utf-8"), re.MULTILINE)
-        assert found is not None
-        assert found[1] == kafka_sql.__version__, file
+        match = re.search(pattern, Path(ROOT, file).read_text(encoding="utf-8"), re.MULTILINE)
+        assert match is not None
+        assert match[1] == kafka_sql.__version__, file
 
 
 def test_importing_the_package_imports_little() -> None:

@@ -37,7 +37,7 @@ def nesting_depth(data: np.ndarray, limit: int) -> int:
 @compiled
 def needs_escapes(data: np.ndarray) -> bool:
     """Return whether text (uint8) has a control character, a quote or a backslash."""
-    found = False
+    is_special = False
     for i in range(len(data)):  # without an early exit, so that LLVM vectorizes the loop
-        found |= (data[i] < 32) | (data[i] == _QUOTE) | (data[i] == _BACKSLASH)
-    return found
+        is_special |= (data[i] < 32) | (data[i] == _QUOTE) | (data[i] == _BACKSLASH)
+    return is_special

@@ -63,17 +63,17 @@ JSON_OPTIONS: Final[tuple[Option[Any], ...]] = (
     IGNORE_NULL_FIELDS,
 )
 
-OptionMapping: TypeAlias = Mapping[Option[Any], Option[Any]]  # json's options, as another format has them
+OptionMapping: TypeAlias = Mapping[Option[Any], Option[Any]]  # an option of json -> the same option of another format
 
 
 def rename_options(name: str, options: Sequence[Option[Any]] = JSON_OPTIONS) -> OptionMapping:
-    """Options of json under the name of another format, whose payloads are JSON, too."""
+    """Return a map from the options of json to those of another format, whose payloads are JSON, too."""
     return {option: replace(option, key=name + option.key.removeprefix("json")) for option in options}
 
 
-def to_json_options(names: OptionMapping, given: Options) -> Options:
-    """The options of such a format under json's own names."""
-    return Options(JSON_OPTIONS, {option.key: str(given[mine]) for option, mine in names.items()})
+def to_json_options(mapping: OptionMapping, options: Options) -> Options:
+    """Return the options of the other format as options of json."""
+    return Options(JSON_OPTIONS, {option.key: str(options[renamed]) for option, renamed in mapping.items()})
 
 
 def check_decoding(options: Options) -> None:

@@ -45,18 +45,18 @@ def is_utf8(at: int, end: int) -> bool:
             continue
         if first < 0xC2 or first > 0xF4:
             return False
-        more = 1 if first < 0xE0 else 2 if first < 0xF0 else 3
-        if at + more >= end:
+        continuation_bytes = 1 if first < 0xE0 else 2 if first < 0xF0 else 3
+        if at + continuation_bytes >= end:
             return False
         second = load(at + 1, types.uint8)
         if (first == 0xE0 and second < 0xA0) or (first == 0xED and second > 0x9F):
             return False
         if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second > 0x8F):
             return False
-        for k in range(more):
+        for k in range(continuation_bytes):
             if load(at + 1 + k, types.uint8) & 0xC0 != 0x80:
                 return False
-        at += more + 1
+        at += continuation_bytes + 1
     return True
 
 

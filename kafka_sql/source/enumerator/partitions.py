@@ -40,10 +40,10 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
                 pattern.pattern,
                 extra={"table": definition.name},
             )
-    found = cluster.partitions(tuple(t for t in topics if t in existing) if ignore else topics, existing)
+    existing_partitions = cluster.partitions(tuple(t for t in topics if t in existing) if ignore else topics, existing)
     if selected is None:
-        return found
-    missing = sorted(set(selected) - set(found))
+        return existing_partitions
+    missing = sorted(set(selected) - set(existing_partitions))
     if missing and not ignore:
         names = ", ".join(f"{topic}[{partition}]" for topic, partition in missing)
         raise TopicNotFoundError(
@@ -51,7 +51,7 @@ def list_partitions(definition: Definition, cluster: Cluster) -> list[TopicParti
             f"brokers: {names}. Create them, or correct the option.",
             table=definition.name,
         )
-    return sorted(set(selected) & set(found))
+    return sorted(set(selected) & set(existing_partitions))
 
 
 class Discovery:

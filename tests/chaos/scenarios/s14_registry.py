@@ -72,6 +72,6 @@ def _repair(gate: type[RegistryProxy]) -> None:
 
 
 def _schema(version: int) -> dict[str, object]:
-    more = [{"name": f"more{i}", "type": "long", "default": i} for i in range(version + 1)]
-    fields = [{"name": "a", "type": "long"}, {"name": "k", "type": "long"}, *more]
+    new_fields = [{"name": f"more{i}", "type": "long", "default": i} for i in range(version + 1)]
+    fields = [{"name": "a", "type": "long"}, {"name": "k", "type": "long"}, *new_fields]
     return {"type": "record", "name": "Numbers", "fields": fields}

@@ -89,8 +89,8 @@ def test_all_checks_succeed(topics: Topics) -> None:
 def test_missing_acls(secured: SecuredBroker) -> None:
     topic = secured.topics.create_named("checked")
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
-    given = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
-    errors = failures(declared(given, topic, **EXACTLY_ONCE))
+    properties = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
+    errors = failures(declared(properties, topic, **EXACTLY_ONCE))
     assert errors.keys() == {
         "read 'checked'", "write 'checked'", "group", "transactional id of tasks", "transactional id of the driver",
     }  # fmt: skip
@@ -101,12 +101,15 @@ def test_missing_acls(secured: SecuredBroker) -> None:
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.READ)
     secured.allow("user", ResourceType.GROUP, "locked", AclOperation.READ)
     secured.allow("user", ResourceType.TRANSACTIONAL_ID, "shop*", AclOperation.WRITE, AclOperation.DESCRIBE)
-    assert failures(declared(given, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
+    assert failures(declared(properties, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
 def test_failed_authentication(secured: SecuredBroker) -> None:
-    given = {**secured.properties("SASL", "PLAIN"), "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711")}
-    errors = failures(declared(given, "checked"))
+    properties = {
+        **secured.properties("SASL", "PLAIN"),
+        "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711"),
+    }
+    errors = failures(declared(properties, "checked"))
     assert list(errors) == ["authentication"]
     assert "Check 'properties.sasl.jaas.config'" in errors["authentication"]
     assert "planted-4711" not in errors["authentication"]

@@ -46,10 +46,10 @@ SELECT 'not reached';
 """
 
 
-def environment(home: Path, **more: str) -> dict[str, str]:
+def environment(home: Path, **variables: str) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "COLUMNS", "LINES"))}
     python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**inherited, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **more}
+    return {**inherited, "HOME": str(home), "TERM": "xterm", "PYTHONPATH": str(ROOT), "PATH": python, **variables}
 
 
 @pytest.mark.long

@@ -47,9 +47,11 @@ def create_case(name: str, topics: Topics, registry: str) -> Case:
         options[f"{name}.url"] = registry
     if name == "protobuf":
         options |= {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(DESCRIPTOR_FILE)}
-    given = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": topics.bootstrap, **options}
+    table_options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": topics.bootstrap, **options}
     schema = pa.schema([("n", pa.int64())])
-    encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), given)).value.create_encoder(schema)
+    encoder = validate_table(Table(("t",), (Column("n", "BIGINT", "BIGINT"),), table_options)).value.create_encoder(
+        schema
+    )
     one, two = encoder.encode(pa.RecordBatch.from_pydict({"n": [1, 2]}, schema)).to_pylist()
     bad = one[:5] + b"\xff\xff" if name in FRAMED else b'"\xff\xff'
     topics.produce(topic, one, bad, two)

@@ -20,8 +20,8 @@ from tests.topics import Topics, grant
 pytestmark = pytest.mark.integration
 
 
-def config(bootstrap: str, **more: str) -> dict[str, str]:
-    properties = {key.replace("_", "."): value for key, value in more.items()}
+def config(bootstrap: str, **overrides: str) -> dict[str, str]:
+    properties = {key.replace("_", "."): value for key, value in overrides.items()}
     return to_librdkafka({"bootstrap.servers": bootstrap, **properties})
 
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 Sql = Callable[..., Any]
 
 
-def upsert(topics: Topics, topic: str, **more: str) -> str:
+def upsert(topics: Topics, topic: str, **overrides: str) -> str:
     """Return the WITH clause of an upsert table with JSON."""
     options = {
         "connector": "upsert-kafka",
@@ -35,7 +35,7 @@ def upsert(topics: Topics, topic: str, **more: str) -> str:
         "key.format": "json",
         "value.format": "json",
     }
-    return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **more}.items()) + ")"
+    return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in {**options, **overrides}.items()) + ")"
 
 
 def values_by_partition(topics: Topics, topic: str, count: int, partitions: int) -> dict[int, list[int]]:
@@ -48,8 +48,8 @@ def values_by_partition(topics: Topics, topic: str, count: int, partitions: int)
 
 def test_fixed_writes_one_partition_per_task(sql: Sql, topics: Topics) -> None:
     topic = topics.create(2)
-    more = {"sink.partitioner": "fixed", "sink.parallelism": "3"}
-    sql(f"CREATE TABLE t (a BIGINT) {topics.with_options(topic, **more)}")
+    overrides = {"sink.partitioner": "fixed", "sink.parallelism": "3"}
+    sql(f"CREATE TABLE t (a BIGINT) {topics.with_options(topic, **overrides)}")
     sql("INSERT INTO t SELECT id FROM range(300)")
     written = values_by_partition(topics, topic, 300, 2)
     assert {p: len(values) for p, values in written.items()} == {0: 200, 1: 100}  # tasks 0 and 2; task 1
@@ -67,16 +67,16 @@ def test_a_user_defined_partitioner(sql: Sql, spark: Any, topics: Topics, tmp_pa
     )
     spark.addArtifact(str(module), pyfile=True)
     topic = topics.create(4)
-    more = {"sink.partitioner": "user_partitioner:ByCountry"}
-    sql(f"CREATE TABLE t (a INT, country STRING) {topics.with_options(topic, **more)}")
+    overrides = {"sink.partitioner": "user_partitioner:ByCountry"}
+    sql(f"CREATE TABLE t (a INT, country STRING) {topics.with_options(topic, **overrides)}")
     sql("INSERT INTO t SELECT * FROM VALUES (1, 'DE'), (2, 'FR'), (3, NULL), (4, 'DE') ORDER BY 1")
     assert values_by_partition(topics, topic, 4, 4) == {0: [2, 3], 3: [1, 4]}
 
 
 def test_a_missing_partitioner_fails_before_writing(sql: Sql, topics: Topics) -> None:
-    more = {"sink.partitioner": "missing_module:Partitioner"}
+    overrides = {"sink.partitioner": "missing_module:Partitioner"}
     topic = topics.create()
-    sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **more)}")
+    sql(f"CREATE TABLE t (a INT) {topics.with_options(topic, **overrides)}")
     with pytest.raises(InvalidOptionError, match="must be importable on the driver and on every executor"):
         sql("INSERT INTO t VALUES (1)")
     topics.consume(topic, 0)
@@ -85,8 +85,8 @@ def test_a_missing_partitioner_fails_before_writing(sql: Sql, topics: Topics) ->
 def test_parallelism_keeps_the_rows_of_a_key_together(sql: Sql, topics: Topics) -> None:
     """INSERT by position, by name and with a column list. 'fixed' shows the tasks as partitions."""
     topic = topics.create(4)
-    more = {"sink.partitioner": "fixed", "sink.parallelism": "4", "key.format": "json", "key.fields": "k"}
-    sql(f"CREATE TABLE t (a BIGINT, k BIGINT) {topics.with_options(topic, **more)}")
+    overrides = {"sink.partitioner": "fixed", "sink.parallelism": "4", "key.format": "json", "key.fields": "k"}
+    sql(f"CREATE TABLE t (a BIGINT, k BIGINT) {topics.with_options(topic, **overrides)}")
     sql("INSERT INTO t SELECT id AS x, id % 7 FROM range(70)")
     sql("INSERT INTO t BY NAME SELECT id % 7 AS k, id + 70 AS a FROM range(70)")
     sql("INSERT INTO t (k, a) WITH n AS (SELECT * FROM range(70)) SELECT id % 7, id + 140 FROM n -- the end")
@@ -168,8 +168,8 @@ def test_an_aggregate_into_an_append_only_table_is_rejected(sql: Sql, topics: To
 
 
 def test_a_record_that_is_too_large(sql: Sql, topics: Topics) -> None:
-    more = {"properties.max.request.size": "10000"}
-    sql(f"CREATE TABLE t (a STRING) {topics.with_options(topics.create(), **more)}")
+    overrides = {"properties.max.request.size": "10000"}
+    sql(f"CREATE TABLE t (a STRING) {topics.with_options(topics.create(), **overrides)}")
     with pytest.raises(RecordTooLargeError, match=r"Table 'default.t': topic .*'properties.max.request.size'"):
         sql("INSERT INTO t VALUES (repeat('x', 20000))")
     topic = topics.create(max_message_bytes="5000")

@@ -16,12 +16,12 @@ from tests.topics import Topics
 pytestmark = pytest.mark.integration
 
 
-def table(bootstrap: str, topic: str, **more: str) -> Definition:
+def table(bootstrap: str, topic: str, **overrides: str) -> Definition:
     options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": bootstrap, "format": "json"}
-    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **overrides}))
 
 
-def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
+def upsert(bootstrap: str, topic: str, **overrides: str) -> Definition:
     options = {
         "connector": "upsert-kafka",
         "topic": topic,
@@ -30,7 +30,7 @@ def upsert(bootstrap: str, topic: str, **more: str) -> Definition:
         "value.format": "json",
     }
     return validate_table(
-        Table(("t",), (Column("a", "INT", "INT", nullable=False),), {**options, **more}, primary_key=("a",))
+        Table(("t",), (Column("a", "INT", "INT", nullable=False),), {**options, **overrides}, primary_key=("a",))
     )
 
 
@@ -56,9 +56,9 @@ def test_no_topic_is_created_by_default(topics: Topics) -> None:
 
 def test_topics_are_created_as_declared(topics: Topics) -> None:
     first, second = new_name(), new_name()
-    more = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
-    more["sink.topic.config.retention.ms"] = "123000"
-    ensure_topics_exist(table(topics.bootstrap, f"{first};{second}", **CREATE, **more))
+    overrides = {"sink.topic.partitions": "3", "sink.topic.replication-factor": "1"}
+    overrides["sink.topic.config.retention.ms"] = "123000"
+    ensure_topics_exist(table(topics.bootstrap, f"{first};{second}", **CREATE, **overrides))
     metadata = topics.admin.list_topics(timeout=30).topics
     for name in (first, second):
         assert len(metadata[name].partitions) == 3
@@ -76,7 +76,7 @@ def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("overrides", "message"),
     [
         ({"sink.topic.partitions": "3"}, "has partitions 2, but option 'sink.topic.partitions' = '3'"),
         ({"sink.topic.replication-factor": "2"}, "has replication-factor 1, but option"),
@@ -86,25 +86,25 @@ def test_the_topic_of_an_upsert_table_is_compacted(topics: Topics) -> None:
         ),
     ],
 )
-def test_an_existing_topic_is_compared(topics: Topics, more: dict[str, str], message: str) -> None:
+def test_an_existing_topic_is_compared(topics: Topics, overrides: dict[str, str], message: str) -> None:
     topic = topics.create(2)
     ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **{"sink.topic.partitions": "2"}))
     with pytest.raises(TopicMismatchError) as e:
-        ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **more))
+        ensure_topics_exist(table(topics.bootstrap, topic, **CREATE, **overrides))
     assert f"Table 't': topic '{topic}' exists and {message}" in str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("more", "option"),
+    ("overrides", "option"),
     [
         ({"sink.topic.replication-factor": "3"}, "sink.topic.replication-factor"),
         ({"sink.topic.config.retention.ms": "soon"}, r"sink.topic.config.\*"),
         ({"sink.topic.config.retention": "1"}, r"sink.topic.config.\*"),
     ],
 )
-def test_settings_that_the_cluster_rejects(topics: Topics, more: dict[str, str], option: str) -> None:
+def test_settings_that_the_cluster_rejects(topics: Topics, overrides: dict[str, str], option: str) -> None:
     with pytest.raises(InvalidOptionError, match=rf"cannot be created .* Check option '{option}'"):
-        ensure_topics_exist(table(topics.bootstrap, new_name(), **CREATE, **more))
+        ensure_topics_exist(table(topics.bootstrap, new_name(), **CREATE, **overrides))
 
 
 def test_no_broker() -> None:

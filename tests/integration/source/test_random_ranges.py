@@ -168,18 +168,21 @@ def check(topics: Topics, logs: dict[str, Log], isolation: str, restart: bool) -
         starts |= {(topic, p): at for p, at in enumerate(offsets_at(log.begin, limits))}
         stops |= {(topic, p): min(at, limits[p][1]) for p, at in enumerate(offsets_at(log.end, limits))}
     everything, names = oracle(topics, logs, isolation), ";".join(logs)
-    more = {"properties_isolation_level": isolation, "scan_max__offsets__per__trigger": str(7 * len(logs))}
+    scan_options = {"properties_isolation_level": isolation, "scan_max__offsets__per__trigger": str(7 * len(logs))}
     bounded = {
         "scan_bounded_mode": "specific-offsets",
         "scan_bounded_specific__offsets": specific(stops),
     }
     begins = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": specific(starts)}
     rows = in_range(everything, starts, stops)
-    assert read(define_table(topics, names, **begins, **bounded, **more)) == rows
-    assert read_stream(define_table(topics, names, **begins, **bounded, **more), restart) == rows
+    assert read(define_table(topics, names, **begins, **bounded, **scan_options)) == rows
+    assert read_stream(define_table(topics, names, **begins, **bounded, **scan_options), restart) == rows
     # all records
-    assert read(define_table(topics, names, **more)) == everything
-    assert read_stream(define_table(topics, names, scan_bounded_mode="latest-offset", **more), restart) == everything
+    assert read(define_table(topics, names, **scan_options)) == everything
+    assert (
+        read_stream(define_table(topics, names, scan_bounded_mode="latest-offset", **scan_options), restart)
+        == everything
+    )
 
 
 def check_by_time(topics: Topics, names: Collection[str], isolation: str, begin: float, end: float) -> None:

@@ -31,9 +31,11 @@ SCHEMA = pa.schema(
 ROWS = [{"a": k, "s": 'te"xt é', "d": k / 4, "t": f"2020-01-01 00:00:{k:02}", "l": [k, None]} for k in range(20)]
 
 
-def create_decoder(name: str, **given: str) -> Decoder:
+def create_decoder(name: str, **format_options: str) -> Decoder:
     format_ = FORMATS[name]
-    return format_.decoder(SCHEMA, Options(format_.options, {f"{name}.{key}": text for key, text in given.items()}))
+    return format_.decoder(
+        SCHEMA, Options(format_.options, {f"{name}.{key}": text for key, text in format_options.items()})
+    )
 
 
 def json_target() -> Target:
@@ -54,13 +56,13 @@ def raw_target() -> Target:
 
 
 def protobuf_target() -> Target:
-    given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
+    format_options = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE)}
     format_, rng, valid = FORMATS["protobuf"], Random(5), []
     for k in range(20):
         one = random_message(ORDER, rng, 2)
         one.i = k  # type: ignore[attr-defined]
         valid.append(one.SerializeToString())
-    return format_.decoder(ORDERS, Options(format_.options, given)), valid
+    return format_.decoder(ORDERS, Options(format_.options, format_options)), valid
 
 
 def changelog_target(

@@ -348,7 +348,7 @@ def test_invalid_specific_offsets(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("overrides", "message"),
     [
         (
             {"sink.topic.partitions": "2"},
@@ -365,8 +365,8 @@ def test_invalid_specific_offsets(text: str) -> None:
         ),
     ],
 )
-def test_topic_configurations_require_topic_creation(more: dict[str, str | None], message: str) -> None:
-    assert message in validation_error(ConflictingOptionsError, KAFKA, more)
+def test_topic_configurations_require_topic_creation(overrides: dict[str, str | None], message: str) -> None:
+    assert message in validation_error(ConflictingOptionsError, KAFKA, overrides)
 
 
 def test_topic_configurations() -> None:

@@ -22,9 +22,9 @@ def report_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def table(**more: str) -> Definition:
+def table(**overrides: str) -> Definition:
     options = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1", "format": "json"}
-    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **more}))
+    return validate_table(Table(("t",), (Column("a", "INT", "INT"),), {**options, **overrides}))
 
 
 @dataclass

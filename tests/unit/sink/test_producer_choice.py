@@ -12,13 +12,13 @@ from kafka_sql.sink.producer_choice import can_use_direct, table_producer, table
 from kafka_sql.table.declaration import Column, Table
 
 
-def table(*columns: Column, topic: str = "t", **more: str) -> Definition:
+def table(*columns: Column, topic: str = "t", **properties: str) -> Definition:
     options = {
         "connector": "kafka",
         "topic": topic,
         "properties.bootstrap.servers": "h:1",
         "format": "json",
-        **{f"properties.{key.replace('_', '.')}": value for key, value in more.items()},
+        **{f"properties.{key.replace('_', '.')}": value for key, value in properties.items()},
     }
     return validate_table(Table(("orders",), (Column("a", "INT", "INT"), *columns), options))
 

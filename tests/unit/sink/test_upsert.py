@@ -21,7 +21,7 @@ from kafka_sql.table.declaration import Column, Table
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
 
 
-def table(**more: str) -> Definition:
+def table(**buffer_flush_options: str) -> Definition:
     options = {
         "connector": "upsert-kafka",
         "topic": "t",
@@ -30,8 +30,8 @@ def table(**more: str) -> Definition:
         "value.format": "json",
     }
     columns = (Column("k", "STRING", "STRING", nullable=False), Column("v", "BIGINT", "BIGINT"))
-    given_options = {**options, **{f"sink.buffer-flush.{k}": v for k, v in more.items()}}
-    return validate_table(Table(("t",), columns, given_options, primary_key=("k",)))
+    table_options = {**options, **{f"sink.buffer-flush.{k}": v for k, v in buffer_flush_options.items()}}
+    return validate_table(Table(("t",), columns, table_options, primary_key=("k",)))
 
 
 def batch(rows: list[tuple[str, int]]) -> pa.RecordBatch:

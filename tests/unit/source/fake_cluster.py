@@ -110,7 +110,7 @@ def use_cluster(monkeypatch: pytest.MonkeyPatch, cluster: FakeCluster) -> None:
 
 def define(columns: tuple[Column, ...] = (Column("v", "BINARY", "BYTES"),), **options: str) -> Definition:
     """Define a raw table of topic 't'. In option names, ``_`` is ``.`` and ``__`` is ``-``; None removes an option."""
-    given = {
+    table_options = {
         "connector": "kafka",
         "topic": "t",
         "properties.bootstrap.servers": "h:1",
@@ -118,4 +118,4 @@ def define(columns: tuple[Column, ...] = (Column("v", "BINARY", "BYTES"),), **op
         "scan.startup.mode": "earliest-offset",
         **{key.replace("__", "-").replace("_", "."): text for key, text in options.items()},
     }
-    return validate_table(Table(("db", "orders"), columns, {key: text for key, text in given.items() if text}))
+    return validate_table(Table(("db", "orders"), columns, {key: text for key, text in table_options.items() if text}))

@@ -20,8 +20,14 @@ from kafka_sql.table.declaration import Column, Table
     ],
 )
 def test_client_ids(options: dict[str, str], expected: str | None) -> None:
-    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
-    table = validate_table(Table(("t",), (Column("a", "INT", "INT"),), given))
+    table_options = {
+        "connector": "kafka",
+        "topic": "t",
+        "properties.bootstrap.servers": "x:1",
+        "format": "json",
+        **options,
+    }
+    table = validate_table(Table(("t",), (Column("a", "INT", "INT"),), table_options))
     assert client_config(table, "7").get("client.id") == expected
     assert client_config(table, "7").get("bootstrap.servers") == "x:1"
     if expected == "reader-7":

@@ -32,15 +32,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mapping[str, str], Split]]:
     """The client configuration and the split of each read, whose records are the offsets."""
-    made: list[tuple[Mapping[str, str], Split]] = []
+    requests: list[tuple[Mapping[str, str], Split]] = []
 
     def read_records(config: Mapping[str, str], split: Split, *_: object) -> Iterator[Records]:
-        made.append((config, split))
+        requests.append((config, split))
         offsets = np.arange(split.start, split.stop)
         yield Records(pa.array([b"%d" % o for o in offsets], pa.binary()), offsets)
 
     monkeypatch.setattr(split_reader, "read_records", read_records)
-    return made
+    return requests
 
 
 def values(batches: Iterator[pa.RecordBatch]) -> list[bytes]:

@@ -121,12 +121,12 @@ LAYOUTS = {
 @pytest.mark.parametrize("password", [None, "key-password"])
 def test_inline_pem(files: Files, layout: str, password: str | None) -> None:
     reformat = LAYOUTS[layout]
-    more = {} if password is None else {"ssl_key_password": password}
+    password_property = {} if password is None else {"ssl_key_password": password}
     config = client(
         ssl_truststore_certificates=reformat(files.authority.pem),
         ssl_keystore_certificate_chain=reformat(files.client.chain),
         ssl_keystore_key=reformat(files.client.key(password)),
-        **more,
+        **password_property,
     )
     assert config["ssl.ca.pem"] == files.authority.pem
     assert config["ssl.certificate.pem"] == files.client.chain

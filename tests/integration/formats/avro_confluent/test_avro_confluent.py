@@ -31,8 +31,8 @@ def without_cached_schemas() -> None:
     client.clear_cache()
 
 
-def options(url: str, **more: str) -> Options:
-    named = {f"avro-confluent.{key.replace('_', '-')}": value for key, value in more.items()}
+def options(url: str, **format_options: str) -> Options:
+    named = {f"avro-confluent.{key.replace('_', '-')}": value for key, value in format_options.items()}
     return Options(AVRO_CONFLUENT.options, {"avro-confluent.url": url, **named})
 
 
@@ -45,9 +45,9 @@ def rows(decoded: Any, schema: pa.Schema = PAIR) -> list[Any]:
 
 
 def test_written_payloads_are_registered_and_read_back(registry: EmbeddedRegistry) -> None:
-    given = options(registry.url, subject="written-value")
+    format_options = options(registry.url, subject="written-value")
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "é"}, {"id": None, "name": None}], PAIR)
-    encoder = AVRO_CONFLUENT.encoder(PAIR, given)
+    encoder = AVRO_CONFLUENT.encoder(PAIR, format_options)
     assert encoder.encode(batch[:0]).to_pylist() == []  # without rows, nothing is registered
     assert httpx.get(f"{registry.url}/subjects/written-value/versions").status_code == 404
     payloads = encoder.encode(batch)
@@ -55,7 +55,7 @@ def test_written_payloads_are_registered_and_read_back(registry: EmbeddedRegistr
     schema = json.loads(latest["schema"])
     assert (schema["name"], schema["namespace"]) == ("record", "org.apache.flink.avro.generated")
     assert payloads.to_pylist() == [encode_avro(latest["id"], schema, row) for row in batch.to_pylist()]
-    assert rows(AVRO_CONFLUENT.decoder(PAIR, given).decode(payloads)) == batch.to_pylist()
+    assert rows(AVRO_CONFLUENT.decoder(PAIR, format_options).decode(payloads)) == batch.to_pylist()
 
 
 def test_payloads_of_several_schemas(registry: EmbeddedRegistry) -> None:
@@ -98,7 +98,7 @@ def test_undecodable_payloads(registry: EmbeddedRegistry) -> None:
     other = register(registry, "errors-other", record({"name": "id", "type": "string"}))
     recursive = register(registry, "errors-recursive", record({"name": "next", "type": ["null", "R"]}))
     decoder = AVRO_CONFLUENT.decoder(PAIR, options(registry.url))
-    for bad, words in (
+    for bad, fragment in (
         (b"", "Unknown data format. Magic number does not match"),
         (b"{}", "Unknown data format. Magic number does not match"),
         (b'{"id": 1}', "the payload is: 7b 22"),
@@ -110,7 +110,7 @@ def test_undecodable_payloads(registry: EmbeddedRegistry) -> None:
         with pytest.raises(DecodeError) as e:
             decoder.decode(pa.array([good, good, bad, good, b"x"]))
         assert e.value.row == 2
-        assert words in str(e.value)
+        assert fragment in str(e.value)
 
 
 def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
@@ -124,10 +124,10 @@ def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
 
 
 def test_without_automatic_registration(registry: EmbeddedRegistry) -> None:
-    given = {"avro-confluent.url": registry.url, "avro-confluent.subject": "fixed-value",
+    format_options = {"avro-confluent.url": registry.url, "avro-confluent.subject": "fixed-value",
              "avro-confluent.properties": "auto.register.schemas:false"}  # fmt: skip
     batch = pa.RecordBatch.from_pydict({"id": [1], "name": ["x"]}, PAIR)
-    encoder = AVRO_CONFLUENT.encoder(PAIR, Options(AVRO_CONFLUENT.options, given))
+    encoder = AVRO_CONFLUENT.encoder(PAIR, Options(AVRO_CONFLUENT.options, format_options))
     with pytest.raises(SchemaRegistryError, match="subject 'fixed-value' not found"):
         encoder.encode(batch)
     written = AVRO_CONFLUENT.encoder(PAIR, options(registry.url, subject="fixed-value")).encode(batch)
@@ -135,17 +135,17 @@ def test_without_automatic_registration(registry: EmbeddedRegistry) -> None:
 
 
 def test_schema_option(registry: EmbeddedRegistry) -> None:
-    own = record({"name": "id", "type": ["long", "null"]},
+    custom_schema = record({"name": "id", "type": ["long", "null"]},
                  {"name": "name", "type": {"type": "enum", "name": "E", "symbols": ["a", "b"]}})  # fmt: skip
-    given = options(registry.url, subject="own", schema=json.dumps(own))
+    format_options = options(registry.url, subject="own", schema=json.dumps(custom_schema))
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "b"}, {"id": None, "name": "a"}], PAIR)
-    payloads = AVRO_CONFLUENT.encoder(PAIR, given).encode(batch)
+    payloads = AVRO_CONFLUENT.encoder(PAIR, format_options).encode(batch)
     latest = httpx.get(f"{registry.url}/subjects/own/versions/latest").json()
-    assert json.loads(latest["schema"]) == own
-    assert payloads.to_pylist() == [encode_avro(latest["id"], own, row) for row in batch.to_pylist()]
-    assert rows(AVRO_CONFLUENT.decoder(PAIR, given).decode(payloads)) == batch.to_pylist()
+    assert json.loads(latest["schema"]) == custom_schema
+    assert payloads.to_pylist() == [encode_avro(latest["id"], custom_schema, row) for row in batch.to_pylist()]
+    assert rows(AVRO_CONFLUENT.decoder(PAIR, format_options).decode(payloads)) == batch.to_pylist()
     with pytest.raises(SchemaError, match="does not match the table schema"):
-        AVRO_CONFLUENT.encoder(PAIR.remove(0), given)
+        AVRO_CONFLUENT.encoder(PAIR.remove(0), format_options)
     with pytest.raises(MissingOptionError, match="subject is required for serialization"):
         AVRO_CONFLUENT.encoder(PAIR, options(registry.url))
 
@@ -153,8 +153,8 @@ def test_schema_option(registry: EmbeddedRegistry) -> None:
 @pytest.fixture
 def proxy(registry: EmbeddedRegistry) -> Iterator[tuple[str, type[RegistryProxy]]]:
     """Run a proxy in front of the registry; yield its URL and its class."""
-    with run_registry_proxy(registry.url) as found:
-        yield found
+    with run_registry_proxy(registry.url) as registry_proxy:
+        yield registry_proxy
 
 
 def test_schema_is_fetched_once_and_retried_after_failures(proxy: Any, registry: EmbeddedRegistry) -> None:
@@ -170,20 +170,20 @@ def test_schema_is_fetched_once_and_retried_after_failures(proxy: Any, registry:
 
 
 @pytest.mark.parametrize(
-    ("more", "expected"),
+    ("format_options", "expected"),
     [
         ({"basic_auth.user_info": "me:s:3"}, "Basic bWU6czoz"),
         ({"basic_auth.credentials_source": "USER_INFO", "basic_auth.user_info": "me:x"}, "Basic bWU6eA=="),
         ({"bearer_auth.credentials_source": "STATIC_TOKEN", "bearer_auth.token": "abc"}, "Bearer abc"),
     ],
 )
-def test_credentials(proxy: Any, registry: EmbeddedRegistry, more: dict[str, str], expected: str) -> None:
+def test_credentials(proxy: Any, registry: EmbeddedRegistry, format_options: dict[str, str], expected: str) -> None:
     url, proxy_state = proxy
     proxy_state.expected_authorization = expected
     schema = record({"name": "id", "type": "long"})
     number = register(registry, "credentials", schema)
     array = pa.array([encode_avro(number, schema, {"id": 5})])
-    assert rows(AVRO_CONFLUENT.decoder(PAIR, options(url, **more)).decode(array))[0]["id"] == 5
+    assert rows(AVRO_CONFLUENT.decoder(PAIR, options(url, **format_options)).decode(array))[0]["id"] == 5
     with pytest.raises(SchemaRegistryError, match="rejected the credentials") as e:
         AVRO_CONFLUENT.decoder(PAIR, options(url)).decode(array)
     assert "s:3" not in str(e.value)
@@ -220,11 +220,14 @@ def test_tls(tmp_path: Path) -> None:
         schema = record({"name": "id", "type": "long"})
         number = register(secure, "tls", schema)
         array = pa.array([encode_avro(number, schema, {"id": 5})])
-        for more in (
+        for format_options in (
             {"ssl.truststore.location": str(certificate)},
             {"ssl.truststore.location": str(store), "ssl.truststore.password": "changeit"},
         ):
-            assert rows(AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url, **more)).decode(array))[0]["id"] == 5
+            assert (
+                rows(AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url, **format_options)).decode(array))[0]["id"]
+                == 5
+            )
         with pytest.raises(SchemaRegistryError, match="No TLS connection to the schema registry"):
             AVRO_CONFLUENT.decoder(PAIR, options(secure.secure_url)).decode(array)
 
@@ -236,15 +239,15 @@ def test_columns_inferred_from_the_latest_schema(registry: EmbeddedRegistry) -> 
     latest = record({"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": None})
     register(registry, "infer-value", latest)
     register(registry, "infer-key", record({"name": "k", "type": "string"}))
-    given = {
+    table_options = {
         "connector": "kafka", "topic": "infer", "properties.bootstrap.servers": "localhost:9092",
         "value.format": "avro-confluent", "value.avro-confluent.url": registry.url,
         "key.format": "avro-confluent", "key.avro-confluent.url": registry.url,
     }  # fmt: skip
-    found = infer_columns(given)
-    assert found is not None
-    assert found.columns == (("k", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("name", "STRING"))
-    assert json.loads(found.options["value.avro-confluent.schema"]) == latest
-    assert (found.options["key.fields"], found.options["value.fields-include"]) == ("k", "EXCEPT_KEY")
+    inferred = infer_columns(table_options)
+    assert inferred is not None
+    assert inferred.columns == (("k", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("name", "STRING"))
+    assert json.loads(inferred.options["value.avro-confluent.schema"]) == latest
+    assert (inferred.options["key.fields"], inferred.options["value.fields-include"]) == ("k", "EXCEPT_KEY")
     with pytest.raises(SchemaRegistryError, match="subject 'nothing-value' not found"):
-        infer_columns({**given, "topic": "nothing"})
+        infer_columns({**table_options, "topic": "nothing"})

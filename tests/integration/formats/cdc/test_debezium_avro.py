@@ -40,20 +40,20 @@ EVENT_SOURCE = {"version": "2", "connector": "postgresql", "name": "shop", "ts_m
 NEW, OLD = {"id": 1, "name": "b", "weight": 1.5}, {"id": 1, "name": "a", "weight": None}
 
 
-def options(registry: EmbeddedRegistry, **more: str) -> Options:
-    named = {f"{NAME}.{key}": text for key, text in more.items()}
+def options(registry: EmbeddedRegistry, **format_options: str) -> Options:
+    named = {f"{NAME}.{key}": text for key, text in format_options.items()}
     return Options(DEBEZIUM_AVRO_CONFLUENT.options, {f"{NAME}.url": registry.url, **named})
 
 
-def decode(given: Options, payloads: list[bytes | None], *metadata: str, schema: pa.Schema = PAIR) -> Decoded:
+def decode(format_options: Options, payloads: list[bytes | None], *metadata: str, schema: pa.Schema = PAIR) -> Decoded:
     assert DEBEZIUM_AVRO_CONFLUENT.metadata_decoder is not None
-    decoder = DEBEZIUM_AVRO_CONFLUENT.metadata_decoder(schema, given, ("row-kind", *metadata))
+    decoder = DEBEZIUM_AVRO_CONFLUENT.metadata_decoder(schema, format_options, ("row-kind", *metadata))
     return decoder.decode(pa.array(payloads, pa.binary()))
 
 
 def rows(decoded: Decoded) -> list[tuple[Any, ...]]:
-    kinds, *more = decoded.metadata
-    return list(zip(*(a.to_pylist() for a in (kinds, *decoded.columns, *more)), strict=True))
+    kinds, *metadata = decoded.metadata
+    return list(zip(*(a.to_pylist() for a in (kinds, *decoded.columns, *metadata)), strict=True))
 
 
 def change_event(schema_id: int, op: str, before: Any = None, after: Any = None) -> bytes:
@@ -86,19 +86,19 @@ def test_reads_debezium_events(registry: EmbeddedRegistry) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "before", "words"),
+    ("op", "before", "fragment"),
     [
         ("u", None, 'The "before" field of UPDATE message is null'),
         ("d", None, "REPLICA IDENTITY to FULL level"),
         ("x", OLD, 'Unknown "op" value "x"'),
     ],
 )
-def test_malformed_events(registry: EmbeddedRegistry, op: str, before: Any, words: str) -> None:
+def test_malformed_events(registry: EmbeddedRegistry, op: str, before: Any, fragment: str) -> None:
     number = register(registry, "goods-value", ENVELOPE)
     with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
         decode(options(registry), [change_event(number, "c", after=NEW), None, change_event(number, op, before, NEW)])
     assert e.value.row == 2
-    assert words in str(e.value)
+    assert fragment in str(e.value)
     for bad in (b"{}", change_event(number, "c", after=NEW)[:-2]):
         with pytest.raises(DecodeError, match="Can't deserialize Debezium Avro message") as e:
             decode(options(registry), [b"", change_event(number, "c", after=NEW), bad])
@@ -110,10 +110,10 @@ def test_written_events(registry: EmbeddedRegistry) -> None:
     fields = [("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us"))]
     schema = pa.schema([pa.field(n, t, n != "id", {DECLARED_TYPE: types[n]}) for n, t in fields])
     at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000)
-    given = options(registry, subject="written-goods-value")
+    format_options = options(registry, subject="written-goods-value")
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "at": at}, {"id": 2, "name": None, "at": None}], schema)
     batch = batch.append_column(ROW_KIND_COLUMN, pa.array(["+I", "-D"]))
-    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
+    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, format_options).encode(batch).to_pylist()
     found = latest_version(registry, "written-goods-value")
     null, envelope = json.loads(found["schema"])
     assert null == "null"
@@ -130,19 +130,22 @@ def test_written_events(registry: EmbeddedRegistry) -> None:
             ({"id": 2, "name": None, "at": None}, None, "d"),
         )
     ]
-    assert rows(decode(given, payloads, schema=schema)) == [("+I", 1, "a", at), ("-D", 2, None, None)]
+    assert rows(decode(format_options, payloads, schema=schema)) == [("+I", 1, "a", at), ("-D", 2, None, None)]
 
 
 def test_schema_option(registry: EmbeddedRegistry) -> None:
-    own = ["null", {**ENVELOPE, "fields": [f for f in ENVELOPE["fields"] if f["name"] in ("before", "after", "op")]}]
-    given = options(registry, subject="own-goods-value", schema=json.dumps(own))
+    custom_schema = [
+        "null",
+        {**ENVELOPE, "fields": [f for f in ENVELOPE["fields"] if f["name"] in ("before", "after", "op")]},
+    ]
+    format_options = options(registry, subject="own-goods-value", schema=json.dumps(custom_schema))
     schema = pa.schema([("id", pa.int32()), ("name", pa.string()), ("weight", pa.float32())])
     batch = pa.RecordBatch.from_pylist([NEW], schema)
-    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, given).encode(batch).to_pylist()
-    assert json.loads(latest_version(registry, "own-goods-value")["schema"]) == own
-    assert rows(decode(given, payloads, "source.table", schema=schema)) == [("+I", 1, "b", 1.5, None)]
+    payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, format_options).encode(batch).to_pylist()
+    assert json.loads(latest_version(registry, "own-goods-value")["schema"]) == custom_schema
+    assert rows(decode(format_options, payloads, "source.table", schema=schema)) == [("+I", 1, "b", 1.5, None)]
     with pytest.raises(SchemaError, match="must be a nullable record type with fields 'before', 'after', 'op'"):
-        decode(given, payloads)
+        decode(format_options, payloads)
 
 
 def test_inferred_columns(registry: EmbeddedRegistry) -> None:

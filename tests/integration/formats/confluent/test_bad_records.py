@@ -38,9 +38,11 @@ def test_undecodable_records_are_reported_and_the_others_read(registry: Embedded
     one, two = inline.value.create_encoder(SCHEMA).encode(batch).to_pylist()
     payloads = [one, b"{junk}", None, two, one[:5] + b"\xff\xff", two] + [one] * 100 + [one[:5] + b"{"]
     records = Records(pa.array(payloads, pa.binary()), np.arange(len(payloads)), None)
-    made = TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
-    assert sorted(row["n"] for row in made if row["why"] is None) == [1] * 101 + [2, 2]
-    reasons = {row["raw"]: row["why"] for row in made if row["why"] is not None}
+    decoded_rows = (
+        TolerantRowDecoder(inline, SCHEMA, SPLIT, BadRecordHandler(inline, SPLIT)).decode(records).batch.to_pylist()
+    )
+    assert sorted(row["n"] for row in decoded_rows if row["why"] is None) == [1] * 101 + [2, 2]
+    reasons = {row["raw"]: row["why"] for row in decoded_rows if row["why"] is not None}
     assert set(reasons) == {payloads[1], payloads[4], payloads[-1]}
     assert "t[0]@1" in reasons[b"{junk}"]
     assert "Magic number does not match" in reasons[b"{junk}"]

@@ -41,9 +41,11 @@ def test_client_certificates(registry: EmbeddedRegistry, tmp_path: Path) -> None
     p12 = trust | {"ssl.keystore.location": str(store), "ssl.keystore.password": "pw"}
     with run_registry_proxy(registry.url, server) as (url, proxy_state):
 
-        def write(name: str, more: dict[str, str]) -> bytes:
-            given = {f"{name}.url": url, f"{name}.subject": f"mtls-{name}"}
-            options = Options(FORMATS[name].options, given | {f"{name}.{key}": text for key, text in more.items()})
+        def write(name: str, ssl_options: dict[str, str]) -> bytes:
+            registry_options = {f"{name}.url": url, f"{name}.subject": f"mtls-{name}"}
+            options = Options(
+                FORMATS[name].options, registry_options | {f"{name}.{key}": text for key, text in ssl_options.items()}
+            )
             return bytes(FORMATS[name].encoder(SCHEMA, options).encode(batch)[0].as_py())
 
         for name in IDENTIFIERS:

@@ -23,20 +23,20 @@ PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ROWS: list[dict[str, Any]] = [{"id": 1, "name": "é"}, {"id": 2, "name": None}]
 
 
-def options(registry: EmbeddedRegistry, **more: str) -> Options:
-    named = {f"json-confluent.{key}": value for key, value in more.items()}
+def options(registry: EmbeddedRegistry, **format_options: str) -> Options:
+    named = {f"json-confluent.{key}": value for key, value in format_options.items()}
     return Options(JSON_CONFLUENT.options, {"json-confluent.url": registry.url, **named})
 
 
 def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
-    given = options(registry, subject="json-written-value")
-    payloads = JSON_CONFLUENT.encoder(PAIR, given).encode(pa.RecordBatch.from_pylist(ROWS, PAIR)).to_pylist()
-    found = latest_version(registry, "json-written-value")
-    assert found["schemaType"] == "JSON"
-    assert [p[:5] for p in payloads] == [b"\0" + found["id"].to_bytes(4, "big")] * 2
+    format_options = options(registry, subject="json-written-value")
+    payloads = JSON_CONFLUENT.encoder(PAIR, format_options).encode(pa.RecordBatch.from_pylist(ROWS, PAIR)).to_pylist()
+    latest = latest_version(registry, "json-written-value")
+    assert latest["schemaType"] == "JSON"
+    assert [p[:5] for p in payloads] == [b"\0" + latest["id"].to_bytes(4, "big")] * 2
     assert [json.loads(p[5:]) for p in payloads] == ROWS
     with registry_client(registry.url) as one:
-        read = JSONDeserializer(found["schema"], schema_registry_client=one, conf={"validate": True})
+        read = JSONDeserializer(latest["schema"], schema_registry_client=one, conf={"validate": True})
         assert [read(p, value_context("json-written")) for p in payloads] == ROWS
 
 
@@ -47,24 +47,28 @@ def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
         write = JSONSerializer(json.dumps(schema), one)
         payloads = pa.array([write(row, value_context("json-read")) for row in ROWS])
     assert JSON_CONFLUENT.metadata_decoder is not None
-    given = options(registry, subject="json-read-value")
-    made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("schema-id",)).decode(payloads)
-    assert pa.RecordBatch.from_arrays(made.columns, schema=PAIR).to_pylist() == ROWS
-    assert made.metadata[0].to_pylist() == [latest_version(registry, "json-read-value")["id"]] * 2
+    format_options = options(registry, subject="json-read-value")
+    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, format_options, ("schema-id",)).decode(payloads)
+    assert pa.RecordBatch.from_arrays(decoded.columns, schema=PAIR).to_pylist() == ROWS
+    assert decoded.metadata[0].to_pylist() == [latest_version(registry, "json-read-value")["id"]] * 2
 
 
 def test_schema_option_without_automatic_registration(registry: EmbeddedRegistry) -> None:
-    own = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": ["string", "null"]}}}
+    custom_schema = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": ["string", "null"]}}}
     batch = pa.RecordBatch.from_pylist(ROWS, PAIR)
-    fixed = {"subject": "json-own-value", "schema": json.dumps(own), "properties": "auto.register.schemas:false"}
+    fixed = {
+        "subject": "json-own-value",
+        "schema": json.dumps(custom_schema),
+        "properties": "auto.register.schemas:false",
+    }
     encoder = JSON_CONFLUENT.encoder(PAIR, options(registry, **fixed))
     with pytest.raises(SchemaRegistryError, match="subject 'json-own-value' not found"):
         encoder.encode(batch)
-    number = register(registry, "json-own-value", own, schemaType="JSON")
+    number = register(registry, "json-own-value", custom_schema, schemaType="JSON")
     payloads = encoder.encode(batch).to_pylist()
     assert [p[:5] for p in payloads] == [b"\0" + number.to_bytes(4, "big")] * 2
     for payload in payloads:
-        jsonschema.validate(json.loads(payload[5:]), own)
+        jsonschema.validate(json.loads(payload[5:]), custom_schema)
 
 
 def test_incompatible_schema(registry: EmbeddedRegistry) -> None:
@@ -82,21 +86,21 @@ def test_inferred_columns(registry: EmbeddedRegistry) -> None:
 
     place = {"$id": "place.json", "type": "object", "properties": {"city": {"type": "string"}}}
     register(registry, "place", place, schemaType="JSON")
-    given = {"connector": "kafka", "topic": "json-infer", "value.format": "json-confluent",
+    table_options = {"connector": "kafka", "topic": "json-infer", "value.format": "json-confluent",
              "value.json-confluent.url": registry.url}  # fmt: skip
     schema: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
     register(registry, "json-infer-value", schema, schemaType="JSON")
-    found = infer_columns(given)
-    assert found is not None
-    assert found.columns == (("id", "BIGINT NOT NULL"),)
-    assert json.loads(found.options["value.json-confluent.schema"]) == schema
+    inferred = infer_columns(table_options)
+    assert inferred is not None
+    assert inferred.columns == (("id", "BIGINT NOT NULL"),)
+    assert json.loads(inferred.options["value.json-confluent.schema"]) == schema
     schema["properties"]["home"] = {"$ref": "place.json"}
     reference = [{"name": "place.json", "subject": "place", "version": 1}]
     register(registry, "json-infer-value", schema, schemaType="JSON", references=reference)
-    found = infer_columns(given)
-    assert found is not None
-    assert found.columns == (("id", "BIGINT NOT NULL"), ("home", "ROW<`city` STRING>"))
-    assert not found.options
+    inferred = infer_columns(table_options)
+    assert inferred is not None
+    assert inferred.columns == (("id", "BIGINT NOT NULL"), ("home", "ROW<`city` STRING>"))
+    assert not inferred.options
     register(registry, "json-not-value", {"type": "record", "name": "R", "fields": []})
     with pytest.raises(SchemaRegistryError, match="is of type AVRO, expected JSON"):
-        infer_columns({**given, "topic": "json-not"})
+        infer_columns({**table_options, "topic": "json-not"})

@@ -35,8 +35,8 @@ message Pair {
 """
 
 
-def options(registry: EmbeddedRegistry, **more: str) -> Options:
-    named = {f"{NAME}.{key.replace('_', '-')}": value for key, value in more.items()}
+def options(registry: EmbeddedRegistry, **format_options: str) -> Options:
+    named = {f"{NAME}.{key.replace('_', '-')}": value for key, value in format_options.items()}
     return Options(PROTOBUF_CONFLUENT.options, {f"{NAME}.url": registry.url, **named})
 
 
@@ -62,13 +62,15 @@ def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
     at = dt.datetime(2020, 1, 2, 3, 4, 5, 6_000, dt.timezone.utc)
     data = [{"id": 1, "name": "é", "at": at, "tags": ["a"], "line": {"sku": "x"}, "more": [("k", 1.5)]},
             {"id": 2, "name": None, "at": None, "tags": None, "line": None, "more": None}]  # fmt: skip
-    given = options(registry, subject="proto-written-value")
-    payloads = PROTOBUF_CONFLUENT.encoder(schema, given).encode(pa.RecordBatch.from_pylist(data, schema)).to_pylist()
-    found = latest_version(registry, "proto-written-value")
-    assert found["schemaType"] == "PROTOBUF"
-    assert [p[:6] for p in payloads] == [header(found["id"], 0)] * 2
-    made = message_factory.GetMessageClass(compile_schema(found["schema"]).message_types_by_name["Record"])
-    read = ProtobufDeserializer(made, {"use.deprecated.format": False})
+    format_options = options(registry, subject="proto-written-value")
+    payloads = (
+        PROTOBUF_CONFLUENT.encoder(schema, format_options).encode(pa.RecordBatch.from_pylist(data, schema)).to_pylist()
+    )
+    latest = latest_version(registry, "proto-written-value")
+    assert latest["schemaType"] == "PROTOBUF"
+    assert [p[:6] for p in payloads] == [header(latest["id"], 0)] * 2
+    message_class = message_factory.GetMessageClass(compile_schema(latest["schema"]).message_types_by_name["Record"])
+    read = ProtobufDeserializer(message_class, {"use.deprecated.format": False})
     first, second = (read(p, value_context("proto-written")) for p in payloads)
     assert (first.id, first.name, first.line.sku, list(first.tags), dict(first.more)) == (
         1,
@@ -80,10 +82,10 @@ def test_confluent_reads_written_payloads(registry: EmbeddedRegistry) -> None:
     assert first.at.ToDatetime(dt.timezone.utc) == at
     assert [fd.name for fd, _ in second.ListFields()] == ["id"]
     assert PROTOBUF_CONFLUENT.metadata_decoder is not None
-    again = PROTOBUF_CONFLUENT.metadata_decoder(schema, given, ("schema-id", "subject"))
+    again = PROTOBUF_CONFLUENT.metadata_decoder(schema, format_options, ("schema-id", "subject"))
     decoded = again.decode(pa.array([payloads[0], None, payloads[1]]))
     assert rows(decoded, schema) == data
-    assert [m.to_pylist() for m in decoded.metadata] == [[found["id"]] * 2, ["proto-written-value"] * 2]
+    assert [m.to_pylist() for m in decoded.metadata] == [[latest["id"]] * 2, ["proto-written-value"] * 2]
 
 
 def test_reads_payloads_of_confluent(registry: EmbeddedRegistry) -> None:
@@ -121,7 +123,7 @@ def test_undecodable_payloads(registry: EmbeddedRegistry) -> None:
     good = header(number, 2, 2) + message_class("Pair")(id=1).SerializeToString()
     decoder = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry))
     lenient = PROTOBUF_CONFLUENT.decoder(PAIR, options(registry, ignore_parse_errors="true"))
-    for bad, words in (
+    for bad, fragment in (
         (b"", "Magic number does not match"),
         (b"{}", "the payload is: 7b 7d"),
         (header(number), "expected the indexes of the message"),
@@ -135,28 +137,28 @@ def test_undecodable_payloads(registry: EmbeddedRegistry) -> None:
         with pytest.raises(DecodeError) as e:
             decoder.decode(pa.array([good, None, bad, good, b"x"]))
         assert e.value.row == 2, bad
-        assert words in str(e.value)
+        assert fragment in str(e.value)
         assert lenient.decode(pa.array([good, None, bad, good, b"x"])).payload_indices.to_pylist() == [0, 3]
 
 
 def test_schema_option(registry: EmbeddedRegistry) -> None:
-    given = {"subject": "proto-own-value", "schema": TEXT, "message_class_name": "shop.Pair.Inner"}
+    format_options = {"subject": "proto-own-value", "schema": TEXT, "message_class_name": "shop.Pair.Inner"}
     schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
-    encoder = PROTOBUF_CONFLUENT.encoder(schema, options(registry, **given))
+    encoder = PROTOBUF_CONFLUENT.encoder(schema, options(registry, **format_options))
     (payload,) = encoder.encode(pa.RecordBatch.from_pylist(ROWS[:1], schema)).to_pylist()
     assert payload == header(latest_version(registry, "proto-own-value")["id"], 4, 2, 0) + b"\x0a\x02\xc3\xa9\x18\x01"
-    for more, words in (
+    for changed_options, fragment in (
         ({"message_class_name": "shop.None"}, "has no message 'shop.None'; it has: shop.Other, shop.Pair"),
         ({"schema": "message {"}, "is rejected by protoc"),
         ({"message_class_name": "shop.Other"}, "Column id does not exist"),
     ):
         with pytest.raises(SchemaError) as e:
-            PROTOBUF_CONFLUENT.encoder(schema, options(registry, **{**given, **more}))
-        assert words in str(e.value)
+            PROTOBUF_CONFLUENT.encoder(schema, options(registry, **{**format_options, **changed_options}))
+        assert fragment in str(e.value)
 
 
 @pytest.mark.parametrize(
-    ("field", "words"),
+    ("field", "fragment"),
     [
         (pa.field("d", pa.decimal128(5, 2)), "Protobuf has no type for decimal128"),
         (pa.field("é", pa.int32()), "is not a valid name in protobuf"),
@@ -164,20 +166,25 @@ def test_schema_option(registry: EmbeddedRegistry) -> None:
         (pa.field("a", pa.list_(pa.list_(pa.int32()))), "Protobuf has no type for list"),
     ],
 )
-def test_unsupported_columns(registry: EmbeddedRegistry, field: pa.Field, words: str) -> None:
+def test_unsupported_columns(registry: EmbeddedRegistry, field: pa.Field, fragment: str) -> None:
     with pytest.raises(SchemaError) as e:
         PROTOBUF_CONFLUENT.encoder(pa.schema([field]), options(registry, subject="s"))
-    assert words in str(e.value)
+    assert fragment in str(e.value)
 
 
 def test_inferred_columns(registry: EmbeddedRegistry) -> None:
     from kafka_sql.definition import infer_columns
 
     register(registry, "proto-infer-value", TEXT, schemaType="PROTOBUF")
-    given = {"connector": "kafka", "topic": "proto-infer", "value.format": NAME, f"value.{NAME}.url": registry.url}
-    found = infer_columns({**given, f"value.{NAME}.message-class-name": "shop.Pair"})
-    assert found is not None
-    assert found.columns == (("id", "BIGINT"), ("name", "STRING"))
-    first = infer_columns(given)
+    table_options = {
+        "connector": "kafka",
+        "topic": "proto-infer",
+        "value.format": NAME,
+        f"value.{NAME}.url": registry.url,
+    }
+    inferred = infer_columns({**table_options, f"value.{NAME}.message-class-name": "shop.Pair"})
+    assert inferred is not None
+    assert inferred.columns == (("id", "BIGINT"), ("name", "STRING"))
+    first = infer_columns(table_options)
     assert first is not None
     assert first.columns == (("x", "STRING"),)

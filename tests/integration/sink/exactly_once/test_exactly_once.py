@@ -15,9 +15,9 @@ pytestmark = pytest.mark.integration
 COMMITTED = {"isolation.level": "read_committed"}
 
 
-def exactly_once(topics: Topics, topic: str, prefix: str, **more: str) -> str:
+def exactly_once(topics: Topics, topic: str, prefix: str, **overrides: str) -> str:
     delivery = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": prefix}
-    return topics.with_options(topic, **delivery, **more)
+    return topics.with_options(topic, **delivery, **overrides)
 
 
 def committed(topics: Topics, topic: str, expected: int, partitions: int = 1) -> list[int]:

@@ -66,9 +66,9 @@ def test_a_wrong_coordinator_is_looked_up(sink: WriterHarness, wrong: tuple[str,
 def test_empty_tasks_do_not_use_up_transactions(sink: WriterHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     started, send = list[int](), Connection.send
 
-    def counting(connection: Connection, request: Request, *more: object) -> int:
+    def counting(connection: Connection, request: Request, *arguments: object) -> int:
         started.extend([1] if request.key == ApiKey.INIT_PRODUCER_ID else [])
-        return send(connection, request, *more)  # type: ignore[arg-type]
+        return send(connection, request, *arguments)  # type: ignore[arg-type]
 
     driver = sink.driver()
     driver.run_batch(tasks=2)  # the first transaction on a broker may be retried

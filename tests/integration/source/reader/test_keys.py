@@ -16,9 +16,9 @@ Sql = Callable[..., Any]
 KEYED = {"format": None, "value.format": "json", "key.format": "json", "key.fields": "k"}
 
 
-def table(topics: Topics, topic: str, **more: str | None) -> str:
+def table(topics: Topics, topic: str, **overrides: str | None) -> str:
     """Return the WITH clause of a table with a JSON key."""
-    options = {**KEYED, **more}
+    options = {**KEYED, **overrides}
     text = topics.with_options(topic, **{k: v for k, v in options.items() if v is not None})
     return text.replace("'format' = 'json', ", "", 1) if options["format"] is None else text
 
@@ -29,8 +29,8 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
 
 def test_key_and_value_with_a_prefix(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
-    more = {"key.fields": "k_id;k_name", "key.fields-prefix": "k_", "value.fields-include": "EXCEPT_KEY"}
-    sql(f"CREATE TABLE t (k_name STRING, id INT, k_id INT) {table(topics, topic, **more)}")
+    overrides = {"key.fields": "k_id;k_name", "key.fields-prefix": "k_", "value.fields-include": "EXCEPT_KEY"}
+    sql(f"CREATE TABLE t (k_name STRING, id INT, k_id INT) {table(topics, topic, **overrides)}")
     sql("INSERT INTO t VALUES ('a', 1, 10), (NULL, NULL, 20)")
     found = topics.consume(topic, 2)
     assert sorted((m.key(), m.value()) for m in found) == [
@@ -67,8 +67,8 @@ def test_a_null_key_is_no_row_in_json_and_null_in_raw(sql: Sql, topics: Topics) 
 
 def test_keys_and_values_with_several_rows(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
-    more = {"value.fields-include": "EXCEPT_KEY"}
-    sql(f"CREATE TABLE t (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **more)}")
+    overrides = {"value.fields-include": "EXCEPT_KEY"}
+    sql(f"CREATE TABLE t (k INT, a INT, `offset` BIGINT METADATA VIRTUAL) {table(topics, topic, **overrides)}")
     topics.produce(topic, b'[{"a": 1}, {"a": 2}]', key=b'[{"k": 5}, {"k": 6}]')
     topics.produce(topic, b'{"a": 3}', key=b'{"k": 7}')
     assert [tuple(r) for r in sql("SELECT a, k, `offset` FROM t").collect()] == [
@@ -91,12 +91,12 @@ def test_key_errors_name_the_offset_and_the_field(sql: Sql, topics: Topics) -> N
 
 def test_format_options_of_key_and_value(sql: Sql, topics: Topics) -> None:
     topic = topics.create()
-    more = {
+    overrides = {
         "key.json.ignore-parse-errors": "true",
         "value.json.fail-on-missing-field": "true",
         "value.fields-include": "EXCEPT_KEY",
     }
-    sql(f"CREATE TABLE t (k INT, a INT) {table(topics, topic, **more)}")
+    sql(f"CREATE TABLE t (k INT, a INT) {table(topics, topic, **overrides)}")
     topics.produce(topic, b'{"a": 1}', key=b'{"k": "no number"}')
     assert rows(sql("SELECT * FROM t")) == [(None, 1)]
     topics.produce(topic, b"{}", key=b'{"k": 1}')
@@ -106,8 +106,8 @@ def test_format_options_of_key_and_value(sql: Sql, topics: Topics) -> None:
 
 def test_raw_keys_determine_the_partition(sql: Sql, topics: Topics) -> None:
     topic = topics.create(4)
-    more = {"key.format": "raw", "value.format": "raw", "value.fields-include": "EXCEPT_KEY"}
-    sql(f"CREATE TABLE t (k STRING, v STRING, `partition` INT METADATA VIRTUAL) {table(topics, topic, **more)}")
+    overrides = {"key.format": "raw", "value.format": "raw", "value.fields-include": "EXCEPT_KEY"}
+    sql(f"CREATE TABLE t (k STRING, v STRING, `partition` INT METADATA VIRTUAL) {table(topics, topic, **overrides)}")
     sql("INSERT INTO t (k, v) SELECT concat('key', id % 5), cast(id AS STRING) FROM range(50)")
     found = rows(sql("SELECT k, count(*), count(DISTINCT `partition`) FROM t GROUP BY k"))
     assert found == [(f"key{i}", 10, 1) for i in range(5)]
@@ -116,10 +116,10 @@ def test_raw_keys_determine_the_partition(sql: Sql, topics: Topics) -> None:
 def test_upsert_tables_have_the_latest_row_of_each_key(sql: Sql, topics: Topics) -> None:
     topic = topics.create(3)
     options = {"connector": "upsert-kafka", "key.format": "json", "value.format": "json"}
-    given = "".join(f", '{k}' = '{v}'" for k, v in options.items())
+    options_sql = "".join(f", '{k}' = '{v}'" for k, v in options.items())
     sql(
         "CREATE TABLE t (id INT, name STRING, `partition` INT METADATA VIRTUAL, PRIMARY KEY (id) NOT ENFORCED) "
-        f"WITH ('topic' = '{topic}', 'properties.bootstrap.servers' = '{topics.bootstrap}'{given})"
+        f"WITH ('topic' = '{topic}', 'properties.bootstrap.servers' = '{topics.bootstrap}'{options_sql})"
     )
     sql("INSERT INTO t (id, name) SELECT id, concat('old', id) FROM range(20)")
     sql("INSERT INTO t (id, name) VALUES (3, 'new'), (4, 'gone'), (5, NULL)")

@@ -76,7 +76,7 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "words"),
+    ("column", "fragment"),
     [
         ("p SMALLINT METADATA FROM 'partition'", "'p' with metadata key 'partition' of table 'default.t'"),
         (
@@ -93,10 +93,10 @@ def test_declared_types(sql: Sql, topics: Topics, spark: Any) -> None:
         ),
     ],
 )
-def test_invalid_types_and_metadata_keys(sql: Sql, topics: Topics, column: str, words: str) -> None:
+def test_invalid_types_and_metadata_keys(sql: Sql, topics: Topics, column: str, fragment: str) -> None:
     with pytest.raises(SchemaError) as caught:
         sql(f"CREATE TABLE t (a INT, {column} VIRTUAL) {topics.with_options('x')}")
-    assert words in str(caught.value)
+    assert fragment in str(caught.value)
 
 
 def test_writing_timestamp_and_headers(sql: Sql, topics: Topics) -> None:

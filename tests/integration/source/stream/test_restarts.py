@@ -26,13 +26,13 @@ def last_batch(folder: Path, log: str) -> int:
     return max((int(f.name) for f in (folder / "checkpoint" / log).glob("[0-9]*")), default=-1)
 
 
-def start(topics: Topics, topic: str, folder: Path, *more: str) -> subprocess.Popen[bytes]:
+def start(topics: Topics, topic: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     with (folder / "driver.out").open("wb") as out, (folder / "driver.err").open("wb") as err:
         return subprocess.Popen(
             [
                 sys.executable,
                 str(Path(__file__).with_name("streaming_driver.py")),
-                *(topics.bootstrap, topic, str(folder), *more),
+                *(topics.bootstrap, topic, str(folder), *arguments),
             ],
             start_new_session=True,
             env={**os.environ, "PYSPARK_PYTHON": sys.executable},

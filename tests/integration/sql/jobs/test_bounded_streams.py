@@ -37,8 +37,8 @@ def numbers(topics: Topics, topic: str, expected: int) -> list[int]:
     return sorted(json.loads(m.value() or b"")["a"] for m in topics.consume(topic, expected))
 
 
-def put(topics: Topics, topic: str, *values: int, **more: Any) -> None:
-    topics.produce(topic, *(b'{"a": %d}' % value for value in values), **more)
+def put(topics: Topics, topic: str, *values: int, **record_fields: Any) -> None:
+    topics.produce(topic, *(b'{"a": %d}' % value for value in values), **record_fields)
 
 
 def test_a_bounded_query_ends(spark: Any, streaming: Any, topics: Topics) -> None:
@@ -55,9 +55,9 @@ def test_a_bounded_query_ends(spark: Any, streaming: Any, topics: Topics) -> Non
     assert query.exception() is None
     assert numbers(topics, target, 3) == [1, 2, 4]
     # the same query with a later end resumes from there
-    more = "'scan.bounded.specific-offsets' = 'partition:0,offset:3;partition:1,offset:2'"
+    offsets_option = "'scan.bounded.specific-offsets' = 'partition:0,offset:3;partition:1,offset:2'"
     streaming("SET 'pipeline.name' = 'insert-into_default.tgt'")
-    assert job(spark, streaming(into.format("specific-offsets", more))).awaitTermination(280)
+    assert job(spark, streaming(into.format("specific-offsets", offsets_option))).awaitTermination(280)
     assert numbers(topics, target, 5) == [1, 2, 3, 4, 5]
 
 

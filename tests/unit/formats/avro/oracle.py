@@ -65,12 +65,12 @@ def parse_without_logical_types(text: str) -> Any:
 
 def encode_rows(schema: Any, rows: list[Any]) -> list[bytes]:
     """Return the payloads of rows."""
-    found = []
+    payloads = []
     for row in rows:
         out = io.BytesIO()
         fastavro.schemaless_writer(out, schema, row)
-        found.append(out.getvalue())
-    return found
+        payloads.append(out.getvalue())
+    return payloads
 
 
 def decode_row(payload: bytes, writer: Any, reader: Any) -> Any:

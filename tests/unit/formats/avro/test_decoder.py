@@ -122,7 +122,7 @@ def test_schemas_and_payloads_match_flink() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "words"),
+    ("field", "fragment"),
     [
         (
             pa.field("ts", pa.timestamp("us"), metadata={DECLARED_TYPE: "TIMESTAMP(6)"}),
@@ -136,10 +136,10 @@ def test_schemas_and_payloads_match_flink() -> None:
         (pa.field("r", pa.struct([("a b", pa.int32())])), "Column 'r.a b' is not a valid name in Avro"),
     ],
 )
-def test_unsupported_columns(field: pa.Field, words: str) -> None:
+def test_unsupported_columns(field: pa.Field, fragment: str) -> None:
     with pytest.raises(SchemaError) as e:
         decoder(pa.schema([field]))
-    assert words in str(e.value)
+    assert fragment in str(e.value)
 
 
 @pytest.mark.parametrize(

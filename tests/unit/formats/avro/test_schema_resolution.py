@@ -97,8 +97,8 @@ def written_as(draw: st.DrawFn, t: Any) -> Any:
         return {"type": "array", "items": draw(written_as(t["items"]))}
     if t["type"] == "map":
         return {"type": "map", "values": draw(written_as(t["values"]))}
-    kept = [f for f in t["fields"] if draw(st.integers(0, 4))]
-    fields = [{"name": f["name"], "type": draw(written_as(f["type"]))} for f in kept]
+    written_fields = [f for f in t["fields"] if draw(st.integers(0, 4))]
+    fields = [{"name": f["name"], "type": draw(written_as(f["type"]))} for f in written_fields]
     if t["name"] == "reader":
         fields += [{"name": f"extra{k}", "type": e} for k, e in enumerate(EXTRA) if not draw(st.integers(0, 9))]
     fields = draw(st.permutations(fields)) or [{"name": "other", "type": "int"}]
@@ -135,8 +135,9 @@ def datum(draw: st.DrawFn, t: Any) -> Any:
 
 def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) -> list[Any]:
     """Return rows as Avro's primitive types."""
-    made = AvroReader(resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns))
-    arrays, _ = made.read(*bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)))
+    resolution = resolve_schemas(parse_schema(json.dumps(writer)), parse_schema(json.dumps(reader)), columns)
+    avro_reader = AvroReader(resolution)
+    arrays, _ = avro_reader.read(*bytes_and_offsets(pa.array(payloads, pa.binary())), np.arange(len(payloads)))
     for array in arrays:
         array.validate(full=True)
     return to_avro_values(pa.StructArray.from_arrays(arrays, fields=list(columns)))
@@ -144,8 +145,8 @@ def decode(writer: Any, reader: Any, columns: pa.Schema, payloads: list[bytes]) 
 
 def float32(value: Any) -> Any:
     """Return a row with its double rounded to a float."""
-    found = value["f"]
-    return {**value, "f": None if found is None else float(np.float32(found))}
+    number = value["f"]
+    return {**value, "f": None if number is None else float(np.float32(number))}
 
 
 @examples(80)
@@ -189,9 +190,9 @@ def test_defaults_and_aliases() -> None:
     assert decode(writer, reader, columns, [b"\x06", b"\x06"]) == [expected] * 2
 
 
-def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **more: Any) -> Any:
+def one(kind: pa.DataType, writer: Any, payload: bytes, reader: Any = None, **field_attributes: Any) -> Any:
     """Return a column's value in a payload."""
-    columns = pa.schema([pa.field("a", kind, **more)])
+    columns = pa.schema([pa.field("a", kind, **field_attributes)])
     [row] = decode(
         record({"name": "a", "type": writer}), record({"name": "a", "type": reader or writer}), columns, [payload]
     )
@@ -232,7 +233,7 @@ def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, w
 
 
 @pytest.mark.parametrize(
-    ("kind", "writer", "words"),
+    ("kind", "writer", "fragment"),
     [
         (pa.int32(), "long", "field 'a': found long, expected a type that can be read as int32"),
         (pa.string(), "int", "field 'a': found int"),
@@ -245,10 +246,10 @@ def test_timestamp_has_the_unit_of_its_writer(logical: str, kind: pa.DataType, w
         (pa.struct([("x", pa.int32())]), "string", "field 'a': found string"),
     ],
 )
-def test_mismatches_fail_immediately(kind: pa.DataType, writer: Any, words: str) -> None:
+def test_mismatches_fail_immediately(kind: pa.DataType, writer: Any, fragment: str) -> None:
     with pytest.raises(SchemaMismatch) as e:
         one(kind, writer, b"")
-    assert words in str(e.value)
+    assert fragment in str(e.value)
 
 
 def test_mismatch_in_a_union_branch_fails_when_a_payload_has_it() -> None:
@@ -267,7 +268,7 @@ def test_missing_field_without_a_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "fragment"),
     [
         ("{", "is not JSON"),
         ('{"name": "x"}', "has no type"),
@@ -276,10 +277,10 @@ def test_missing_field_without_a_default() -> None:
         ('{"type": "enum", "name": "1x", "symbols": []}', "illegal name '1x'"),
     ],
 )
-def test_invalid_schema(text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words.split("'")[0]) as e:
+def test_invalid_schema(text: str, fragment: str) -> None:
+    with pytest.raises(ValueError, match=fragment.split("'")[0]) as e:
         parse_schema(text)
-    assert words in str(e.value)
+    assert fragment in str(e.value)
 
 
 def test_named_types_are_resolved_by_namespace() -> None:
@@ -294,6 +295,6 @@ def test_named_types_are_resolved_by_namespace() -> None:
             ],
         }
     )
-    found = parse_schema(text)
-    assert found.name == "a.b.R"
-    assert {f.type for f in found.fields} == {found.fields[0].type}
+    record = parse_schema(text)
+    assert record.name == "a.b.R"
+    assert {f.type for f in record.fields} == {record.fields[0].type}

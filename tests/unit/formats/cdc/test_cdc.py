@@ -40,25 +40,25 @@ def cases() -> list[Case]:
 
 
 def decode(format_: str, flags: str, metadata: list[str], payloads: list[str | None]) -> Decoded:
-    found = FORMATS[format_]
+    cdc_format = FORMATS[format_]
     option_values = {f"{format_}.ignore-parse-errors": str("i" in flags)}
     if "w" in flags:
         option_values[f"{format_}.schema-include"] = "true"
-    assert found.metadata_decoder is not None
-    decoder = found.metadata_decoder(SCHEMA, Options(found.options, option_values), (ROW_KIND, *metadata))
+    assert cdc_format.metadata_decoder is not None
+    decoder = cdc_format.metadata_decoder(SCHEMA, Options(cdc_format.options, option_values), (ROW_KIND, *metadata))
     return decoder.decode(pa.array([None if p is None else p.encode() for p in payloads], pa.binary()))
 
 
 def rows(decoded: Decoded, payloads: int) -> list[list[str]]:
     """Return the rows of each payload as they are in the file."""
     columns = [column.to_pylist() for column in (*decoded.columns, *decoded.metadata[1:])]
-    found: list[list[str]] = [[] for _ in range(payloads)]
+    rows_per_payload: list[list[str]] = [[] for _ in range(payloads)]
     assert decoded.payload_indices is not None
     for i, (payload, kind) in enumerate(
         zip(decoded.payload_indices.to_pylist(), decoded.metadata[0].to_pylist(), strict=True)
     ):
-        found[payload].append(f"{kind}({','.join(format_value(column[i]) for column in columns)})")
-    return found
+        rows_per_payload[payload].append(f"{kind}({','.join(format_value(column[i]) for column in columns)})")
+    return rows_per_payload
 
 
 def format_value(value: Any) -> str:
@@ -117,8 +117,8 @@ def test_errors_name_the_record_and_the_reason(format_: str, payload: str, reaso
 
 
 def test_canal_decodes_only_included_databases_and_tables() -> None:
-    found = FORMATS["canal-json"]
-    options = Options(found.options, {"canal-json.table.include": "or.*", "canal-json.database.include": "a|b"})
+    cdc_format = FORMATS["canal-json"]
+    options = Options(cdc_format.options, {"canal-json.table.include": "or.*", "canal-json.database.include": "a|b"})
     payloads = [
         b'{"database":"a","table":"orders","type":"INSERT","data":[{"id":1}]}',
         b'{"database":"c","table":"orders","type":"INSERT","data":[{"id":2}]}',
@@ -127,12 +127,12 @@ def test_canal_decodes_only_included_databases_and_tables() -> None:
         b'{"database":"b","table":"or","type":"DELETE","data":[{"id":4},{"id":5}]}',
         b'{"type":"INSERT","data":[{"id":6}]}',
     ]
-    decoded = found.decoder(SCHEMA, options).decode(pa.array(payloads, pa.binary()))
+    decoded = cdc_format.decoder(SCHEMA, options).decode(pa.array(payloads, pa.binary()))
     assert decoded.columns[0].to_pylist() == [1, 4, 5]
     assert decoded.payload_indices is not None
     assert decoded.payload_indices.to_pylist() == [0, 4, 4]
     with pytest.raises(DecodeError, match=r"field 'data': Corrupt Canal JSON message") as caught:
-        found.decoder(SCHEMA, Options(found.options, {"canal-json.table.include": "o.*"})).decode(
+        cdc_format.decoder(SCHEMA, Options(cdc_format.options, {"canal-json.table.include": "o.*"})).decode(
             pa.array(payloads, pa.binary())
         )
     assert caught.value.row == 3
@@ -153,9 +153,9 @@ WRITTEN = {
 
 
 def encode(format_: str, kinds: list[str | None] | None, options: dict[str, str] | None = None) -> list[str]:
-    found = FORMATS[format_]
+    cdc_format = FORMATS[format_]
     schema = SCHEMA.remove(3).remove(2)
-    encoder = found.encoder(schema, Options(found.options, options or {}))
+    encoder = cdc_format.encoder(schema, Options(cdc_format.options, options or {}))
     count = len(kinds) if kinds is not None else 1
     columns: dict[str, Any] = {"id": pa.array([1] * count), "name": pa.array(["a"] * count)}
     if kinds is not None:
@@ -192,11 +192,11 @@ ROWS = st.lists(
 @pytest.mark.parametrize("format_", CHANGELOG_FORMATS)
 @given(written=ROWS)
 def test_written_rows_are_read_back(format_: str, written: list[tuple[Any, ...]]) -> None:
-    found = FORMATS[format_]
+    cdc_format = FORMATS[format_]
     columns = [pa.array(column, field.type) for column, field in zip(zip(*written, strict=True), SCHEMA, strict=False)]
     kinds = pa.array([row[4] for row in written])
     batch = pa.RecordBatch.from_arrays([*columns, kinds], names=[*SCHEMA.names, ROW_KIND_COLUMN])
-    payloads = found.encoder(SCHEMA, Options(found.options, {})).encode(batch)
+    payloads = cdc_format.encoder(SCHEMA, Options(cdc_format.options, {})).encode(batch)
     decoded = decode(format_, "", [], [payload.decode() for payload in payloads.to_pylist()])
     assert [column.to_pylist() for column in decoded.columns] == [column.to_pylist() for column in columns]
     assert decoded.metadata[0].to_pylist() == kinds.to_pylist()

@@ -57,8 +57,8 @@ def read(options: Options, events: list[dict[str, Any]], *keys: str) -> list[tup
     return list(zip(*(array.to_pylist() for array in (kinds, *decoded.columns, *metadata)), strict=True))
 
 
-def event(op: str, source: dict[str, Any] | None = ORIGIN, **more: Any) -> dict[str, Any]:
-    return {"op": op, "before": None, "after": None, "source": source, "ts_ms": 1_600_000_001_000, **more}
+def event(op: str, source: dict[str, Any] | None = ORIGIN, **fields: Any) -> dict[str, Any]:
+    return {"op": op, "before": None, "after": None, "source": source, "ts_ms": 1_600_000_001_000, **fields}
 
 
 def test_metadata_of_the_source(options: Options) -> None:

@@ -29,9 +29,9 @@ from kafka_sql.options import Options
 URL = "http://localhost:8081"
 
 
-def value(**more: str) -> Payload:
+def value(**options: str) -> Payload:
     """Return a table's value payload with options; ``__`` in a name means a dot."""
-    named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in more.items()}
+    named = {f"value.avro-confluent.{key.replace('__', '.').replace('_', '-')}": text for key, text in options.items()}
     return parse_payload("value.format", "value.", {"value.format": "avro-confluent", **named})
 
 
@@ -39,25 +39,25 @@ def settings(options: Options) -> RegistrySettings:
     return settings_of(AVRO_CONFLUENT_OPTIONS, options)
 
 
-def found(**more: str) -> RegistrySettings:
-    return settings(value(url=URL, **more).options)
+def parse_settings(**options: str) -> RegistrySettings:
+    return settings(value(url=URL, **options).options)
 
 
 def test_settings() -> None:
-    assert found() == RegistrySettings("avro-confluent", "AVRO", (URL,))
-    assert found(basic_auth__user_info="me:s3").user == "me:s3"
-    assert found(bearer_auth__token="abc").token == "abc"
+    assert parse_settings() == RegistrySettings("avro-confluent", "AVRO", (URL,))
+    assert parse_settings(basic_auth__user_info="me:s3").user == "me:s3"
+    assert parse_settings(bearer_auth__token="abc").token == "abc"
     assert settings(value(url=f"{URL}/, https://b:1/x").options).urls == (URL, "https://b:1/x")
     assert settings(value(schema_registry__url=URL).options).urls == (URL,)  # Flink's older key
 
 
 def test_properties_as_separate_options_and_as_one() -> None:
-    for more in (
+    for options in (
         {"properties__auto.register.schemas": "false", "properties__request.header.x": "1"},
         {"properties": "auto.register.schemas:false, request.header.x:1"},
     ):
-        made = found(**more)
-        assert (made.register, made.headers) == (False, (("x", "1"),))
+        registry_settings = parse_settings(**options)
+        assert (registry_settings.register, registry_settings.headers) == (False, (("x", "1"),))
     one = value(url=URL, **{"properties__basic.auth.user.info": "me:s3"})
     assert settings(one.options).user == "me:s3"
     assert "value.avro-confluent.properties.basic.auth.user.info" in one.option_keys
@@ -67,19 +67,19 @@ def test_properties_as_separate_options_and_as_one() -> None:
 
 def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SecretReferenceError):
-        found(bearer_auth__token="${env:REGISTRY_TOKEN}")
+        parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
     monkeypatch.setenv("REGISTRY_TOKEN", "s3cret")
     for text in ("basic.auth.user.info:me:s3cret", "bearer.auth.token=s3cret"):
         with pytest.raises(InvalidOptionError) as e:
             value(url=URL, properties=text)
         assert "s3cret" not in str(e.value)
-    made = found(bearer_auth__token="${env:REGISTRY_TOKEN}")
-    assert made.token == "s3cret"
-    assert "s3cret" not in repr(made)
+    registry_settings = parse_settings(bearer_auth__token="${env:REGISTRY_TOKEN}")
+    assert registry_settings.token == "s3cret"
+    assert "s3cret" not in repr(registry_settings)
 
 
 @pytest.mark.parametrize(
-    ("more", "error", "words"),
+    ("options", "error", "fragment"),
     [
         ({"url": "localhost"}, InvalidOptionError, "expected 'http://host:port'"),
         ({"basic_auth__user_info": "me"}, InvalidOptionError, "expected 'user:password'"),
@@ -97,24 +97,24 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"properties__auto.register.schemas": "maybe"}, InvalidOptionError, "expected 'true' or 'false'"),
     ],
 )
-def test_invalid_options(more: dict[str, str], error: type[OptionError], words: str) -> None:
+def test_invalid_options(options: dict[str, str], error: type[OptionError], fragment: str) -> None:
     with pytest.raises(error) as e:
-        settings(value(**({"url": URL} | more)).options)
-    assert words in str(e.value)
+        settings(value(**({"url": URL} | options)).options)
+    assert fragment in str(e.value)
 
 
 def test_unreadable_key_stores(tmp_path: Path) -> None:
     jks, junk = tmp_path / "a.jks", tmp_path / "junk"
     jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     junk.write_bytes(b"junk")
-    for location, words in (
+    for location, fragment in (
         (jks, "the JKS file is damaged or truncated"),
         (junk, "it is not a store: expected JKS, PKCS12 or PEM"),
         (tmp_path / "none", "cannot be read"),
     ):
         with pytest.raises(KeyStoreError) as e:
             ssl_context(RegistrySettings("avro-confluent", "AVRO", (URL,), truststore=str(location)))
-        assert words in str(e.value)
+        assert fragment in str(e.value)
         assert "'avro-confluent.ssl.truststore.location'" in str(e.value)
     assert ssl_context(RegistrySettings("avro-confluent", "AVRO", (URL,))).verify_mode == ssl.CERT_REQUIRED
 

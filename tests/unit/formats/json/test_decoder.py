@@ -136,13 +136,13 @@ def test_contradicting_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("t", "words"),
+    ("t", "fragment"),
     [
         (pa.map_(pa.int32(), pa.string()), "JSON format doesn't support non-string as key type of map"),
         (pa.list_(pa.duration("us")), r"column 'a\[\]'"),
         (pa.struct([("x", pa.month_day_nano_interval())]), r"column 'a\.x'"),
     ],
 )
-def test_a_type_that_json_does_not_have(t: pa.DataType, words: str) -> None:
-    with pytest.raises(SchemaError, match=words):
+def test_a_type_that_json_does_not_have(t: pa.DataType, fragment: str) -> None:
+    with pytest.raises(SchemaError, match=fragment):
         JsonDecoder(pa.schema([("a", t)]), Options(JSON_OPTIONS, {}))

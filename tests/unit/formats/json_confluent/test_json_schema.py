@@ -27,8 +27,8 @@ URL = {"json-confluent.url": "http://localhost:1"}
 PAIR = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
 
-def options(**more: str) -> Options:
-    named = {f"json-confluent.{key.replace('_', '-')}": value for key, value in more.items()}
+def options(**format_options: str) -> Options:
+    named = {f"json-confluent.{key.replace('_', '-')}": value for key, value in format_options.items()}
     return Options(JSON_CONFLUENT.options, URL | named)
 
 
@@ -43,10 +43,10 @@ def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.Data
     texts = data.draw(st.lists(objects(list(schema), False, oddity=10**6), min_size=1, max_size=3))
     decoder = JSON_CONFLUENT.decoder(schema, options())
     try:
-        made = decoder.decode(with_header(*texts))
+        decoded = decoder.decode(with_header(*texts))
     except DecodeError:
         return  # a repeated name, or a number out of range
-    batch = pa.RecordBatch.from_arrays(made.columns, schema=schema)
+    batch = pa.RecordBatch.from_arrays(decoded.columns, schema=schema)
     written = JsonWriter(schema, options()).write(batch, encode_header(7))
     validator = jsonschema.Draft7Validator(json.loads(derive_schema(schema)))
     for payload in written.to_pylist():
@@ -55,7 +55,7 @@ def test_written_documents_conform_to_the_schema_and_are_read_back(data: st.Data
         if "NaN" not in payload.decode() and "Infinity" not in payload.decode():
             validator.validate(document)
     again = decoder.decode(written)
-    assert [comparable_values(c) for c in again.columns] == [comparable_values(c) for c in made.columns]
+    assert [comparable_values(c) for c in again.columns] == [comparable_values(c) for c in decoded.columns]
 
 
 TYPES = {
@@ -118,7 +118,7 @@ def test_columns_inferred_from_other_schemas(node: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "words"),
+    ("node", "fragment"),
     [
         ({"type": ["integer", "string"]}, "has for the field 'f'"),
         ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "which no column type can hold"),
@@ -130,11 +130,11 @@ def test_columns_inferred_from_other_schemas(node: Any, expected: str) -> None:
         (True, "has true, expected a type"),
     ],
 )
-def test_unsupported_schemas(node: Any, words: str) -> None:
+def test_unsupported_schemas(node: Any, fragment: str) -> None:
     root = {"type": "object", "properties": {"f": {"type": "array", "items": node} if node == {"$ref": "#"} else node}}
     with pytest.raises(ValueError, match=r"field|refers|itself|expected") as e:
         infer_columns(RegisteredSchema(1, json.dumps(root)))
-    assert words in str(e.value)
+    assert fragment in str(e.value)
     for text in ("[]", '{"type": "string"}', "{"):
         with pytest.raises(ValueError, match=r"is not JSON|expected an object"):
             infer_columns(RegisteredSchema(1, text))
@@ -144,18 +144,18 @@ def test_unsupported_schemas(node: Any, words: str) -> None:
 def test_undecodable_payloads() -> None:
     good = with_header('{"id": 1, "name": "x"}')[0].as_py()
     decoder = JSON_CONFLUENT.decoder(PAIR, options())
-    for bad, field, words in (
+    for bad, field, fragment in (
         (b"", None, "Magic number does not match"),
         (b"\0\0\0\0", None, "the payload is: 00 00 00 00"),
         (b'{"id": 1}', None, "the payload is: 7b 22"),
         (encode_header(1) + b"{", None, "JSON"),
         (encode_header(1) + b'{"id": "x"}', "id", 'found "x", expected BIGINT'),
     ):
-        for more in (good, b""):
+        for last in (good, b""):
             with pytest.raises(DecodeError) as e:
-                decoder.decode(pa.array([good, None, bad, more]))
+                decoder.decode(pa.array([good, None, bad, last]))
             assert (e.value.row, e.value.field) == (2, field)
-            assert words in str(e.value)
+            assert fragment in str(e.value)
 
 
 def test_ignored_errors_and_metadata() -> None:
@@ -163,16 +163,16 @@ def test_ignored_errors_and_metadata() -> None:
     payloads = pa.array([*with_header(*texts).to_pylist(), b"", b"{}", encode_header(9) + b'{"id": 4}'], pa.binary())
     assert JSON_CONFLUENT.metadata_decoder is not None
     given = options(ignore_parse_errors="true", subject="s")
-    made = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
-    assert made.payload_indices is not None
-    assert made.payload_indices.to_pylist() == [0, 3, 4, 4, 8]
-    assert made.columns[0].to_pylist() == [1, None, 2, 3, 4]
-    assert made.columns[1].to_pylist() == [None, "y", None, None, None]
-    assert [m.to_pylist() for m in made.metadata] == [["s"] * 5, [7, 7, 7, 7, 9]]
+    decoded = JSON_CONFLUENT.metadata_decoder(PAIR, given, ("subject", "schema-id")).decode(payloads)
+    assert decoded.payload_indices is not None
+    assert decoded.payload_indices.to_pylist() == [0, 3, 4, 4, 8]
+    assert decoded.columns[0].to_pylist() == [1, None, 2, 3, 4]
+    assert decoded.columns[1].to_pylist() == [None, "y", None, None, None]
+    assert [m.to_pylist() for m in decoded.metadata] == [["s"] * 5, [7, 7, 7, 7, 9]]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "fragment"),
     [
         ("{", "is not JSON"),
         ("[]", "is not an object"),
@@ -180,7 +180,7 @@ def test_ignored_errors_and_metadata() -> None:
         ('{"properties": {"id": {}, "name": {}, "x": {}}, "required": ["x"]}', "expected [id, name]"),
     ],
 )
-def test_invalid_schema_option(text: str, words: str) -> None:
+def test_invalid_schema_option(text: str, fragment: str) -> None:
     with pytest.raises(SchemaError) as e:
         JSON_CONFLUENT.encoder(PAIR, options(schema=text, subject="s"))
-    assert words in str(e.value)
+    assert fragment in str(e.value)

@@ -20,8 +20,8 @@ ITEMS: Any = message_factory.GetMessageClass(ITEM)
 PAIR = pa.schema([("i", pa.int32()), ("s", pa.string())])
 
 
-def options(name: str = "shop.Order", **more: str) -> Options:
-    named = {f"protobuf.{key.replace('_', '-')}": value for key, value in more.items()}
+def options(name: str = "shop.Order", **format_options: str) -> Options:
+    named = {f"protobuf.{key.replace('_', '-')}": value for key, value in format_options.items()}
     given = {"protobuf.message-class-name": name, "protobuf.descriptor-file": str(FILE)} | named
     return Options(PROTOBUF.options, given)
 
@@ -50,7 +50,7 @@ def test_null_and_empty_payloads() -> None:
 
 def test_malformed_messages() -> None:
     good = ORDERS(i=1, s="x").SerializeToString()
-    for bad, field, words in (
+    for bad, field, fragment in (
         (good[:-1], "s", "the message ends in the middle of a value (of 4 bytes)"),
         (b"\x08" + b"\xff" * 10 + b"\x01", "i", "a number has too many bytes"),
         (b"\x00\x01", None, "Protocol message contained an invalid tag (byte 1 of 2); the message is: 00 01"),
@@ -60,7 +60,7 @@ def test_malformed_messages() -> None:
         with pytest.raises(DecodeError) as e:
             decode(PAIR, [good, None, bad, b"\x00"])
         assert (e.value.row, e.value.field) == (2, field), bad
-        assert words in str(e.value)
+        assert fragment in str(e.value)
     lenient = decode(PAIR, [good, None, b"\x72\x01\xff", good, b"\x00", good], options(ignore_parse_errors="true"))
     assert lenient.payload_indices.to_pylist() == [0, 3, 5]
     assert lenient.columns[1].to_pylist() == ["x"] * 3
@@ -155,7 +155,7 @@ def test_default_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "fragment"),
     [
         (pa.schema([("none", pa.int32())]), "Column none does not exist in definition of proto class"),
         (pa.schema([("i", pa.int64())]), "INT32 (protobuf, field shop.Order.i) is not compatible with int64"),
@@ -165,11 +165,11 @@ def test_default_values() -> None:
         (pa.schema([("at", pa.string())]), "It should be ROW"),
     ],
 )
-def test_mismatched_columns(schema: pa.Schema, words: str) -> None:
+def test_mismatched_columns(schema: pa.Schema, fragment: str) -> None:
     for make in (PROTOBUF.decoder, PROTOBUF.encoder):
         with pytest.raises(SchemaError) as e:
             make(schema, options())
-        assert words in str(e.value)
+        assert fragment in str(e.value)
 
 
 def test_invalid_options(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ def fuzz(records: int, seed: int) -> int:
     schema = pa.schema(
         [field for field in ORDERS if field.name != "doc"]
     )  # the library decodes this one, message by message
-    given = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE),
+    format_options = {"protobuf.message-class-name": "shop.Order", "protobuf.descriptor-file": str(FILE),
              "protobuf.ignore-parse-errors": "true"}  # fmt: skip
     return fuzz_lenient_decoder(
-        PROTOBUF.decoder(schema, Options(PROTOBUF.options, given)), good, range(50), records, seed
+        PROTOBUF.decoder(schema, Options(PROTOBUF.options, format_options)), good, range(50), records, seed
     )
 
 

@@ -98,7 +98,7 @@ def test_a_fatal_error_of_a_coordinator_is_raised(client: TransactionAdmin, monk
         end_transactions.commit_all(rejecting, [DecidedTransaction(0, 1, 0, "a-1", 7, 0, FIRST_RECORD)])
 
 
-def table(**more: str) -> Definition:
+def table(**properties: str) -> Definition:
     options = {
         "connector": "kafka",
         "topic": "t",
@@ -106,7 +106,7 @@ def table(**more: str) -> Definition:
         "properties.bootstrap.servers": "127.0.0.1:1",
         "sink.delivery-guarantee": "exactly-once",
         "sink.transactional-id-prefix": "p",
-        **{f"properties.{key.replace('_', '.')}": value for key, value in more.items()},
+        **{f"properties.{key.replace('_', '.')}": value for key, value in properties.items()},
     }
     return validate_table(Table(("orders",), (Column("a", "BIGINT", "BIGINT"),), options))
 

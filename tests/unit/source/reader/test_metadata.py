@@ -51,8 +51,13 @@ def decoder(*keys: str) -> RowDecoder:
 
 
 def define(*columns: Column, **options: str) -> Definition:
-    given = {"connector": "kafka", "topic": "orders", "properties.bootstrap.servers": "h:1", "value.format": "raw"}
-    return validate_table(Table(("t",), columns, {**given, **options}))
+    table_options = {
+        "connector": "kafka",
+        "topic": "orders",
+        "properties.bootstrap.servers": "h:1",
+        "value.format": "raw",
+    }
+    return validate_table(Table(("t",), columns, {**table_options, **options}))
 
 
 def test_the_value_of_each_metadata_key() -> None:
@@ -103,8 +108,8 @@ UPSERT = {
 def test_tables_of_changes_have_a_row_kind(options: dict[str, str]) -> None:
     kind = Column("kind", "STRING", "STRING", metadata="row-kind", virtual=True)
     columns = (replace(VALUE, nullable=False), kind)
-    given = {"connector": "kafka", "topic": "orders", "properties.bootstrap.servers": "h:1", **options}
-    table = validate_table(Table(("t",), columns, given, primary_key=("v",)))
+    table_options = {"connector": "kafka", "topic": "orders", "properties.bootstrap.servers": "h:1", **options}
+    table = validate_table(Table(("t",), columns, table_options, primary_key=("v",)))
     (column,) = metadata_columns(table, pa.schema([("v", pa.string()), ("kind", pa.string())]))
     assert (column.key, column.from_format) == ("row-kind", options is not UPSERT)
 

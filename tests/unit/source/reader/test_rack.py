@@ -12,8 +12,8 @@ from tests.batch_read import define_table
 from tests.topics import Topics
 
 
-def rack(text: str | None, **more: str) -> str | None:
-    options = more if text is None else {"scan_rack__id": text, **more}
+def rack(text: str | None, **overrides: str) -> str | None:
+    options = overrides if text is None else {"scan_rack__id": text, **overrides}
     return task_client_config(define_table(Topics("localhost:1"), "t", **options), 3).get("client.rack")
 
 

@@ -14,8 +14,14 @@ from kafka_sql.table.declaration import Column, Table
 
 
 def declared(**options: str) -> Definition:
-    given = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "x:1", "format": "json", **options}
-    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), given))
+    table_options = {
+        "connector": "kafka",
+        "topic": "t",
+        "properties.bootstrap.servers": "x:1",
+        "format": "json",
+        **options,
+    }
+    return validate_table(Table(("orders",), (Column("a", "INT", "INT"),), table_options))
 
 
 @pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])

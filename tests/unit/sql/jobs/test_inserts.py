@@ -70,7 +70,7 @@ def entry(**options: str) -> Any:
         Column("p", "INT", "INT", metadata="partition", virtual=True),
         Column("twice", None, "id * 2", expression="id * 2"),
     )
-    given = {
+    table_options = {
         "connector": "kafka",
         "topic": "t",
         "properties.bootstrap.servers": "h:1",
@@ -79,7 +79,7 @@ def entry(**options: str) -> Any:
         "key.fields": "id",
         **options,
     }
-    table = Table(("db", "t"), columns, given)
+    table = Table(("db", "t"), columns, table_options)
     return SimpleNamespace(definition=validate_table(table), table=table, provider="kafka.t")
 
 

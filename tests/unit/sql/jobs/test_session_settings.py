@@ -15,8 +15,8 @@ from tests.unit.sql.jobs.fake_session import Session
 BYTES, ROWS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def session(**given: str) -> Any:
-    return Session(**given)
+def session(**settings: str) -> Any:
+    return Session(**settings)
 
 
 def test_the_runtime_mode_is_batch_unless_it_is_set() -> None:

@@ -71,16 +71,16 @@ def test_a_view_hides_a_permanent_table_unless_the_name_has_its_database() -> No
 
 
 def test_a_statement_may_mean_the_temporary_or_the_permanent_table() -> None:
-    def found(name: str, temporary: bool) -> Any:
+    def find(name: str, temporary: bool) -> Any:
         entry = find_declared_table(TABLES, (name,), temporary)
         return entry and entry.name
 
-    assert found("t", temporary=True) == ("", "t")
-    assert found("t", temporary=False) == ("default", "t")
-    assert found("p", temporary=True) is None
-    assert found("p", temporary=False) == ("default", "p")
-    assert found("s", temporary=False) is None
-    assert found("v", temporary=False) == ("default", "v")
+    assert find("t", temporary=True) == ("", "t")
+    assert find("t", temporary=False) == ("default", "t")
+    assert find("p", temporary=True) is None
+    assert find("p", temporary=False) == ("default", "p")
+    assert find("s", temporary=False) is None
+    assert find("v", temporary=False) == ("default", "v")
 
 
 @pytest.mark.parametrize(

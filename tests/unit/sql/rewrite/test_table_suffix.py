@@ -38,13 +38,13 @@ from kafka_sql.sql.rewrite.table_suffix import parse_table_suffix
 def test_clauses(suffix: str, expected: str) -> None:
     tokens = list(lexer.tokenize_spark(f"t {suffix}"))
     parsed = parse_table_suffix(tokens, 1)
-    found = {
+    matches = {
         "alias": parsed.has_alias,
         "options": parsed.has_options,
         "sample": parsed.has_sample,
         "watermark": parsed.has_watermark,
     }
-    assert " ".join(name for name, is_found in found.items() if is_found) == expected
+    assert " ".join(name for name, is_found in matches.items() if is_found) == expected
 
 
 def test_the_position_of_the_alias() -> None:
