@@ -88,7 +88,7 @@ def delete_records(topics: Topics, topic: str, before: int, partition: int = 0) 
     topics.admin.delete_records([end])[end].result(30)
 
 
-class Streaming:
+class StreamingRead:
     """Runs the batches of a stream without Spark, with restarts from the JSON of its checkpoint."""
 
     def __init__(self, definition: Definition, checkpoint: dict[str, Any] | None = None) -> None:
@@ -111,12 +111,12 @@ class Streaming:
         """Return the values of the next batch."""
         return [value for _, value in self.batch()]
 
-    def restart(self, **changes: str) -> Streaming:
+    def restart(self, **changes: str) -> StreamingRead:
         """Restart the stream, optionally with other table options."""
         table = self.definition.table
         changed = {key.replace("__", "-").replace("_", "."): value for key, value in changes.items()}
         table_options = {key: value for key, value in {**table.options, **changed}.items() if value}
-        return Streaming(validate_table(replace(table, options=table_options)), self.checkpoint)
+        return StreamingRead(validate_table(replace(table, options=table_options)), self.checkpoint)
 
 
 def records(definition: Definition, splits: Iterable[Split]) -> list[tuple[RecordLocation, bytes | None]]:

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.integration
 SCHEMA = pa.schema([("id", pa.int64())])
 
 
-def declared(properties: dict[str, str], topic: str, **options: str) -> Definition:
+def define_table(properties: dict[str, str], topic: str, **options: str) -> Definition:
     all_options = {
         "connector": "kafka",
         "topic": topic,
@@ -65,7 +65,7 @@ def test_all_checks_succeed(topics: Topics) -> None:
     topic = topics.create(2)
     topics.produce(topic, b'{"id": 1}')
     before = names(topics)
-    one = declared({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
+    one = define_table({"bootstrap.servers": topics.bootstrap, "group.id": "checked"}, topic, **EXACTLY_ONCE)
     messages = {subject: (f.ok, f.message) for subject, f in findings_by_subject(one).items()}
     age = messages.pop("clock")
     assert age[0] is True
@@ -90,7 +90,7 @@ def test_missing_acls(secured: SecuredBroker) -> None:
     topic = secured.topics.create_named("checked")
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
     properties = {**secured.properties("SASL", "PLAIN"), "group.id": "locked"}
-    errors = failures(declared(properties, topic, **EXACTLY_ONCE))
+    errors = failures(define_table(properties, topic, **EXACTLY_ONCE))
     assert errors.keys() == {
         "read 'checked'", "write 'checked'", "group", "transactional id of tasks", "transactional id of the driver",
     }  # fmt: skip
@@ -101,7 +101,7 @@ def test_missing_acls(secured: SecuredBroker) -> None:
     secured.allow("user", ResourceType.TOPIC, topic, AclOperation.READ)
     secured.allow("user", ResourceType.GROUP, "locked", AclOperation.READ)
     secured.allow("user", ResourceType.TRANSACTIONAL_ID, "shop*", AclOperation.WRITE, AclOperation.DESCRIBE)
-    assert failures(declared(properties, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
+    assert failures(define_table(properties, topic, **EXACTLY_ONCE)).keys() == {"write 'checked'"}
 
 
 def test_failed_authentication(secured: SecuredBroker) -> None:
@@ -109,7 +109,7 @@ def test_failed_authentication(secured: SecuredBroker) -> None:
         **secured.properties("SASL", "PLAIN"),
         "sasl.jaas.config": secured.jaas("PLAIN", password="planted-4711"),
     }
-    errors = failures(declared(properties, "checked"))
+    errors = failures(define_table(properties, "checked"))
     assert list(errors) == ["authentication"]
     assert "Check 'properties.sasl.jaas.config'" in errors["authentication"]
     assert "planted-4711" not in errors["authentication"]
@@ -119,17 +119,17 @@ def test_missing_brokers_topics_and_files(topics: Topics, tmp_path: Path) -> Non
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         dead = f"127.0.0.1:{one.getsockname()[1]}"
-    errors = failures(declared({"bootstrap.servers": dead}, "t"))
+    errors = failures(define_table({"bootstrap.servers": dead}, "t"))
     assert "refused" in errors[f"reachable {dead}"]
     assert list(errors) == [f"reachable {dead}"]
-    both = findings_by_subject(declared({"bootstrap.servers": f"{dead},{topics.bootstrap}"}, topics.create()))
+    both = findings_by_subject(define_table({"bootstrap.servers": f"{dead},{topics.bootstrap}"}, topics.create()))
     assert both[f"reachable {dead}"].ok is False
     assert both["authentication"].ok
     assert both["clock"].ok is None  # there is no record
-    errors = failures(declared({"bootstrap.servers": topics.bootstrap}, "no-such-topic"))
+    errors = failures(define_table({"bootstrap.servers": topics.bootstrap}, "no-such-topic"))
     assert "Topic 'no-such-topic' does not exist" in errors["topic"]
     store = {"bootstrap.servers": dead, "ssl.truststore.location": str(tmp_path / "none")}
-    assert "cannot be read on this machine" in failures(declared(store, "t"))["settings"]
+    assert "cannot be read on this machine" in failures(define_table(store, "t"))["settings"]
 
 
 def test_a_slow_clock(topics: Topics) -> None:
@@ -138,7 +138,8 @@ def test_a_slow_clock(topics: Topics) -> None:
         topic, b'{"id": 1}', timestamp=int(time.time() + 3000) * 1000
     )  # brokers reject timestamps of more than an hour
     assert (
-        "ahead of this machine's clock" in failures(declared({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
+        "ahead of this machine's clock"
+        in failures(define_table({"bootstrap.servers": topics.bootstrap}, topic))["clock"]
     )
 
 
@@ -147,25 +148,25 @@ def test_schema_registry(topics: Topics, registry: EmbeddedRegistry) -> None:
     servers = {"bootstrap.servers": topics.bootstrap}
     options = {"format": "avro-confluent", "avro__confluent_url": registry.url, "avro__confluent_subject": subject}
     read, write = "schema of the value, to read", "schema of the value, to write"
-    fresh = findings_by_subject(declared(servers, topic, **options))
+    fresh = findings_by_subject(define_table(servers, topic, **options))
     assert fresh["registry of the value"].ok
     assert f"subject '{subject}' has no schema yet" in fresh[read].message
     assert "the first row registers" in fresh[write].message
     assert (
-        findings_by_subject(declared(servers, topic, **options))[write].message == fresh[write].message
+        findings_by_subject(define_table(servers, topic, **options))[write].message == fresh[write].message
     )  # no schema was registered
     fields = [{"name": "id", "type": ["null", "long"], "default": None}]
     register(registry, subject, {"type": "record", "name": "record", "namespace": "org.apache.flink.avro.generated",
                                  "fields": fields})  # fmt: skip
-    known = findings_by_subject(declared(servers, topic, **options))
+    known = findings_by_subject(define_table(servers, topic, **options))
     assert (known[read].ok, known[write].ok) == (True, True)
     other = f"{subject}-other"
     register(registry, other, json.dumps({"type": "record", "name": "record", "fields": [
         {"name": "id", "type": {"type": "array", "items": "string"}}]}))  # fmt: skip
-    errors = failures(declared(servers, topic, **{**options, "avro__confluent_subject": other}))
+    errors = failures(define_table(servers, topic, **{**options, "avro__confluent_subject": other}))
     assert "cannot be read as the table's columns" in errors[read]
     nowhere = {**options, "avro__confluent_url": "http://127.0.0.1:1"}
-    assert "refused" in failures(declared(servers, topic, **nowhere))["registry of the value"]
+    assert "refused" in failures(define_table(servers, topic, **nowhere))["registry of the value"]
 
 
 def test_check_in_a_session(sql: Any, spark: Any, topics: Topics) -> None:

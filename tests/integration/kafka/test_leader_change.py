@@ -16,7 +16,7 @@ from kafka_sql.kafka.admin.topics import TopicSettings, ensure_topics
 from kafka_sql.kafka.fetch import read_records
 from kafka_sql.kafka.records import BatchSize
 from kafka_sql.kafka.types import Split
-from tests.batch_read import Streaming, define_table, read
+from tests.batch_read import StreamingRead, define_table, read
 from tests.topics import Topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(600)]
@@ -68,7 +68,7 @@ def test_a_task_resumes_with_the_new_leader(cluster: EmbeddedKafka) -> None:
 def test_a_stream_and_a_batch_resume_with_the_new_leader(cluster: EmbeddedKafka) -> None:
     topics = Topics(cluster.bootstrap_servers)
     definition = define_table(topics, TOPIC, scan_topic__partition__discovery_interval="1 ms")
-    query = Streaming(definition)
+    query = StreamingRead(definition)
     values = query.values()
     killed = kill_leader(cluster)
     values += query.values()  # nothing new; the partition has no leader for a while

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kafka_sql.definition import Definition
 from kafka_sql.kafka.types import Offsets
-from tests.batch_read import RecordLocation, Streaming, commit, define_table, delete_records, planned_ranges, read
+from tests.batch_read import RecordLocation, StreamingRead, commit, define_table, delete_records, planned_ranges, read
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -149,7 +149,7 @@ def specific(offsets: Offsets) -> str:
 
 def read_stream(definition: Definition, restart: bool) -> list[Record]:
     """Read a table as a stream in small batches, optionally restarting after each batch."""
-    query, found = Streaming(definition), []
+    query, found = StreamingRead(definition), []
     for _ in range(200):
         before = query.checkpoint
         found += query.batch()

@@ -28,7 +28,7 @@ def table(**overrides: str) -> Definition:
 
 
 @dataclass
-class Prepared:
+class FakePreparedTransaction:
     """Has the attributes of an exactly-once commit message."""
 
     stats: WriteStats | None
@@ -63,7 +63,11 @@ def test_last_report_accumulates_the_batches_of_a_query() -> None:
 
 
 def test_transactions_of_the_last_batch_are_counted() -> None:
-    messages: list[Any] = [Prepared(WriteStats(1), "p-1"), Prepared(WriteStats(2), "p-2"), Prepared(None, None)]
+    messages: list[Any] = [
+        FakePreparedTransaction(WriteStats(1), "p-1"),
+        FakePreparedTransaction(WriteStats(2), "p-2"),
+        FakePreparedTransaction(None, None),
+    ]
     report_batch(table(), messages)
     assert last_report("q") == Report(7, "t", WriteStats(3), 2)
 

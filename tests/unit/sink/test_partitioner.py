@@ -32,8 +32,8 @@ def table(partitioner: str) -> Definition:
     return validate_table(Table(("t",), (Column("a", "INT", "INT"),), options))
 
 
-class Recording:
-    """Records its calls."""
+class RecordingPartitioner:
+    """Records the calls of its methods."""
 
     calls: list[Any]
     result: Any = (0, 1, 2)
@@ -52,7 +52,7 @@ class Recording:
 @pytest.fixture
 def user_module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module: Any = types.ModuleType("user_module")
-    module.Recording = Recording
+    module.RecordingPartitioner = RecordingPartitioner
     module.number = 7
     monkeypatch.setitem(sys.modules, "user_module", module)
     return module
@@ -73,14 +73,18 @@ def test_fixed_uses_the_task_index_modulo_the_partition_count(task: int, partiti
 
 
 def test_a_class_is_called_once_per_batch_and_topic(user_module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    instances: list[Recording] = []
+    instances: list[RecordingPartitioner] = []
 
-    def make() -> Recording:
-        instances.append(Recording())
+    def create_partitioner() -> RecordingPartitioner:
+        instances.append(RecordingPartitioner())
         return instances[-1]
 
-    monkeypatch.setattr(user_module, "Recording", type("Made", (Recording,), {"__new__": lambda cls: make()}))
-    partition_function = open_partitioner(table("user_module:Recording"), 5)
+    monkeypatch.setattr(
+        user_module,
+        "RecordingPartitioner",
+        type("Partitioner", (RecordingPartitioner,), {"__new__": lambda cls: create_partitioner()}),
+    )
+    partition_function = open_partitioner(table("user_module:RecordingPartitioner"), 5)
     assert partition_function is not None
     counts = {"x": 3, "y": 2}.__getitem__
     assert choose_partitions(partition_function, counts, ROWS, None, VALUES, pa.array(["x", "y", "x"])).tolist() == [
@@ -93,8 +97,8 @@ def test_a_class_is_called_once_per_batch_and_topic(user_module: Any, monkeypatc
 
 @pytest.mark.parametrize("result", [[0, 1, 2], (0, 1, 2), pa.array([0, 1, 2]), np.array([0, 1, 2], np.uint8)])
 def test_any_array_or_list_is_accepted(user_module: Any, monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
-    monkeypatch.setattr(Recording, "result", result)
-    partition_function = open_partitioner(table("user_module:Recording"), 0)
+    monkeypatch.setattr(RecordingPartitioner, "result", result)
+    partition_function = open_partitioner(table("user_module:RecordingPartitioner"), 0)
     assert partition_function is not None
     chosen = choose_partitions(partition_function, {"t": 3}.__getitem__, ROWS, KEYS, VALUES, "t")
     assert (chosen.tolist(), chosen.dtype) == ([0, 1, 2], np.dtype(np.int32))
@@ -113,13 +117,13 @@ def test_any_array_or_list_is_accepted(user_module: Any, monkeypatch: pytest.Mon
 def test_invalid_partitions_are_rejected(
     user_module: Any, monkeypatch: pytest.MonkeyPatch, result: Any, message: str
 ) -> None:
-    monkeypatch.setattr(Recording, "result", result)
-    partition_function = open_partitioner(table("user_module:Recording"), 0)
+    monkeypatch.setattr(RecordingPartitioner, "result", result)
+    partition_function = open_partitioner(table("user_module:RecordingPartitioner"), 0)
     assert partition_function is not None
     with pytest.raises(PartitionerError) as e:
         choose_partitions(partition_function, {"t": 3}.__getitem__, ROWS, KEYS, VALUES, "t")
     assert message in str(e.value)
-    assert "'sink.partitioner' = 'user_module:Recording'" in str(e.value)
+    assert "'sink.partitioner' = 'user_module:RecordingPartitioner'" in str(e.value)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.kafka.config.properties import to_librdkafka
-from tests.batch_read import Streaming, define_table
+from tests.batch_read import StreamingRead, define_table
 from tests.certificates import sign_certificate
 from tests.secured_broker import SCRAM, SESSION_SECONDS, SecuredBroker
 from tests.topics import Topics
@@ -37,7 +37,7 @@ def test_a_stream_with_a_client_recreated_for_every_batch(topics: Topics, tmp_pa
     topic, file = topics.create(), tmp_path / "names.properties"
     file.write_text("name=first\n")
     options = {"properties_client_id": f"${{file:{file}:name}}", "properties_group_id": "rotating-stream"}
-    stream = Streaming(define_table(topics, topic, **options))
+    stream = StreamingRead(define_table(topics, topic, **options))
     stream.values()
     for number in range(5):
         topics.produce(topic, b"%d" % number)

@@ -32,7 +32,7 @@ Acl = tuple[ResourceType, str, ResourcePatternType, AclOperation]
 
 
 @dataclass
-class Guarded:
+class BrokerWithAcls:
     """A broker with ACLs on one listener. Clients of the other listener are super users."""
 
     topics: Topics
@@ -64,7 +64,7 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Guarded]:
+def broker() -> Iterator[BrokerWithAcls]:
     (port,) = free_ports(1)
     users = [f"user-{i}" for i in range(USERS)]
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -79,7 +79,7 @@ def guarded() -> Iterator[Guarded]:
         "super.users": "User:ANONYMOUS",
     }
     with EmbeddedKafka(properties=properties) as kafka:
-        yield Guarded(Topics(kafka.bootstrap_servers), port, iter(users))
+        yield BrokerWithAcls(Topics(kafka.bootstrap_servers), port, iter(users))
 
 
 def required_acls(topic: str, prefix: str) -> dict[str, list[Acl]]:
@@ -94,13 +94,13 @@ def required_acls(topic: str, prefix: str) -> dict[str, list[Acl]]:
     }
 
 
-def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None:
+def write(broker: BrokerWithAcls, folder: Path, without: tuple[str, ...] = ()) -> None:
     """Write two batches, with a restart, so that all ACLs are used. The user lacks the ACLs in ``without``."""
-    topic, prefix, user = guarded.topics.create(), uuid.uuid4().hex, next(guarded.users)
-    guarded.grant(
+    topic, prefix, user = broker.topics.create(), uuid.uuid4().hex, next(broker.users)
+    broker.grant(
         user, [acl for name, acls in required_acls(topic, prefix).items() if name not in without for acl in acls]
     )
-    sink = guarded.sink(user, topic, prefix)
+    sink = broker.sink(user, topic, prefix)
     ensure_topics_exist(sink)
     for run in ("one", "two"):
         driver = SimulatedQuery(sink, folder, run, prefix)
@@ -108,23 +108,23 @@ def write(guarded: Guarded, folder: Path, without: tuple[str, ...] = ()) -> None
             driver.run_batch(tasks=2)
         finally:
             driver.close()
-    assert len(guarded.topics.consume(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
+    assert len(broker.topics.consume(topic, 2 * ROWS, **{"isolation.level": "read_committed"})) == 2 * ROWS
 
 
-def test_missing_create_on_the_decision_log(guarded: Guarded, tmp_path: Path) -> None:
+def test_missing_create_on_the_decision_log(broker: BrokerWithAcls, tmp_path: Path) -> None:
     """Must run first: the following tests create the log."""
     with pytest.raises(AuthorizationError, match=rf"'{LOG_TOPIC}', .* may not create it: .*CREATE, or create it"):
-        write(guarded, tmp_path)
+        write(broker, tmp_path)
 
 
 @pytest.fixture
-def with_log(guarded: Guarded) -> Guarded:
-    create_log(to_librdkafka({"bootstrap.servers": guarded.topics.bootstrap}))
-    return guarded
+def broker_with_log(broker: BrokerWithAcls) -> BrokerWithAcls:
+    create_log(to_librdkafka({"bootstrap.servers": broker.topics.bootstrap}))
+    return broker
 
 
-def test_the_documented_acls_suffice(with_log: Guarded, tmp_path: Path) -> None:
-    write(with_log, tmp_path)
+def test_the_documented_acls_suffice(broker_with_log: BrokerWithAcls, tmp_path: Path) -> None:
+    write(broker_with_log, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -145,28 +145,30 @@ def test_the_documented_acls_suffice(with_log: Guarded, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_missing_acls_are_named(with_log: Guarded, tmp_path: Path, without: tuple[str, ...], message: str) -> None:
+def test_missing_acls_are_named(
+    broker_with_log: BrokerWithAcls, tmp_path: Path, without: tuple[str, ...], message: str
+) -> None:
     with pytest.raises(AuthorizationError, match=message):
-        write(with_log, tmp_path, without)
+        write(broker_with_log, tmp_path, without)
 
 
-def test_a_missing_topic_and_an_invisible_topic_are_distinguished(guarded: Guarded) -> None:
-    user = next(guarded.users)
-    guarded.grant(user, [(TOPIC, "missing", LITERAL, AclOperation.WRITE)])
+def test_a_missing_topic_and_an_invisible_topic_are_distinguished(broker: BrokerWithAcls) -> None:
+    user = next(broker.users)
+    broker.grant(user, [(TOPIC, "missing", LITERAL, AclOperation.WRITE)])
     with pytest.raises(TopicNotFoundError, match="Topic 'missing' does not exist on"):
-        ensure_topics_exist(guarded.sink(user, "missing", "p"))
+        ensure_topics_exist(broker.sink(user, "missing", "p"))
     with pytest.raises(
         AuthorizationError, match=r"'secret' does not exist on .*, or the user .* is not authorized to see it. Grant"
     ):
-        ensure_topics_exist(guarded.sink(user, "secret", "p"))
-    assert "missing" not in guarded.topics.admin.list_topics(timeout=30).topics
+        ensure_topics_exist(broker.sink(user, "secret", "p"))
+    assert "missing" not in broker.topics.admin.list_topics(timeout=30).topics
 
 
-def test_a_reader_needs_no_acl_on_an_unused_group(guarded: Guarded) -> None:
-    topic, user = guarded.topics.create(), next(guarded.users)
-    guarded.topics.produce(topic, b"a", b"b")
-    guarded.grant(user, [(TOPIC, topic, LITERAL, AclOperation.READ)])
-    config = to_librdkafka({**guarded.properties(user), "group.id": "unused"})
+def test_a_reader_needs_no_acl_on_an_unused_group(broker: BrokerWithAcls) -> None:
+    topic, user = broker.topics.create(), next(broker.users)
+    broker.topics.produce(topic, b"a", b"b")
+    broker.grant(user, [(TOPIC, topic, LITERAL, AclOperation.READ)])
+    config = to_librdkafka({**broker.properties(user), "group.id": "unused"})
     for _ in range(3):  # the response about the group arrives at random times
         values = [v for records in read_records(config, Split(topic, 0, 0, 2)) for v in records.values.to_pylist()]
         assert values == [b"a", b"b"]

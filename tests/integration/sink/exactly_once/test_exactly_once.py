@@ -112,13 +112,13 @@ def test_foreach_batch_writes_each_batch_once_despite_replays(
     query.stop()
     assert committed(topics, target, 3) == [1, 2, 3]
 
-    def twice(frame: Any, _: int) -> None:
+    def write_twice(frame: Any, _: int) -> None:
         frame.write.insertInto("tgt")
         frame.write.insertInto("tgt")
 
     topics.produce(source, b'{"a": 4}')
     with pytest.raises(Exception, match=r"is written a second time in batch 2 of query .*Write a union of both"):
-        start(twice).processAllAvailable()
+        start(write_twice).processAllAvailable()
     assert committed(topics, target, 4) == [1, 2, 3, 4]
 
 

@@ -33,7 +33,7 @@ _HEADER = {"alg": "none"}
 _MODULE = "org.apache.kafka.common.security"
 
 
-class Secured:
+class SecuredListeners:
     """A broker with a listener per security protocol."""
 
     def __init__(self, kafka: EmbeddedKafka, folder: Path, ports: list[int], endpoint: str) -> None:
@@ -92,7 +92,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Iterator[Secured]:
+def secured(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Iterator[SecuredListeners]:
     folder, ports = tmp_path_factory.mktemp("secured"), free_ports(3)
     command = (
         "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
@@ -133,7 +133,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Iterator
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             user = UserScramCredentialUpsertion("user", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
             admin.alter_user_scram_credentials([user])["user"].result(30)
-        yield Secured(kafka, folder, ports, endpoint)
+        yield SecuredListeners(kafka, folder, ports, endpoint)
 
 
 CASES = [
@@ -148,7 +148,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), CASES)
-def test_exactly_once_with_security_options(secured: Secured, tmp_path: Path, listener: str, mechanism: str) -> None:
+def test_exactly_once_with_security_options(
+    secured: SecuredListeners, tmp_path: Path, listener: str, mechanism: str
+) -> None:
     topics = Topics(secured.kafka.bootstrap_servers)
     topic, prefix = topics.create(), uuid.uuid4().hex
     options = {f"properties.{k}": v for k, v in secured.options(listener, mechanism).items()}
@@ -159,7 +161,7 @@ def test_exactly_once_with_security_options(secured: Secured, tmp_path: Path, li
     assert len(topics.consume(topic, ROWS, **{"isolation.level": "read_committed"})) == ROWS
 
 
-def test_a_bearer_token_for_reading(secured: Secured) -> None:
+def test_a_bearer_token_for_reading(secured: SecuredListeners) -> None:
     topics = Topics(secured.kafka.bootstrap_servers)
     topic = topics.create()
     topics.produce(topic, b"a", b"b")
@@ -168,7 +170,7 @@ def test_a_bearer_token_for_reading(secured: Secured) -> None:
     assert values == [b"a", b"b"]
 
 
-def test_a_token_endpoint_that_returns_no_token(secured: Secured) -> None:
+def test_a_token_endpoint_that_returns_no_token(secured: SecuredListeners) -> None:
     options = {**secured.options("SASL", "OIDC"), "sasl.oauthbearer.client.secret": "planted-4711"}
     transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"token.endpoint.url' returned no token: HTTP status 401") as e:
@@ -177,7 +179,7 @@ def test_a_token_endpoint_that_returns_no_token(secured: Secured) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_a_wrong_password_is_reported_but_not_shown(secured: Secured, mechanism: str) -> None:
+def test_a_wrong_password_is_reported_but_not_shown(secured: SecuredListeners, mechanism: str) -> None:
     options = {**secured.options("SASL", mechanism), "sasl.password": "planted-4711"}
     transactions = TransactionAdmin(to_librdkafka(options))
     with pytest.raises(BrokerError, match=r"SASL authentication failed.*Check 'properties.sasl") as e:
@@ -185,7 +187,7 @@ def test_a_wrong_password_is_reported_but_not_shown(secured: Secured, mechanism:
     assert "planted-4711" not in str(e.value)
 
 
-def test_disabled_certificate_verification(secured: Secured) -> None:
+def test_disabled_certificate_verification(secured: SecuredListeners) -> None:
     options = {**secured.options("BOTH", "PLAIN"), "enable.ssl.certificate.verification": "false"}
     del options["ssl.ca.location"]
     config = to_librdkafka(options)
@@ -195,7 +197,7 @@ def test_disabled_certificate_verification(secured: Secured) -> None:
     transactions.close()
 
 
-def test_an_untrusted_certificate_is_rejected(secured: Secured) -> None:
+def test_an_untrusted_certificate_is_rejected(secured: SecuredListeners) -> None:
     options = secured.options("BOTH", "PLAIN")
     del options["ssl.ca.location"]
     with pytest.raises(BrokerError, match="the broker's certificate is not trusted: self-signed certificate"):

@@ -79,12 +79,12 @@ class Statistics(logging.Handler):
         self.received: dict[int, int] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.received = received(json.loads(record.getMessage()))
+        self.received = received_bytes(json.loads(record.getMessage()))
 
 
-def received(said: Any) -> dict[int, int]:
-    """Return the bytes received per node from a client's statistics."""
-    return {broker["nodeid"]: broker["rxbytes"] for broker in said["brokers"].values() if broker["nodeid"] > 0}
+def received_bytes(statistics: Any) -> dict[int, int]:
+    """Return the number of bytes received from each node, from a client's statistics."""
+    return {broker["nodeid"]: broker["rxbytes"] for broker in statistics["brokers"].values() if broker["nodeid"] > 0}
 
 
 # many small fetches, so that statistics are reported well before the end
@@ -100,14 +100,14 @@ def read(topic: str, config: Mapping[str, str], at_first: Callable[[], None] = l
     """Read all records in small batches.
 
     Args:
-        at_first: is called when the first of them are there.
+        at_first: called after the first batch.
     """
-    found: list[int] = []
+    offsets: list[int] = []
     for records in read_records(config, Split(topic, 0, 0, COUNT), size=BatchSize(max_rows=500)):
-        if not found:
+        if not offsets:
             at_first()
-        found += records.offsets.tolist()
-    assert found == list(range(COUNT))
+        offsets += records.offsets.tolist()
+    assert offsets == list(range(COUNT))
 
 
 def test_tasks_read_from_replicas_in_their_rack(
@@ -160,26 +160,26 @@ brokers = [mbeans(pid) for pid in pids]
 name = jvm.javax.management.ObjectName(f"kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec,topic={topic}")
 
 
-def sent_by(broker):
+def bytes_sent_by(broker):
     return broker.getAttribute(name, "Count") if broker.isRegistered(name) else 0
 
 
-def sent():
-    return [sent_by(broker) for broker in brokers]
+def bytes_sent():
+    return [bytes_sent_by(broker) for broker in brokers]
 
 
 spark.sql(f'''CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'format' = 'json',
   'properties.bootstrap.servers' = '{bootstrap}', 'scan.startup.mode' = 'earliest-offset',
   'properties.statistics.interval.ms' = '20', 'properties.queued.max.messages.kbytes' = '2048',
   'scan.rack-id' = 'tests.integration.source.reader.rack_functions:by_executor')''')
-before = sent()
+before = bytes_sent()
 rows = spark.sql("SELECT count(*), count(DISTINCT a) FROM t").collect()[0]
-after = sent()
-found = {"rows": list(rows), "sent": [b - a for a, b in zip(before, after)]}
+after = bytes_sent()
+results = {"rows": list(rows), "sent": [b - a for a, b in zip(before, after)]}
 
 
 def kill_while_it_sends():
-    while sent_by(brokers[1]) == after[1]:
+    while bytes_sent_by(brokers[1]) == after[1]:
         time.sleep(0.01)  # brokers do not signal it
     os.kill(pids[1], signal.SIGKILL)
 
@@ -191,8 +191,8 @@ rows = spark.sql('''SELECT count(*), count(DISTINCT a) FROM t /*+ OPTIONS(
   'properties.queued.max.messages.kbytes' = '256', 'properties.max.partition.fetch.bytes' = '20000',
   'properties.fetch.max.bytes' = '1048576', 'properties.statistics.interval.ms' = '0') */''').collect()[0]
 killer.join()
-found |= {"rows after the kill": list(rows), "sent by the leader then": sent_by(brokers[0]) - after[0]}
-print(json.dumps(found))
+results |= {"rows after the kill": list(rows), "sent by the leader": bytes_sent_by(brokers[0]) - after[0]}
+print(json.dumps(results))
 spark.stop()
 """
 
@@ -211,17 +211,17 @@ def test_executors_in_two_racks(cluster: Racks, tmp_path: Path) -> None:
     }
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    print(found)
-    assert found["rows"] == found["rows after the kill"] == [COUNT, COUNT]
-    assert found["sent by the leader then"] > 0
-    leader, b, c = found["sent"]
+    results = json.loads(done.stdout.splitlines()[-1])
+    print(results)
+    assert results["rows"] == results["rows after the kill"] == [COUNT, COUNT]
+    assert results["sent by the leader"] > 0
+    leader, b, c = results["sent"]
     assert leader == 0
     assert b > BYTES / 4
     assert c > BYTES / 4
     assert b + c > BYTES * 0.9
     for rack, node in (("b", 2), ("c", 3)):
-        said = [json.loads(line) for line in (tmp_path / f"statistics-{rack}").read_text().splitlines()]
-        mine = [received(one) for one in said]
-        assert max(one.get(node, 0) for one in mine) > BYTES / 16  # a client discovers the nodes gradually
-        assert all(one.get(other, 0) < BYTES / 100 for one in mine for other in {1, 2, 3} - {node})
+        lines = (tmp_path / f"statistics-{rack}").read_text().splitlines()
+        reports = [received_bytes(json.loads(line)) for line in lines]
+        assert max(report.get(node, 0) for report in reports) > BYTES / 16  # a client discovers the nodes gradually
+        assert all(report.get(n, 0) < BYTES / 100 for report in reports for n in {1, 2, 3} - {node})

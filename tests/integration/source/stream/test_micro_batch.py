@@ -13,7 +13,7 @@ from kafka_sql.errors import DataLossError, OffsetError, TopicNotFoundError
 from kafka_sql.kafka.admin.cluster import Cluster
 from kafka_sql.source.enumerator.partitions import Discovery
 from kafka_sql.source.stream.micro_batch import MicroBatchStream
-from tests.batch_read import Streaming, commit, define_table, delete_records, offsets, read, transaction
+from tests.batch_read import StreamingRead, commit, define_table, delete_records, offsets, read, transaction
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -30,25 +30,25 @@ def add_partitions(topics: Topics, topic: str, count: int) -> None:
     topics.admin.create_partitions([NewPartitions(topic, count)])[topic].result(30)
 
 
-def run_forever(query: Streaming) -> None:
+def run_forever(query: StreamingRead) -> None:
     while True:
         query.batch()
 
 
 def eventually(batch: Callable[[], list[bytes | None]], expected: list[bytes | None]) -> None:
     """Run batches until a new partition or topic is known to all brokers."""
-    found: list[bytes | None] = []
+    values: list[bytes | None] = []
     for _ in range(1000):
-        found += batch()
-        if len(found) >= len(expected):
+        values += batch()
+        if len(values) >= len(expected):
             break
-    assert found == expected
+    assert values == expected
 
 
 def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"old")
-    query = Streaming(define_table(topics, topic, scan_startup_mode="latest-offset", **NOW))
+    query = StreamingRead(define_table(topics, topic, scan_startup_mode="latest-offset", **NOW))
     assert query.values() == []
     add_partitions(topics, topic, 2)
     topics.produce(topic, b"first", b"second", partition=1)
@@ -60,10 +60,12 @@ def test_new_partitions_are_read_from_the_earliest_offset(topics: Topics) -> Non
 def test_new_topics_are_read_from_the_earliest_offset(topics: Topics) -> None:
     name = f"n{uuid.uuid4().hex}"
     topics.create_named(f"{name}.a")
-    pattern = Streaming(
+    pattern = StreamingRead(
         define_table(topics, None, topic__pattern=rf"{name}\..", scan_startup_mode="latest-offset", **NOW)
     )
-    listed = Streaming(define_table(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE))
+    listed = StreamingRead(
+        define_table(topics, f"{name}.a;{name}.b", scan_startup_mode="latest-offset", **NOW, **IGNORE)
+    )
     assert (pattern.values(), listed.values()) == ([], [])
     topics.create_named(f"{name}.b")
     topics.produce(f"{name}.b", b"1", b"2")
@@ -80,19 +82,19 @@ def test_discovery_interval(topics: Topics) -> None:
     }
     cluster = Cluster(tables["never"].client_config)
     discoveries = {name: Discovery(definition, lambda: time[0]) for name, definition in tables.items()}
-    found = {name: [len(discovery.partitions(cluster))] for name, discovery in discoveries.items()}
+    counts = {name: [len(discovery.partitions(cluster))] for name, discovery in discoveries.items()}
     add_partitions(topics, topic, 3)
     for time[0] in (1, 299.9, 300, 301):
         for name, discovery in discoveries.items():
-            found[name].append(len(discovery.partitions(cluster)))
-    assert found == {"interval": [1, 1, 1, 3, 3], "never": [1] * 5, "bounded": [1] * 5}
+            counts[name].append(len(discovery.partitions(cluster)))
+    assert counts == {"interval": [1, 1, 1, 3, 3], "never": [1] * 5, "bounded": [1] * 5}
 
 
 def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
     remaining, deleted = topics.create(), topics.create()
     topics.produce(remaining, b"a")
     topics.produce(deleted, b"b", b"c")
-    query = Streaming(define_table(topics, f"{remaining};{deleted}"))
+    query = StreamingRead(define_table(topics, f"{remaining};{deleted}"))
     assert query.values() == [b"a", b"b", b"c"]
     checkpoint = query.checkpoint
     topics.admin.delete_topics([deleted])[deleted].result(30)
@@ -101,7 +103,7 @@ def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCa
     ):
         run_forever(query)  # until the brokers have deleted the topic
     with pytest.raises(TopicNotFoundError, match=f"Topic '{deleted}' does not exist"):
-        Streaming(query.definition, checkpoint).batch()
+        StreamingRead(query.definition, checkpoint).batch()
     ignoring = query.restart(**IGNORE)
     topics.produce(remaining, b"d")
     with caplog.at_level(logging.WARNING, "kafka_sql"):
@@ -114,7 +116,7 @@ def test_deleted_topics_fail_or_are_ignored(topics: Topics, caplog: pytest.LogCa
 def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"a", b"b", b"c")
-    query = Streaming(define_table(topics, topic))
+    query = StreamingRead(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, b"new")
     with pytest.raises(
@@ -130,7 +132,7 @@ def test_recreated_topics_fail_or_are_read_from_the_earliest_offset(topics: Topi
 def test_recreated_topics_are_detected_by_their_id(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"a", b"b", b"c")
-    query = Streaming(define_table(topics, topic))
+    query = StreamingRead(define_table(topics, topic))
     assert query.values() == [b"a", b"b", b"c"]
     recreate(topics, topic, *(b"%d" % i for i in range(3)))
     ignoring = query.restart(**IGNORE)
@@ -163,7 +165,7 @@ def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Top
     for suffix in ("a", "b"):
         topics.create_named(f"{name}.{suffix}")
         topics.produce(f"{name}.{suffix}", suffix.encode())
-    query = Streaming(define_table(topics, f"{name}.a"))
+    query = StreamingRead(define_table(topics, f"{name}.a"))
     assert query.values() == [b"a"]
     assert query.restart(topic=f"{name}.a;{name}.b", scan_startup_mode="latest-offset").values() == [b"b"]
     assert query.restart(topic="", topic__pattern=rf"{name}\..").values() == [b"b"]
@@ -172,7 +174,7 @@ def test_topics_added_at_a_restart_are_read_from_the_earliest_offset(topics: Top
 def test_topics_removed_at_a_restart_fail_or_are_ignored(topics: Topics) -> None:
     one, two, other = topics.create(), topics.create(), topics.create()
     topics.produce(one, b"1")
-    query = Streaming(define_table(topics, f"{one};{two}"))
+    query = StreamingRead(define_table(topics, f"{one};{two}"))
     assert query.values() == [b"1"]
     topics.produce(two, b"2")
     with pytest.raises(OffsetError, match=rf"has offsets of '{one}', but the table reads '{two}'"):
@@ -190,7 +192,7 @@ def test_scan_partitions_changed_at_a_restart(topics: Topics) -> None:
     topic = topics.create(3)
     for partition in range(3):
         topics.produce(topic, b"%d" % partition, partition=partition)
-    query = Streaming(define_table(topics, None, scan_partitions=f"{topic}:0,1"))
+    query = StreamingRead(define_table(topics, None, scan_partitions=f"{topic}:0,1"))
     assert query.values() == [b"0", b"1"]
     assert query.restart(scan_partitions=f"{topic}:0,1,2").values() == [b"2"]
     with pytest.raises(
@@ -220,27 +222,27 @@ def test_bounded_streams_end_at_their_stop_offsets(
     for i, value in enumerate((b"a", b"b", b"c"), 1):
         topics.produce(topic, value, timestamp=i * 1000)
     commit(topics, group, {(topic, 0): 2, (topic, 1): 0})
-    query = Streaming(define_table(topics, topic, properties_group_id=group, **bound, **NOW))
-    found = query.values()
+    query = StreamingRead(define_table(topics, topic, properties_group_id=group, **bound, **NOW))
+    values = query.values()
     topics.produce(topic, b"later", b"too late")
     add_partitions(topics, topic, 3)
     topics.produce(topic, b"elsewhere", partition=2)
-    assert (found, query.values(), query.values()) == (expected, [], [])
+    assert (values, query.values(), query.values()) == (expected, [], [])
 
 
 def test_bounded_streams_keep_their_end_with_limits_and_restarts(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, *(b"%d" % i for i in range(10)))
     bounded = {"scan_bounded_mode": "latest-offset", "scan_max__offsets__per__trigger": "3"}
-    query, found = Streaming(define_table(topics, topic, **bounded)), []
+    query, values = StreamingRead(define_table(topics, topic, **bounded)), []
     for size in (3, 3, 3, 1, 0):
         batch = query.values()
         assert len(batch) == size
-        found += batch
-        if len(found) < 10:
+        values += batch
+        if len(values) < 10:
             topics.produce(topic, b"later")
             query = query.restart()
-    assert found == [b"%d" % i for i in range(10)]
+    assert values == [b"%d" % i for i in range(10)]
     assert query.restart().values() == [b"later"] * 3  # after its end, a restart resolves a new end
 
 
@@ -248,7 +250,7 @@ def test_bounded_streams_wait_for_ends_that_do_not_exist_yet(topics: Topics) -> 
     topic = topics.create()
     topics.produce(topic, b"a", b"b")
     bounded = {"scan_bounded_mode": "specific-offsets", "scan_bounded_specific__offsets": "partition:0,offset:4"}
-    query = Streaming(define_table(topics, topic, **bounded))
+    query = StreamingRead(define_table(topics, topic, **bounded))
     assert (query.values(), query.values()) == ([b"a", b"b"], [])
     topics.produce(topic, b"c", b"d", b"e")
     assert (query.values(), query.values()) == ([b"c", b"d"], [])
@@ -258,8 +260,8 @@ def test_min_offsets_wait_for_the_maximum_delay(topics: Topics) -> None:
     topic = topics.create()
     topics.produce(topic, b"a")
     min_offsets = {"scan_min__offsets__per__trigger": "3"}
-    long_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 h"))
-    short_delay = Streaming(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 ms"))
+    long_delay = StreamingRead(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 h"))
+    short_delay = StreamingRead(define_table(topics, topic, **min_offsets, scan_max__trigger__delay="1 ms"))
     assert (long_delay.values(), short_delay.values()) == ([b"a"], [b"a"])
     topics.produce(topic, b"b")
     assert long_delay.values() == []
@@ -280,7 +282,7 @@ def test_empty_ranges_and_starts_after_the_end(topics: Topics) -> None:
             scan_bounded_mode="specific-offsets",
             scan_bounded_specific__offsets=f"partition:0,offset:{end}",
         )
-        query = Streaming(definition)
+        query = StreamingRead(definition)
         assert (query.values(), query.values()) == ([], [])
 
 
@@ -289,13 +291,13 @@ def test_starts_after_the_log_end_are_reset_as_in_flink(topics: Topics, caplog: 
     topics.produce(topic, b"a", b"b")
     after_end = {"scan_startup_mode": "specific-offsets", "scan_startup_specific__offsets": "partition:0,offset:3"}
     with caplog.at_level(logging.WARNING, "kafka_sql"):
-        assert Streaming(define_table(topics, topic, **after_end)).values() == [b"a", b"b"]
+        assert StreamingRead(define_table(topics, topic, **after_end)).values() == [b"a", b"b"]
     assert f"{topic}[0]@3 (the log ends at 2)" in caplog.text
-    assert Streaming(define_table(topics, topic, **after_end, properties_auto_offset_reset="latest")).values() == []
+    assert StreamingRead(define_table(topics, topic, **after_end, properties_auto_offset_reset="latest")).values() == []
     with pytest.raises(OffsetError, match="no offset reset strategy"):
-        Streaming(define_table(topics, topic, **after_end, properties_auto_offset_reset="none")).batch()
+        StreamingRead(define_table(topics, topic, **after_end, properties_auto_offset_reset="none")).batch()
     at_end = {**after_end, "scan_startup_specific__offsets": "partition:0,offset:2"}
-    assert Streaming(define_table(topics, topic, **at_end)).values() == []
+    assert StreamingRead(define_table(topics, topic, **at_end)).values() == []
 
 
 READ_COMMITTED = {"properties_isolation_level": "read_committed"}
@@ -308,7 +310,7 @@ def test_aborted_records_are_skipped_and_open_transactions_limit_the_read(topics
     open_transaction = transaction(topics, topic, b"b", b"c", end="open")  # offsets 4, 5
     topics.produce(topic, b"d")  # offset 6
     committed = define_table(topics, topic, **READ_COMMITTED)
-    query, uncommitted = Streaming(committed), Streaming(define_table(topics, topic))
+    query, uncommitted = StreamingRead(committed), StreamingRead(define_table(topics, topic))
     assert query.values() == [b"a"]
     assert read(committed) == [((topic, 0, 0), b"a")]
     assert uncommitted.values() == [b"a", b"x", b"b", b"c", b"d"]
@@ -339,7 +341,7 @@ def test_removed_records_are_data_loss(topics: Topics, caplog: pytest.LogCapture
     topic = topics.create(2)
     topics.produce(topic, *(b"%d" % i for i in range(6)))
     topics.produce(topic, b"x", partition=1)
-    query = Streaming(define_table(topics, topic))
+    query = StreamingRead(define_table(topics, topic))
     assert len(query.values()) == 7
     topics.produce(topic, b"6", b"7", b"8", b"9")
     delete_records(topics, topic, 8)
@@ -394,7 +396,7 @@ def test_compaction_is_not_data_loss(topics: Topics) -> None:
     all_records, definition = define_table(topics, topic), define_table(topics, topic, **from_five)
     while 5 in offsets(definition):
         topics.produce(topic, b"again", key=b"k")  # a new record rolls the segment, so that it can be compacted
-    before, found, after = (offsets(table) for table in (all_records, definition, all_records))
+    before, from_five_on, after = (offsets(table) for table in (all_records, definition, all_records))
     while before != after:  # compaction ran between the reads
-        before, found, after = (offsets(table) for table in (all_records, definition, all_records))
-    assert found == [offset for offset in before if offset >= 5]
+        before, from_five_on, after = (offsets(table) for table in (all_records, definition, all_records))
+    assert from_five_on == [offset for offset in before if offset >= 5]

@@ -31,8 +31,8 @@ STATEMENTS = {
 
 
 @pytest.fixture
-def declared(sql: Any, topics: Topics) -> list[str]:
-    """The tables, each declared by what SHOW CREATE TABLE printed then."""
+def old_declarations(sql: Any, topics: Topics) -> list[str]:
+    """Declare the tables with what SHOW CREATE TABLE of the old revision printed; return these statements."""
     text = (FOLDER / "tables.sql").read_text().replace("BROKER", topics.bootstrap)
     declarations = [statement.text for statement in statements(text)]
     for declaration in declarations:
@@ -40,13 +40,13 @@ def declared(sql: Any, topics: Topics) -> list[str]:
     return declarations
 
 
-def test_show_create_table_is_read_and_printed_as_before(sql: Any, declared: list[str]) -> None:
+def test_show_create_table_is_read_and_printed_as_before(sql: Any, old_declarations: list[str]) -> None:
     names = ("compat_source", "compat_copy", "compat_once", "compat_counts")
     printed = [sql(f"SHOW CREATE TABLE {name}").collect()[0][0] for name in names]
-    assert printed == [declaration[declaration.index("CREATE") :] for declaration in declared]
+    assert printed == [declaration[declaration.index("CREATE") :] for declaration in old_declarations]
 
 
-@pytest.mark.usefixtures("declared")
+@pytest.mark.usefixtures("old_declarations")
 def test_queries_resume_from_their_checkpoints(spark: Any, sql: Any, topics: Topics, tmp_path: Path) -> None:
     source = topics.create_named("compat-source", 2)
     for target in ("compat-copy", "compat-once", "compat-counts"):

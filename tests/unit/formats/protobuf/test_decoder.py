@@ -47,7 +47,7 @@ def rows(columns: list[pa.Array], schema: pa.Schema) -> list[Any]:
     return found
 
 
-def expected(messages: list[Message], schema: pa.Schema, defaults: bool) -> list[Any]:
+def expected_rows(messages: list[Message], schema: pa.Schema, defaults: bool) -> list[Any]:
     found = [expected_row(message, schema, defaults) for message in messages]
     for row in found:
         for name in ("m", "ml"):
@@ -76,7 +76,7 @@ def test_decoded_messages_match_the_library(name: str, defaults: bool) -> None:
     for count in (1, 2, 3, 300):
         messages = [random_message(descriptor, rng) for _ in range(count)]
         found = read(READERS[name, defaults], [message.SerializePartialToString() for message in messages])
-        assert repr(json_like(rows(found, schema))) == repr(expected(messages, schema, defaults))
+        assert repr(json_like(rows(found, schema))) == repr(expected_rows(messages, schema, defaults))
 
 
 def parse_with_library(descriptor: Any, payload: bytes) -> Message | None:
@@ -113,7 +113,7 @@ def test_concatenated_and_malformed_messages(name: str) -> None:
         else:
             decoded_count += 1
             decoded = rows(read(READERS[name, False], [payload]), schema)
-            assert repr(json_like(decoded)) == repr(expected([merged], schema, False)), payload.hex(" ")
+            assert repr(json_like(decoded)) == repr(expected_rows([merged], schema, False)), payload.hex(" ")
     assert 200 < decoded_count < 590
 
 
@@ -134,10 +134,10 @@ def test_encoded_rows_match_the_library(name: str) -> None:
         payloads = writer.write(batch, b"head").to_pylist()
         assert all(p[:4] == b"head" for p in payloads)
         reparsed = [message_class.FromString(p[4:]) for p in payloads]
-        before = repr(expected(messages, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
-        assert repr(expected(reparsed, schema, False)) == before
+        before = repr(expected_rows(messages, schema, False)).replace("UNRECOGNIZED", "RED")  # the first, as in Flink
+        assert repr(expected_rows(reparsed, schema, False)) == before
         for message, payload in zip(reparsed, payloads, strict=True):  # maps are unordered
-            row = expected([message], schema, False)
+            row = expected_rows([message], schema, False)
             if "[(" not in repr(row) and row[0].get("doc") is None:
                 assert payload[4:] == message.SerializeToString()
         sliced = writer.write(batch.slice(count // 2)).to_pylist()

@@ -205,30 +205,30 @@ def committers(monkeypatch: pytest.MonkeyPatch) -> RecordingCommitters:
     return recording
 
 
-def done(batch: int | None, run: str = "r", query: str | None = "q") -> PreparedTransaction:
+def prepared_transaction(batch: int | None, run: str = "r", query: str | None = "q") -> PreparedTransaction:
     return PreparedTransaction(0, 1, "p-1", 0, run, query, batch)
 
 
 def test_one_committer_for_the_batches_of_a_query(committers: RecordingCommitters) -> None:
     driver.commit(table(), [])
-    driver.commit(table(), [done(1), None])
-    driver.commit(table(), [done(2), done(2)])
+    driver.commit(table(), [prepared_transaction(1), None])
+    driver.commit(table(), [prepared_transaction(2), prepared_transaction(2)])
     assert committers.calls == ["created for r", "commit 1 of 1", "commit 2 of 2"]
-    driver.commit(table(), [done(3, run="later")])
+    driver.commit(table(), [prepared_transaction(3, run="later")])
     assert committers.calls[3:] == ["closed", "created for later", "commit 3 of 1"]
 
 
 def test_a_failed_committer_is_not_reused(committers: RecordingCommitters) -> None:
     committers.failure = BrokerError("away")
     with pytest.raises(BrokerError):
-        driver.commit(table(), [done(1)])
+        driver.commit(table(), [prepared_transaction(1)])
     committers.failure = None
-    driver.commit(table(), [done(1)])
+    driver.commit(table(), [prepared_transaction(1)])
     assert committers.calls == ["created for r", "commit 1 of 1", "closed", "created for r", "commit 1 of 1"]
 
 
 def test_a_statement_closes_its_committer(committers: RecordingCommitters) -> None:
-    driver.commit(table(), [done(None, query=None)])
+    driver.commit(table(), [prepared_transaction(None, query=None)])
     assert committers.calls == ["created for r", "commit None of 1", "closed"]
 
 
@@ -242,11 +242,11 @@ def test_failed_aborts_are_left_to_the_next_start(
 
     monkeypatch.setattr(committer, "abort_all", unavailable)
     monkeypatch.setattr(transaction_admin.TransactionAdmin, "close", lambda _: closed.append(1))
-    committer.abort_failed_job(table().client_config, [done(1), None])
+    committer.abort_failed_job(table().client_config, [prepared_transaction(1), None])
     assert "transactions stay open until the next start: [BROKER] away" in caplog.text
     assert len(closed) == 1
     committer.abort_failed_job(
-        table().client_config, [done(1), done(1)]
+        table().client_config, [prepared_transaction(1), prepared_transaction(1)]
     )  # all tasks succeeded: the driver may have decided
     committer.abort_failed_job(table().client_config, [None])
     assert len(closed) == 1
@@ -266,7 +266,7 @@ def test_drivers_that_repeatedly_fence_each_other(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(
         type(errors.fencing_contention(writer)), match=r"other drivers repeatedly fence .* = 'p' without"
     ):
-        contender.commit(1, [done(1)])
+        contender.commit(1, [prepared_transaction(1)])
     assert len(fencing) == committer._CLAIM_ATTEMPTS
 
 

@@ -13,7 +13,7 @@ from kafka_sql.source.stream.rate_limits import limits_from_options
 from kafka_sql.table.declaration import Column, Table
 
 
-def declared(**options: str) -> Definition:
+def define_table(**options: str) -> Definition:
     table_options = {
         "connector": "kafka",
         "topic": "t",
@@ -26,11 +26,11 @@ def declared(**options: str) -> Definition:
 
 @pytest.mark.parametrize("option", ["scan.max-offsets-per-trigger", "scan.min-offsets-per-trigger"])
 def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = declared(**{option: "1"})
+    table = define_table(**{option: "1"})
     monkeypatch.setattr(read_limits, "AVAILABLE", True)
     read_limits.check_admission_options(table)
     monkeypatch.setattr(read_limits, "AVAILABLE", False)
-    read_limits.check_admission_options(declared())
+    read_limits.check_admission_options(define_table())
     with pytest.raises(
         UnsupportedOptionError, match=f"Table 'orders': option '{option}' requires PySpark 4.2 or later"
     ):
@@ -48,6 +48,6 @@ def test_pyspark_4_1_rejects_limits_by_name(option: str, monkeypatch: pytest.Mon
 )
 def test_default_limit(options: dict[str, str], expected: tuple[Any, ...]) -> None:
     limits = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 or later")
-    limit = read_limits.default_limit(limits_from_options(declared(**options).options))
+    limit = read_limits.default_limit(limits_from_options(define_table(**options).options))
     assert limit == getattr(limits, expected[0])(*expected[1:])
     assert read_limits.is_limited(limit) is bool(options)
