@@ -123,9 +123,9 @@ class Demo:
         self.follow(job["job id"], len(expected.windows))
         self.show("12_revenue")
         rows = self.spark.sql("SELECT * FROM revenue").collect()
-        found = {(seconds(r.window_start), r.country): [r.orders, r.revenue] for r in rows}
-        expect("windows written once", len(rows), len(found))
-        expect("totals by window", found, {(seconds(w), c): v for (w, c), v in expected.windows.items()})
+        totals_by_window = {(seconds(r.window_start), r.country): [r.orders, r.revenue] for r in rows}
+        expect("windows written once", len(rows), len(totals_by_window))
+        expect("totals by window", totals_by_window, {(seconds(w), c): v for (w, c), v in expected.windows.items()})
         length = {r.window_end - r.window_start for r in rows}
         expect("length of the windows", length, {timedelta(minutes=10)})
 
@@ -169,15 +169,15 @@ def create_topics(bootstrap: str, topics: dict[str, int]) -> None:
         done.result()
 
 
-def expect(what: str, found: Any, expected: Any) -> None:
+def expect(subject: str, actual: Any, expected: Any) -> None:
     """Compare a result with the expected one, which was computed from the input.
 
     Raises:
         Mismatch: they differ.
     """
-    if found != expected:
-        raise Mismatch(f"{what}: found {found}, expected {expected}")
-    print(f"  as expected: {what}")
+    if actual != expected:
+        raise Mismatch(f"{subject}: found {actual}, expected {expected}")
+    print(f"  as expected: {subject}")
 
 
 def seconds(timestamp: Any) -> float:

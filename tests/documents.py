@@ -57,11 +57,11 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
         text: the content; None to read the page.
     """
     text = page.read_text(encoding="utf-8") if text is None else text
-    found = []
+    page_blocks = []
     for match in _BLOCK.finditer(text):
         words = {match["kind"]: match["words"]}
         line = text.count("\n", 0, match.start("text")) + 1
-        found.append(
+        page_blocks.append(
             Block(
                 page.relative_to(ROOT).as_posix(),
                 line,
@@ -71,7 +71,7 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
                 words.get("first", ""),
             )
         )
-    return found
+    return page_blocks
 
 
 def topic_names(text: str) -> set[str]:

@@ -41,25 +41,25 @@ _ALLOWED: Final = re.compile(r"stand(ing)?[- ]?(alone|by|in|ard)|stands? for|tel
 
 def tracked(paths: Iterable[str] = ()) -> list[str]:
     """Return the text files of the repository that contain prose, relative to its root."""
-    found = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [name for name in found.splitlines() if name.endswith(SUFFIXES) and name not in _THIS]
+    listing = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listing.splitlines() if name.endswith(SUFFIXES) and name not in _THIS]
 
 
 def violations(name: str, text: str) -> Iterator[str]:
     """Yield the lines with a phrase to avoid, as ``file:line: phrase: line``."""
     for number, line in enumerate(text.splitlines(), 1):
-        for found in _PHRASES.finditer(line):
-            around = line[max(0, found.start() - 1) : found.end() + 8]
+        for match in _PHRASES.finditer(line):
+            around = line[max(0, match.start() - 1) : match.end() + 8]
             if not _ALLOWED.search(around):
-                yield f"{name}:{number}: {found[0]!r}: {line.strip()[:140]}"
+                yield f"{name}:{number}: {match[0]!r}: {line.strip()[:140]}"
 
 
 def main() -> int:
     """Print the violations in the named files and folders, or in all."""
-    found = [v for name in tracked(sys.argv[1:]) for v in violations(name, Path(ROOT, name).read_text("utf-8"))]
-    print(*found, sep="\n")
-    print(f"{len(found)} phrases to rewrite")
-    return bool(found)
+    lines = [v for name in tracked(sys.argv[1:]) for v in violations(name, Path(ROOT, name).read_text("utf-8"))]
+    print(*lines, sep="\n")
+    print(f"{len(lines)} phrases to rewrite")
+    return bool(lines)
 
 
 if __name__ == "__main__":

@@ -174,8 +174,8 @@ def _modules(names: list[str]) -> list[str]:
 
 def _tracked(names: list[str]) -> list[str]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *names]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [name for name in found if (ROOT / name).is_file()]
+    paths = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in paths if (ROOT / name).is_file()]
 
 
 def _positions(tree: Any, name: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -190,13 +190,15 @@ def _positions(tree: Any, name: str) -> Iterator[tuple[tuple[int, int], tuple[in
 
 def _annotations(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     for node in ast.walk(ast.parse(source)):
-        found = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp | ast.Subscript):
             targets = [t.id for t in node.targets if isinstance(t, ast.Name)]
-            found += [node.value] if any(t[0].isupper() and not t.isupper() for t in targets) else []  # a type alias
+            annotations += (
+                [node.value] if any(t[0].isupper() and not t.isupper() for t in targets) else []
+            )  # a type alias
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            found.append(node)
-        for part in found:
+            annotations.append(node)
+        for part in annotations:
             if isinstance(part, ast.AST) and hasattr(part, "lineno"):
                 yield (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
 

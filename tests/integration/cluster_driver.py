@@ -35,7 +35,7 @@ def main(broker: str, source: str, target: str, folder: str) -> None:
     sql(SOURCE.format(name="src", topic=source, broker=broker))
     sql(SOURCE.format(name="tgt", topic=target, broker=broker))
     executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
-    found = {
+    results = {
         "executors": len(list(executors)) - 1,  # one is the driver
         "rows": [tuple(r) for r in sql("SELECT count(*), count(DISTINCT a), max(`offset`) FROM src").collect()],
         "tasks": sql("SELECT * FROM src").rdd.getNumPartitions(),
@@ -48,8 +48,8 @@ def main(broker: str, source: str, target: str, folder: str) -> None:
     query.processAllAvailable()
     query.stop()
     sql("SET 'execution.runtime-mode' = 'batch'")
-    found["written"] = [tuple(r) for r in sql("SELECT count(*), min(a), max(a), sum(a) FROM tgt").collect()]
-    print(json.dumps(found))
+    results["written"] = [tuple(r) for r in sql("SELECT count(*), min(a), max(a), sum(a) FROM tgt").collect()]
+    print(json.dumps(results))
     spark.stop()
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 
 def workers() -> list[Path]:
-    """Their folders under /proc: Spark's daemons and what they have forked, as long as this process lives above."""
-    found = []
+    """Return the folders under /proc of Spark's worker daemons and workers that descend from this process."""
+    folders = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             command = (folder / "cmdline").read_bytes()
         except OSError:  # it has ended
             continue
         if b"pyspark.daemon" in command and _below(int(folder.name), os.getpid()):
-            found.append(folder)
-    return found
+            folders.append(folder)
+    return folders
 
 
 def forget_peaks() -> None:

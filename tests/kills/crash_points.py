@@ -86,8 +86,8 @@ class CrashTrigger:
     def _decided(self) -> None:
         record = PrefixOwner.record_decisions
 
-        def patched(owner: Any, *new: Any, **more: Any) -> None:
-            record(owner, *new, **more)
+        def patched(owner: Any, *new: Any, **keywords: Any) -> None:
+            record(owner, *new, **keywords)
             if new:
                 self("decided")
 

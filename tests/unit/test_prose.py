@@ -28,8 +28,8 @@ def test_the_house_style_is_kept(name: str) -> None:
     ],
 )
 def test_a_phrase_is_found(line: str, phrase: str) -> None:
-    (found,) = violations("x.py", line)
-    assert found == f"x.py:1: {phrase!r}: {line}"
+    (violation,) = violations("x.py", line)
+    assert violation == f"x.py:1: {phrase!r}: {line}"
 
 
 def test_technical_senses_are_allowed() -> None:

@@ -113,8 +113,8 @@ def test_insert_values_writes_json_with_the_given_timestamp(sql: Any, topics: To
 def test_insert_by_column_list_and_by_name(sql: Any, topics: Topics, orders: str) -> None:
     sql("INSERT INTO orders (quantity, order_id) VALUES (5, 1)")
     sql("INSERT INTO orders BY NAME SELECT 2 AS order_id, 6 AS quantity")
-    found = [json.loads(m.value() or b"") for m in topics.consume(orders, 2, partitions=2)]
-    assert sorted(found, key=lambda f: f["order_id"]) == [
+    rows = [json.loads(m.value() or b"") for m in topics.consume(orders, 2, partitions=2)]
+    assert sorted(rows, key=lambda f: f["order_id"]) == [
         {"order_id": 1, "price": None, "quantity": 5},
         {"order_id": 2, "price": None, "quantity": 6},
     ]

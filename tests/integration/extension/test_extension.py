@@ -206,8 +206,8 @@ def server(conf: list[str], tmp_path: Path) -> Iterator[tuple[str, int]]:
 
 def _port(line: str, log_file: IO[str]) -> str | None:
     log_file.write(line)
-    found = re.search(r"ThriftBinaryCLIService on port (\d+)", line)
-    return found[1] if found else None
+    match = re.search(r"ThriftBinaryCLIService on port (\d+)", line)
+    return match[1] if match else None
 
 
 def beeline(url: str, *statements: str) -> subprocess.Popen[str]:

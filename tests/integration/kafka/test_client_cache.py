@@ -50,7 +50,7 @@ def consumers(
     cache, settings = request.param
     cache.close()
     client_config = topics.client
-    monkeypatch.setattr(topics, "client", lambda **more: client_config(**settings, **more))
+    monkeypatch.setattr(topics, "client", lambda **properties: client_config(**settings, **properties))
     yield CreatedClients(cache, monkeypatch)
     cache.close()
 

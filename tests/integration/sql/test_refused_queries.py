@@ -30,7 +30,7 @@ class Case:
     topic: str
     message: str
     listener: str = "SASL"
-    more: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     wrong_password: bool = False
 
 
@@ -48,13 +48,16 @@ CASES = {
     ),
     "no permission to describe": Case(READ, "refused-hidden", r"\[AUTHORIZATION\] .*Grant the user DESCRIBE"),
     "a missing topic": Case(READ, "refused-all-but-none", r"\[TOPIC_NOT_FOUND\] "),
-    "a group": Case(READ, "refused-all", r"\[AUTHORIZATION\] .*READ on the group of 'prop.*group.id'", more=_GROUP),
+    "a group": Case(READ, "refused-all", r"\[AUTHORIZATION\] .*READ on the group of 'prop.*group.id'", options=_GROUP),
     "a transactional id": Case(
         WRITE, "refused-all", r"\[AUTHORIZATION\] .*transactional ids that begin with .*'sink.transactional-id-prefix'",
-        more=_ONCE,
+        options=_ONCE,
     ),
     "the cluster": Case(
-        WRITE, "refused-new", r"\[AUTHORIZATION\] .*Grant the user CREATE on the topic or on the cluster", more=_CREATE
+        WRITE,
+        "refused-new",
+        r"\[AUTHORIZATION\] .*Grant the user CREATE on the topic or on the cluster",
+        options=_CREATE,
     ),
 }  # fmt: skip
 
@@ -86,7 +89,7 @@ def test_rejected_query(secured: SecuredBroker, sql: Any, name: str) -> None:
     properties = secured.properties(case.listener, "" if case.listener == "EXPIRED" else "SCRAM-SHA-512")
     if case.wrong_password:
         properties["sasl.jaas.config"] = secured.jaas("SCRAM-SHA-512", password=WRONG_PASSWORD)
-    sql(f"CREATE TEMPORARY TABLE refused (a INT) {secured.table(properties, case.topic, **case.more)}")
+    sql(f"CREATE TEMPORARY TABLE refused (a INT) {secured.table(properties, case.topic, **case.options)}")
     message = error_of(lambda: sql(case.statement.format("refused")).collect())
     assert re.search(case.message, message), message
     assert WRONG_PASSWORD not in message

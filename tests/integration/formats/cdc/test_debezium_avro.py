@@ -114,8 +114,8 @@ def test_written_events(registry: EmbeddedRegistry) -> None:
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "at": at}, {"id": 2, "name": None, "at": None}], schema)
     batch = batch.append_column(ROW_KIND_COLUMN, pa.array(["+I", "-D"]))
     payloads = DEBEZIUM_AVRO_CONFLUENT.encoder(schema, format_options).encode(batch).to_pylist()
-    found = latest_version(registry, "written-goods-value")
-    null, envelope = json.loads(found["schema"])
+    latest = latest_version(registry, "written-goods-value")
+    null, envelope = json.loads(latest["schema"])
     assert null == "null"
     assert [f["name"] for f in envelope["fields"]] == ["before", "after", "op"]
     millis = {"type": "long", "logicalType": "timestamp-millis"}
@@ -124,7 +124,7 @@ def test_written_events(registry: EmbeddedRegistry) -> None:
     for name, field in zip(("before", "after"), envelope["fields"], strict=False):
         assert field["type"] == ["null", {"type": "record", "name": f"record_{name}", "fields": state}]
     assert payloads == [
-        encode_avro(found["id"], ["null", envelope], {"before": b, "after": a, "op": op})
+        encode_avro(latest["id"], ["null", envelope], {"before": b, "after": a, "op": op})
         for b, a, op in (
             (None, {"id": 1, "name": "a", "at": at.replace(tzinfo=dt.timezone.utc)}, "c"),
             ({"id": 2, "name": None, "at": None}, None, "d"),
@@ -152,8 +152,8 @@ def test_inferred_columns(registry: EmbeddedRegistry) -> None:
     from kafka_sql.definition import infer_columns
 
     register(registry, "shop.goods-value", ENVELOPE)
-    found = infer_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
+    inferred = infer_columns({"connector": "kafka", "topic": "shop.goods", "value.format": NAME,
                               f"value.{NAME}.url": registry.url})  # fmt: skip
-    assert found is not None
-    assert found.columns == (("id", "INT NOT NULL"), ("name", "STRING"), ("weight", "FLOAT"))
-    assert not found.options
+    assert inferred is not None
+    assert inferred.columns == (("id", "INT NOT NULL"), ("name", "STRING"), ("weight", "FLOAT"))
+    assert not inferred.options

@@ -111,8 +111,8 @@ def test_windows_close_when_the_watermark_passes(spark: Any, streaming: Any, top
     )
     query.processAllAvailable()  # the watermark is at second 10, which closes only the first window
     query.stop()
-    found = [json.loads(m.value() or b"") for m in topics.consume(target, 2)]
-    assert sorted(found, key=lambda f: f["country"]) == [
+    rows = [json.loads(m.value() or b"") for m in topics.consume(target, 2)]
+    assert sorted(rows, key=lambda f: f["country"]) == [
         {"start": "2026-03-02 08:00:00Z", "country": "DE", "n": 2, "sum": 3.3},
         {"start": "2026-03-02 08:00:00Z", "country": "FR", "n": 1, "sum": 5.0},
     ]

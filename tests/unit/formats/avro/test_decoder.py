@@ -115,8 +115,11 @@ def test_schemas_and_payloads_match_flink() -> None:
             assert json.loads(written) == json.loads(binary), (kind, document)
         else:
             assert written == binary, (kind, document)
-        found = decoder(schema, chosen).decode(pa.array([binary])).columns
-        assert [comparable_values(c) for c in found] == [comparable_values(c) for c in columns], (kind, document)
+        decoded_columns = decoder(schema, chosen).decode(pa.array([binary])).columns
+        assert [comparable_values(c) for c in decoded_columns] == [comparable_values(c) for c in columns], (
+            kind,
+            document,
+        )
         compared += 1
     assert compared > 160
 
@@ -249,10 +252,10 @@ def test_declared_nullability_takes_precedence() -> None:
     types_ = [pa.int32(), pa.string(), pa.list_(pa.int32()), struct]
     for nullable in (True, False):
         fields = [pa.field(n, t, nullable, {DECLARED_TYPE: kinds[n]}) for n, t in zip(kinds, types_, strict=True)]
-        found = {f["name"]: f["type"] for f in json.loads(derive_schema(pa.schema(fields), legacy=True))["fields"]}
-        assert (found["a"], found["b"]) == (["null", "int"], "string")
-        assert found["c"] == ["null", {"type": "array", "items": "int"}]
-        assert [f["type"] for f in found["d"][1]["fields"]] == ["int", ["null", "int"]]
+        types = {f["name"]: f["type"] for f in json.loads(derive_schema(pa.schema(fields), legacy=True))["fields"]}
+        assert (types["a"], types["b"]) == (["null", "int"], "string")
+        assert types["c"] == ["null", {"type": "array", "items": "int"}]
+        assert [f["type"] for f in types["d"][1]["fields"]] == ["int", ["null", "int"]]
 
 
 def test_derived_schema_is_compact_json() -> None:
@@ -283,8 +286,8 @@ ROWS = [
 
 def fuzz(records: int, seed: int, encoding: str = "binary") -> tuple[int, int]:
     """Decode mutated payloads; return how many became rows, and how many raised errors."""
-    batch, given = pa.RecordBatch.from_pylist(ROWS, FUZZED), {"avro.encoding": encoding}
-    return fuzz_decoder(decoder(FUZZED, given), encode(batch, given).to_pylist(), range(20), records, seed)
+    batch, options = pa.RecordBatch.from_pylist(ROWS, FUZZED), {"avro.encoding": encoding}
+    return fuzz_decoder(decoder(FUZZED, options), encode(batch, options).to_pylist(), range(20), records, seed)
 
 
 def test_decodable_mutated_payloads_match_fastavro() -> None:

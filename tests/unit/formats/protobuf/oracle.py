@@ -89,15 +89,15 @@ def expected_row(message: Message, schema: Any, read_defaults: bool) -> dict[str
 def _field(message: Message, fd: FieldDescriptor, t: pa.DataType, read_defaults: bool) -> Any:
     value = getattr(message, fd.name)
     if pt.is_map(t):
-        found = [
+        entries = [
             (_value(k, fd.message_type.fields_by_name["key"], t.key_type, read_defaults),
              _value(value[k], fd.message_type.fields_by_name["value"], t.item_type, read_defaults))
             for k in value
         ]  # fmt: skip
-        return found if found or read_defaults else None
+        return entries if entries or read_defaults else None
     if pt.is_list(t):
-        found = [_value(v, fd, t.value_type, read_defaults) for v in value]
-        return found if found or read_defaults else None
+        entries = [_value(v, fd, t.value_type, read_defaults) for v in value]
+        return entries if entries or read_defaults else None
     is_converted = fd.message_type is not None and not pt.is_struct(t)
     if fd.has_presence and not message.HasField(fd.name) and (is_converted or not read_defaults):
         return None
@@ -147,8 +147,8 @@ def random_scalar(fd: FieldDescriptor, rng: Random) -> Any:
         return rng.randbytes(rng.randint(0, 5))
     if fd.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return "".join(rng.choice("ab\0é\u20ac\U0001f600") for _ in range(rng.randint(0, 5)))
-    found = rng.choice([0.0, 1.5, -0.0, float("inf"), rng.uniform(-1e9, 1e9)])
-    return found if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(found))
+    number = rng.choice([0.0, 1.5, -0.0, float("inf"), rng.uniform(-1e9, 1e9)])
+    return number if fd.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else float(np.float32(number))
 
 
 def random_message(descriptor: Descriptor, rng: Random, depth: int = 3) -> Message:

@@ -22,28 +22,28 @@ PAIR = pa.schema([("i", pa.int32()), ("s", pa.string())])
 
 def options(name: str = "shop.Order", **format_options: str) -> Options:
     named = {f"protobuf.{key.replace('_', '-')}": value for key, value in format_options.items()}
-    given = {"protobuf.message-class-name": name, "protobuf.descriptor-file": str(FILE)} | named
-    return Options(PROTOBUF.options, given)
+    values = {"protobuf.message-class-name": name, "protobuf.descriptor-file": str(FILE)} | named
+    return Options(PROTOBUF.options, values)
 
 
-def decode(schema: pa.Schema, payloads: list[bytes | None], given: Options | None = None) -> Any:
-    return PROTOBUF.decoder(schema, given or options()).decode(pa.array(payloads, pa.binary()))
+def decode(schema: pa.Schema, payloads: list[bytes | None], format_options: Options | None = None) -> Any:
+    return PROTOBUF.decoder(schema, format_options or options()).decode(pa.array(payloads, pa.binary()))
 
 
-def rows(schema: pa.Schema, payloads: list[bytes | None], given: Options | None = None) -> list[Any]:
-    found = decode(schema, payloads, given)
-    return list(pa.RecordBatch.from_arrays(found.columns, schema=schema).to_pylist())
+def rows(schema: pa.Schema, payloads: list[bytes | None], format_options: Options | None = None) -> list[Any]:
+    decoded = decode(schema, payloads, format_options)
+    return list(pa.RecordBatch.from_arrays(decoded.columns, schema=schema).to_pylist())
 
 
-def encode(schema: pa.Schema, data: list[Any], given: Options | None = None) -> list[bytes]:
+def encode(schema: pa.Schema, data: list[Any], format_options: Options | None = None) -> list[bytes]:
     batch = pa.RecordBatch.from_pylist(data, schema)
-    return list(PROTOBUF.encoder(schema, given or options()).encode(batch).to_pylist())
+    return list(PROTOBUF.encoder(schema, format_options or options()).encode(batch).to_pylist())
 
 
 def test_null_and_empty_payloads() -> None:
-    found = decode(PAIR, [None, ORDERS(i=1).SerializeToString(), b"", None])
-    assert found.payload_indices.to_pylist() == [1, 2]
-    assert [c.to_pylist() for c in found.columns] == [[1, 0], ["", ""]]
+    decoded = decode(PAIR, [None, ORDERS(i=1).SerializeToString(), b"", None])
+    assert decoded.payload_indices.to_pylist() == [1, 2]
+    assert [c.to_pylist() for c in decoded.columns] == [[1, 0], ["", ""]]
     assert decode(PAIR, [b""]).payload_indices is None
     assert decode(PAIR, []).columns == [pa.array([], f.type) for f in PAIR]
 
@@ -104,8 +104,8 @@ def test_not_null() -> None:
     with pytest.raises(DecodeError, match=r"is null, but declared NOT NULL") as e:
         decode(schema, [good, None, bad])
     assert (e.value.row, e.value.field) == (2, "lines[].qty")
-    found = decode(schema, [bad, good, None, bad, good], options(ignore_parse_errors="true"))
-    assert found.payload_indices.to_pylist() == [1, 4]
+    decoded = decode(schema, [bad, good, None, bad, good], options(ignore_parse_errors="true"))
+    assert decoded.payload_indices.to_pylist() == [1, 4]
 
 
 def test_unsigned_numbers_as_wider_types_and_enums_as_numbers() -> None:
@@ -131,17 +131,17 @@ def test_nulls_in_arrays_and_maps_and_unknown_enum_names() -> None:
                         ("lines", pa.list_(pa.struct([("sku", pa.string())])))])  # fmt: skip
     data = {"ri": [1, None], "rs": [None, "x"], "cs": ["GREEN", None, "?"], "m": [("k", None)], "c": "?",
             "lines": [None, {"sku": "y"}]}  # fmt: skip
-    found = ORDERS.FromString(encode(schema, [data], options(write_null_string_literal="nil"))[0])
-    assert (list(found.ri), list(found.rs), list(found.cs)) == ([1, 0], ["nil", "x"], [2, 0, 0])
-    assert (dict(found.m), found.c, [line.sku for line in found.lines]) == ({"k": 0}, 0, ["", "y"])
+    message = ORDERS.FromString(encode(schema, [data], options(write_null_string_literal="nil"))[0])
+    assert (list(message.ri), list(message.rs), list(message.cs)) == ([1, 0], ["nil", "x"], [2, 0, 0])
+    assert (dict(message.m), message.c, [line.sku for line in message.lines]) == ({"k": 0}, 0, ["", "y"])
     assert list(ORDERS.FromString(encode(schema, [data])[0]).rs) == ["", "x"]
 
 
 def test_last_column_of_a_oneof_is_written() -> None:
     schema = pa.schema([("n", pa.int64()), ("a", pa.string())])
     data = [{"n": 1, "a": "x"}, {"n": 1, "a": None}, {"n": None, "a": "x"}, {"n": None, "a": None}]
-    found = [ORDERS.FromString(p).WhichOneof("choice") for p in encode(schema, data)]
-    assert found == ["a", "n", "a", None]
+    choices = [ORDERS.FromString(p).WhichOneof("choice") for p in encode(schema, data)]
+    assert choices == ["a", "n", "a", None]
 
 
 def test_default_values() -> None:
@@ -187,13 +187,13 @@ def test_invalid_options(tmp_path: Path) -> None:
 
 def test_inferred_columns() -> None:
     assert PROTOBUF.infer_schema is not None
-    found = dict(PROTOBUF.infer_schema(options("shop.Order")).columns)
+    types = dict(PROTOBUF.infer_schema(options("shop.Order")).columns)
     line = "ROW<`sku` STRING, `price` DOUBLE, `tags` ARRAY<STRING>, `qty` INT, `inner` ROW<`x` BIGINT, `flags` "
     line += "MAP<STRING NOT NULL, BOOLEAN>>>"
-    assert (found["line"], found["lines"], found["ml"]) == (line, f"ARRAY<{line}>", f"MAP<INT NOT NULL, {line}>")
-    assert (found["ui"], found["ul"], found["c"], found["y"]) == ("BIGINT", "DECIMAL(20, 0)", "STRING", "BYTES")
-    assert (found["at"], found["w"], found["doc"]) == ("TIMESTAMP_LTZ(6)", "BIGINT", "STRING")
-    assert found["took"] == "ROW<`seconds` BIGINT, `nanos` INT>"
+    assert (types["line"], types["lines"], types["ml"]) == (line, f"ARRAY<{line}>", f"MAP<INT NOT NULL, {line}>")
+    assert (types["ui"], types["ul"], types["c"], types["y"]) == ("BIGINT", "DECIMAL(20, 0)", "STRING", "BYTES")
+    assert (types["at"], types["w"], types["doc"]) == ("TIMESTAMP_LTZ(6)", "BIGINT", "STRING")
+    assert types["took"] == "ROW<`seconds` BIGINT, `nanos` INT>"
     with pytest.raises(SchemaError, match=r"is a group"):
         PROTOBUF.infer_schema(options("shop2.Item"))
     with pytest.raises(SchemaError, match=r"recursive type 'shop.Tree' .field 'branches'"):
