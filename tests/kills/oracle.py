@@ -23,12 +23,12 @@ class ReaderProgress(Protocol):
     """State that a concurrent reader shares with the test.
 
     Attributes:
-        wanted: number of records expected so far.
+        expected: number of records expected so far.
         seen: number of records read so far.
         partitions: current number of partitions of the topic.
     """
 
-    wanted: Count
+    expected: Count
     seen: Count
     partitions: Count
 
@@ -133,7 +133,7 @@ def read_committed(
         now = time.monotonic()
         if watch is not None:
             watch.seen.value = len(seen.numbers)
-            if len(seen.numbers) > before or len(seen.numbers) >= watch.wanted.value:
+            if len(seen.numbers) > before or len(seen.numbers) >= watch.expected.value:
                 waiting = now
             seen.stall = max(seen.stall, now - waiting)
         if until is not None and (now > deadline or (len(seen.numbers) >= until and now - last_record > 1)):

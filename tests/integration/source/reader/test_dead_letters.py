@@ -41,9 +41,9 @@ def headers(message: Message) -> list[tuple[str, bytes | None]]:
 def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
     topic, dead = topics.create(), topics.create()
     producer = Producer({"bootstrap.servers": topics.bootstrap})
-    good, own = b'{"k": "a"}', [("trace", b"\x00\xff"), ("trace", None)]
+    good, record_headers = b'{"k": "a"}', [("trace", b"\x00\xff"), ("trace", None)]
     producer.produce(topic, b'{"n": 1}', good)
-    producer.produce(topic, b'{"n": "x"}\n', good, headers=own, timestamp=1_700_000_000_123)
+    producer.produce(topic, b'{"n": "x"}\n', good, headers=record_headers, timestamp=1_700_000_000_123)
     producer.produce(topic, b'{"n": 2}', b"[", timestamp=1_700_000_000_456)
     producer.produce(topic, b'{"n": 3}', good)
     producer.produce(topic, b"{", None)
@@ -55,12 +55,12 @@ def test_dead_letters_have_the_record_and_the_error(topics: Topics) -> None:
 
     value, key, neither = topics.consume(dead, 3)
     assert (value.key(), value.value(), value.timestamp()[1]) == (good, b'{"n": "x"}\n', 1_700_000_000_123)
-    assert headers(value)[:2] == own
-    said = dict(headers(value)[2:])
-    message = said.pop("__kafka_sql.errors.exception.message")
+    assert headers(value)[:2] == record_headers
+    error_headers = dict(headers(value)[2:])
+    message = error_headers.pop("__kafka_sql.errors.exception.message")
     assert message is not None
     assert message.startswith(f"[DECODE] {topic}[0]@1, field 'n': found ".encode())
-    assert said == {
+    assert error_headers == {
         "__kafka_sql.errors.topic": topic.encode(),
         "__kafka_sql.errors.partition": b"0",
         "__kafka_sql.errors.offset": b"1",
